@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ctxmetrics.evaluation.controls import labelled_samples
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
+from ctxmetrics.running.controls import labelled_samples
 from ctxmetrics.text import split_sentences
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ctxmetrics.models.base import Prompt
-    from ctxmetrics.report.view import Controls
+    from ctxmetrics.results.summary import Controls
 
 BAR, SLIPS, SAMPLES = 0.8, 0.05, 40
 

@@ -21,10 +21,10 @@ import numpy as np
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 
 from ctxmetrics import ContextPrecision, evaluate
-from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.comparison.answers import REFERENCE
-from ctxmetrics.comparison.means import corrected_mean
+from ctxmetrics.formulas.intervals import mean_interval
+from ctxmetrics.results.labels.answers import REFERENCE
+from ctxmetrics.results.labels.means import corrected_mean
 from ctxmetrics.samples import read_samples
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -384,7 +384,7 @@ TEXT_FUNCTIONS = (
 def text(language: str, function: str, characters: int):
     """A function on a text of so many characters, with nothing remembered."""
     from ctxmetrics import text as texts
-    from ctxmetrics._secrets import masked, remember_key
+    from ctxmetrics._internal.secrets import masked, remember_key
     from ctxmetrics.judges.evidence.words import tokens
     from ctxmetrics.prompts import get_pack, render
 
@@ -418,7 +418,7 @@ def text(language: str, function: str, characters: int):
 
 def cached(folder: Path, entries: int):
     """Read and write some judgements of a cache that holds so many."""
-    from ctxmetrics._runtime.cache import VerdictCache
+    from ctxmetrics.models.runtime.cache import VerdictCache
 
     cache = VerdictCache(folder)
     keys = [f"{number:064x}" for number in range(entries)]

@@ -29,8 +29,8 @@ import warnings
 import numpy as np
 from scipy import stats
 
-from ctxmetrics._statistics import mean_interval, student_quantile
-from ctxmetrics.comparison.means import (
+from ctxmetrics.formulas.intervals import mean_interval, student_quantile
+from ctxmetrics.results.labels.means import (
     FEW,
     corrected,
     corrected_difference,

@@ -31,9 +31,9 @@ sys.path.insert(0, str(HERE))
 import _docs
 
 from ctxmetrics import ContextPrecision, Judgement, JudgeRequest, Sample, Verdict, agree, evaluate
-from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import AgreementReport
-from ctxmetrics.comparison.means import corrected_mean
+from ctxmetrics.formulas.intervals import mean_interval
+from ctxmetrics.results.labels.means import corrected_mean
 
 DATA = HERE / "data" / "trec-rag24-judges.csv"
 PAGE = HERE / "six-judges.md"

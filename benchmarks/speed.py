@@ -103,7 +103,7 @@ def _ours_and_bare(transport, options, base_url):
     import openai
 
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate, forget
-    from ctxmetrics._runtime.background import run_sync
+    from ctxmetrics.models.runtime.background import run_sync
 
     if transport == "httpx":  # what ours takes then; the bare loop is told
         del openai.DefaultAioHttpClient

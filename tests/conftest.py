@@ -125,7 +125,7 @@ def forgets_judgements() -> None:
 @pytest.fixture(autouse=True)
 def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test as a new process would: with no key known."""
-    monkeypatch.setattr("ctxmetrics._secrets._known", {})
+    monkeypatch.setattr("ctxmetrics._internal.secrets._known", {})
 
 
 @pytest.fixture(autouse=True)
@@ -139,10 +139,10 @@ def other_pytests_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def waits_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait milliseconds between attempts, and no minute for a server that refuses everything."""
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 0.002)
-    monkeypatch.setattr("ctxmetrics._runtime.run._SPREAD", 0.001)
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.limits.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("ctxmetrics.models.runtime.limits.LONGEST_WAIT", 0.002)
+    monkeypatch.setattr("ctxmetrics.models.runtime.run._SPREAD", 0.001)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 0.0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

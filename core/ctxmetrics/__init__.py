@@ -15,20 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxmetrics._version import __version__
+from ctxmetrics._internal.version import __version__
 
 if TYPE_CHECKING:
-    from ctxmetrics._runtime.cache import VerdictCache
     from ctxmetrics.agreement.agree import agree
     from ctxmetrics.agreement.check_judge import check_judge
     from ctxmetrics.agreement.span_labels import label_spans
-    from ctxmetrics.comparison.compare import compare
-    from ctxmetrics.comparison.view import Comparison
     from ctxmetrics.errors import CtxMetricsError
-    from ctxmetrics.evaluation.check_model import check_model
-    from ctxmetrics.evaluation.engine import aevaluate, evaluate
-    from ctxmetrics.evaluation.estimate import Estimate, estimate
-    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge, forget
@@ -55,21 +48,28 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.ids import IDMetric
     from ctxmetrics.models.base import Model, Prompt, Reply
     from ctxmetrics.models.openai.model import OpenAIModel
-    from ctxmetrics.report.view import Row
+    from ctxmetrics.models.runtime.cache import VerdictCache
+    from ctxmetrics.results.comparison.compare import compare
+    from ctxmetrics.results.comparison.view import Comparison
+    from ctxmetrics.results.results import Results
+    from ctxmetrics.results.summary import Row
+    from ctxmetrics.running.check_model import check_model
+    from ctxmetrics.running.engine import aevaluate, evaluate
+    from ctxmetrics.running.estimate import Estimate, estimate
+    from ctxmetrics.running.table import score_table
     from ctxmetrics.samples import Sample, read_samples
     from ctxmetrics.scores import Score
-    from ctxmetrics.tables.table import score_table
     from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # The module of each public name.
 _HOME = {
     "Claims": "judges.base",
-    "Comparison": "comparison.view",
+    "Comparison": "results.comparison.view",
     "ContextPrecision": "metrics",
     "ContextRecall": "metrics",
     "ContextUtilization": "metrics",
     "CtxMetricsError": "errors",
-    "Estimate": "evaluation.estimate",
+    "Estimate": "running.estimate",
     "Evidence": "verdicts",
     "IDBasedAveragePrecision": "metrics",
     "IDBasedContextPrecision": "metrics",
@@ -93,8 +93,8 @@ _HOME = {
     "OpenAIModel": "models.openai.model",
     "Prompt": "models.base",
     "Reply": "models.base",
-    "Results": "evaluation.results",
-    "Row": "report.view",
+    "Results": "results.results",
+    "Row": "results.summary",
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",
@@ -102,18 +102,18 @@ _HOME = {
     "SpanBasedContextRecall": "metrics",
     "Usage": "verdicts",
     "Verdict": "verdicts",
-    "VerdictCache": "_runtime.cache",
-    "aevaluate": "evaluation.engine",
-    "compare": "comparison.compare",
+    "VerdictCache": "models.runtime.cache",
+    "aevaluate": "running.engine",
+    "compare": "results.comparison.compare",
     "agree": "agreement.agree",
     "check_judge": "agreement.check_judge",
-    "check_model": "evaluation.check_model",
-    "estimate": "evaluation.estimate",
-    "evaluate": "evaluation.engine",
+    "check_model": "running.check_model",
+    "estimate": "running.estimate",
+    "evaluate": "running.engine",
     "forget": "judges.llm.judge",
     "label_spans": "agreement.span_labels",
     "read_samples": "samples",
-    "score_table": "tables.table",
+    "score_table": "running.table",
 }
 
 __all__ = [

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ctxmetrics._checks import check_choice
-from ctxmetrics._frozen import FrozenDict, Plain
+from ctxmetrics._internal.frozen import FrozenDict, Plain
+from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.verdicts import Verdict
 
 Unit = Literal["sentence", "claim", "fact"]

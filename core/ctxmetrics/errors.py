@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
-from ctxmetrics._secrets import masked
+from ctxmetrics._internal.secrets import masked
 from ctxmetrics.verdicts import Usage
 
 __all__ = [

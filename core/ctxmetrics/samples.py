@@ -9,10 +9,9 @@ from itertools import zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics._frozen import EMPTY, FrozenDict, plain
-from ctxmetrics._pictures import in_value, refusal
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.errors import NotTextError, SampleError
-from ctxmetrics.fields import (
+from ctxmetrics.reading import (
     AUTO,
     FIELDS,
     TEXT_KEYS,
@@ -30,6 +29,7 @@ from ctxmetrics.fields import (
     relevant,
     text_of,
 )
+from ctxmetrics.reading.pictures import in_value, refusal
 from ctxmetrics.stages import Stage
 from ctxmetrics.text import has_content
 
@@ -72,7 +72,7 @@ class Sample:
     """One question with what was retrieved for it.
 
     Every field is optional; a metric names those it needs. Lists are stored as tuples, ids as strings
-    (``1`` and ``"1"`` are the same id). A context may also be a document, as `ctxmetrics.fields` says: its text is
+    (``1`` and ``"1"`` are the same id). A context may also be a document, as `ctxmetrics.reading` says: its text is
     stored, and where every document has an id and no ids are given, these are the ids: of retrieved documents their
     spans, where the reference ids are spans.
 
@@ -168,7 +168,7 @@ class Sample:
 
         Args:
             mapping: The fields.
-            schema: The system whose names they are: one of `ctxmetrics.fields.SCHEMAS`, or ``"auto"``.
+            schema: The system whose names they are: one of `ctxmetrics.reading.SCHEMAS`, or ``"auto"``.
                 Keys that it does not know become metadata.
             where: What error messages call the sample while it has no id, such as ``"line 7"``.
 
@@ -244,7 +244,7 @@ def read_samples(
     Args:
         path: A ``.jsonl``, ``.json``, ``.csv`` or ``.tsv`` file, also with ``.gz`` behind; a ``.parquet`` file; or a
             folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote (pyarrow reads these two).
-        schema: The system whose names the keys are (`ctxmetrics.fields.SCHEMAS`); ``"auto"`` recognises
+        schema: The system whose names the keys are (`ctxmetrics.reading.SCHEMAS`); ``"auto"`` recognises
             it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
         columns: Which column, or path such as ``vars.question``, holds which field, where no schema is right.
         references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ctxmetrics._frozen import EMPTY, Plain, plain
-from ctxmetrics._wording import (
+from ctxmetrics._internal.frozen import EMPTY, Plain, plain
+from ctxmetrics.attribution import Attribution
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.presentation.pages import render
+from ctxmetrics.presentation.wording import (
     MESSAGE,
     TEXT,
     clean,
@@ -20,9 +23,6 @@ from ctxmetrics._wording import (
     say,
     sentence,
 )
-from ctxmetrics.attribution import Attribution
-from ctxmetrics.conventions import get_convention
-from ctxmetrics.pages import render
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. These codes are stable: programs may rely on them.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from ctxmetrics._frozen import FrozenDict, Plain
+from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.verdicts import Verdict
 
 

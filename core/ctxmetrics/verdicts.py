@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ctxmetrics._frozen import EMPTY, Plain
+from ctxmetrics._internal.frozen import EMPTY, Plain
 
 # Why a verdict is missing, or flagged. Stable.
 VerdictCode = Literal[

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
 from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.judges.llm.judge import _memo, forget
+from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, Fault, answer_from
 
 if TYPE_CHECKING:

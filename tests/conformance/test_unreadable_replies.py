@@ -12,9 +12,9 @@ import pytest
 openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
 from ctxmetrics.models.base import Reply
 from ctxmetrics.models.openai import capabilities
+from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, answer_from
 from support._http import HttpResponse
 

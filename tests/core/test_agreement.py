@@ -22,13 +22,13 @@ from ctxmetrics import (
     compare,
     evaluate,
 )
-from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.correction import Correction
 from ctxmetrics.agreement.figures import Agreement, intervals_of
 from ctxmetrics.cli import app
-from ctxmetrics.comparison.means import corrected, corrected_mean
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.formulas.intervals import mean_interval
+from ctxmetrics.results.labels.means import corrected, corrected_mean
 from ctxmetrics.samples import read_samples
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

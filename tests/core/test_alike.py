@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics import ContextRecall, Judgement, JudgeRequest, Results, Sample, evaluate
-from ctxmetrics.report.report import render_html
+from ctxmetrics.results.report.report import render_html
 from ctxmetrics.verdicts import Verdict
 
 NOTE = "the judge answers alike: {}, {} of {} verdicts"

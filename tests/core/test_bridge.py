@@ -24,8 +24,8 @@ from ctxmetrics import (
     aevaluate,
     evaluate,
 )
-from ctxmetrics._runtime.background import on_background, on_background_loop, run_sync
 from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.models.runtime.background import on_background, on_background_loop, run_sync
 from support import FakeOpenAIServer, answer_from
 
 COUNT = 24
@@ -244,7 +244,7 @@ def test_a_script_that_leaves_a_run_behind_ends_quietly():
     done = run_script("""
         import asyncio, threading, time
         from ctxmetrics import ContextRecall, Sample, evaluate
-        from ctxmetrics._runtime.background import background_loop
+        from ctxmetrics.models.runtime.background import background_loop
         async def long():
             await asyncio.sleep(3600)
         async def block():

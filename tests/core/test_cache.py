@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache, _prepare, sealed
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.models.runtime.cache import FILE_NAME, VerdictCache, _prepare, sealed
 from support import TESTS, FakeOpenAIServer, answer_from
 
 METRICS = [ContextRecall(), ContextPrecision()]
@@ -148,7 +148,7 @@ def test_from_8_threads_at_once(tmp_path):
 
 _WORKER = """
 import sys
-from ctxmetrics._runtime.cache import VerdictCache
+from ctxmetrics.models.runtime.cache import VerdictCache
 print("ready", flush=True)
 sys.stdin.readline()
 cache = VerdictCache(sys.argv[1])
@@ -325,7 +325,7 @@ def test_a_table_of_another_version_is_set_aside_once_and_said_once(tmp_path, ca
 
 
 def test_a_locked_file_costs_time_but_no_result(tmp_path, monkeypatch, caplog, server):
-    monkeypatch.setattr("ctxmetrics._runtime.cache._BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("ctxmetrics.models.runtime.cache._BUSY_SECONDS", 0.2)
     VerdictCache(tmp_path).put("k", "v")
     blocker = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")

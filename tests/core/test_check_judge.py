@@ -22,7 +22,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.agreement.check_judge import cost_of
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.evaluation.controls import labelled_samples
+from ctxmetrics.running.controls import labelled_samples
 from ctxmetrics.text import detect_language, split_sentences
 from support import FakeOpenAIServer, HttpResponse
 from support.command import run_command

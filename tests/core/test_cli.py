@@ -21,8 +21,8 @@ from typer.main import get_command
 from ctxmetrics import __version__
 from ctxmetrics.cli import app
 from ctxmetrics.cli._options import Pace, with_options
-from ctxmetrics.evaluation.options import DEFAULTS
-from ctxmetrics.evaluation.writer import OutFile
+from ctxmetrics.results.writer import OutFile
+from ctxmetrics.running.options import DEFAULTS
 from support import FakeOpenAIServer, Fault, answer_from
 from support.command import run_command as ctxmetrics
 from support.command import run_process as in_own_process

@@ -35,8 +35,8 @@ nw = pytest.importorskip("narwhals.stable.v1", reason="narwhals is not installed
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from ctxmetrics.tables import batches
-from ctxmetrics.tables.batches import BatchScorer
+from ctxmetrics.running import batches
+from ctxmetrics.running.batches import BatchScorer
 
 KINDS = {"pyarrow": pa.table, "pandas": pd.DataFrame}
 with suppress(ImportError):  # one of several kinds
@@ -238,7 +238,7 @@ def test_no_sample_is_made_of_a_row(kind, monkeypatch):
             "user_input": ["x", "y"],
         }
     )
-    monkeypatch.setattr("ctxmetrics.tables.batches._samples", refuse)
+    monkeypatch.setattr("ctxmetrics.running.batches._samples", refuse)
     scored = score_table(table, [IDBasedContextRecall()])
     assert columns(scored, "id_based_context_recall") == [(1.0, None), (0.0, None)]
 

@@ -13,13 +13,13 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
 from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
-from ctxmetrics.comparison.answers import Answer
-from ctxmetrics.comparison.compare import compare_all
-from ctxmetrics.comparison.gates import gated, max_drop_problem, not_worse_problem
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
-from ctxmetrics.report.rows import context_hashes
+from ctxmetrics.results.comparison.compare import compare_all
+from ctxmetrics.results.comparison.gates import gated, max_drop_problem, not_worse_problem
+from ctxmetrics.results.labels.answers import Answer
+from ctxmetrics.results.rows_file import context_hashes
 from ctxmetrics.samples import read_samples
 from ctxmetrics.testing import assert_not_worse
 from ctxmetrics.verdicts import Evidence, Verdict

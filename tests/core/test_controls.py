@@ -20,10 +20,10 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.controls import _counted, _in_order, labelled_samples
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.report.report import render_html
+from ctxmetrics.results.report.report import render_html
+from ctxmetrics.running.controls import _counted, _in_order, labelled_samples
 from support import read_question
 from support.command import run_command
 from support.judges import honest, lenient, strict

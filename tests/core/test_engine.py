@@ -41,8 +41,8 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
-from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.running.engine import Evaluation, run_in_caller
 from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 from support import FakeOpenAIServer, Fault, answer_from
@@ -486,7 +486,7 @@ def test_on_error_raise_is_not_about_samples_without_a_number():
 
 def test_a_deadline_returns_what_is_there(caplog, monkeypatch):
     monkeypatch.setattr(
-        "ctxmetrics.evaluation.engine.GRACE", 3600.0
+        "ctxmetrics.running.engine.GRACE", 3600.0
     )  # not needed: judges that let go are not waited for
 
     async def wait(request):

@@ -25,12 +25,12 @@ from ctxmetrics import (
     estimate,
     evaluate,
 )
-from ctxmetrics._runtime.memo import Memo
-from ctxmetrics.comparison.means import paired_mean, samples_needed
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.evaluation.estimate import samples_for
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.results.labels.means import paired_mean, samples_needed
+from ctxmetrics.running.estimate import samples_for
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command
 
@@ -212,7 +212,7 @@ def test_errors_are_those_of_a_run():
 
 
 def test_the_name_is_the_function_whatever_was_imported_first():
-    from ctxmetrics.evaluation.estimate import estimate as function
+    from ctxmetrics.running.estimate import estimate as function
 
     assert ctxmetrics.estimate is function
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
-from ctxmetrics.comparison.answers import label_of, people_value
 from ctxmetrics.errors import ParameterError, SampleError
-from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.results.labels.answers import label_of, people_value
+from ctxmetrics.results.results import Results
 from ctxmetrics.verdicts import Evidence, Verdict
 
 # What castorini/nuggetizer, core/metrics.py, calls its four scores, and the parameters that give them.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import OPTIONS, TEXT_KEYS, KeyParams, Place, Retrieval, Schema
+from ctxmetrics.reading import OPTIONS, TEXT_KEYS, KeyParams, Place, Retrieval, Schema
 from ctxmetrics.samples import Sample
 
 SCHEMA = Schema(

@@ -25,7 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.cli import main
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
-from ctxmetrics.fields.cells import _STRING, list_in
+from ctxmetrics.reading.cells import _STRING, list_in
 from support.exports import ANSWER, CONTEXTS, EXPECTED, FILES, QUESTION, RAGAS_V1
 
 if TYPE_CHECKING:

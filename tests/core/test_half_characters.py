@@ -16,12 +16,12 @@ from ctxmetrics import (
     ScriptedJudge,
     evaluate,
 )
-from ctxmetrics._secrets import masked, remember_key
+from ctxmetrics._internal.secrets import masked, remember_key
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.report.rows import with_whole_characters
+from ctxmetrics.results.rows_file import with_whole_characters
+from ctxmetrics.running.engine import Evaluation, run_in_caller
 
 HALF = "\ud83d"
 SAMPLE = Sample(reference="It is red. It is big.", retrieved_contexts=["It is red.", "Bananas."])

@@ -19,10 +19,10 @@ from urllib.parse import quote
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._secrets import mask_logs_of, masked, remember_key, remember_keys_of, safe_text
+from ctxmetrics._internal.secrets import mask_logs_of, masked, remember_key, remember_keys_of, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import FAULTS, FakeOpenAIServer, Fault, answer_from
 from support.chat import InvalidRequestError

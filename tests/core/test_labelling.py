@@ -25,7 +25,6 @@ from ctxmetrics.agreement.labelling.draw import (
 )
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.cli import app
-from ctxmetrics.comparison.answers import Answers, read_answers
 from ctxmetrics.errors import (
     InputFileError,
     MissingFieldError,
@@ -33,7 +32,8 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
-from ctxmetrics.report.rows import key_of
+from ctxmetrics.results.labels.answers import Answers, read_answers
+from ctxmetrics.results.rows_file import key_of
 from support.command import run_command
 from support.labelling import LabelProcess
 

@@ -134,10 +134,10 @@ def test_the_core_imports_no_adapter():
     }
 
 
-# Functions on texts, numbers and plain data that every layer uses; they hold no model of a result.
-HELPERS = {"_checks", "_display", "_frozen", "_statistics", "_version", "_wording"}
-# A memory of its own for each repetition of check-judge.
-KNOWN = {"agreement/check_judge.py: ctxmetrics._runtime.memo"}
+# Functions on texts and plain data that every layer uses; they hold no model of a result.
+HELPERS = {"_internal", "__version__"}
+# Parts that the seam of adapters stands below.
+ABOVE_ADAPTING = re.compile(r"ctxmetrics\.(results\.(report|comparison)|agreement|cli|testing)\b")
 
 
 def private_names_of(folder: Path) -> set[str]:
@@ -150,9 +150,7 @@ def private_names_of(folder: Path) -> set[str]:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ctxmetrics"):
                 private = [part for part in (node.module or "").split(".")[1:] if part.startswith("_")]
                 private += [alias.name for alias in node.names if alias.name.startswith("_")]
-                if not (node.module or "").startswith(own) and not set(private) <= HELPERS | {
-                    "__version__"
-                }:
+                if not (node.module or "").startswith(own) and not set(private) <= HELPERS:
                     found.add(f"{where}: {node.module}")
             if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
                 owner = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -161,13 +159,21 @@ def private_names_of(folder: Path) -> set[str]:
     return found
 
 
-def test_comparison_agreement_report_and_tables_work_on_public_types():
+def test_results_and_agreement_work_on_public_types():
     """The second seam: rows, scores, verdicts and samples are what they take, and nothing private of them."""
     core = ROOT / "core" / "ctxmetrics"
-    found = set()
-    for name in ("comparison", "agreement", "report", "tables"):
-        found |= private_names_of(core / name)
-    assert found == KNOWN
+    assert not private_names_of(core / "results") | private_names_of(core / "agreement")
+
+
+def test_adapting_imports_no_report_no_comparison_and_no_command():
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in graph().items()
+        if name.startswith("ctxmetrics.adapting")
+        for other in others
+        if ABOVE_ADAPTING.match(other)
+    ]
+    assert not wrong
 
 
 # Beside the names of `ctxmetrics.__all__`: the packages and modules that users may import.

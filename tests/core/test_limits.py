@@ -8,8 +8,8 @@ from functools import partial
 from random import Random
 from types import SimpleNamespace
 
-from ctxmetrics._runtime import limits
-from ctxmetrics._runtime.limits import Limiter
+from ctxmetrics.models.runtime import limits
+from ctxmetrics.models.runtime.limits import Limiter
 
 
 async def take(limiter):

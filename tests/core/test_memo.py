@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
-from ctxmetrics._runtime.memo import Memo
 from ctxmetrics.models.base import Reply
+from ctxmetrics.models.runtime.memo import Memo
 from support import answer_from
 
 

@@ -32,11 +32,11 @@ from ctxmetrics import (
     evaluate,
     forget,
 )
-from ctxmetrics._runtime.memo import hashed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, JudgeRequest
 from ctxmetrics.judges.batches import PredictionError, read_scores
 from ctxmetrics.judges.nli import joined, windows
+from ctxmetrics.models.runtime.memo import hashed
 
 WORD = re.compile(r"\w+")
 

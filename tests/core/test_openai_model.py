@@ -23,13 +23,13 @@ from pydantic import create_model
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
-from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.openai.model import Key, read_answer
+from ctxmetrics.models.runtime import run
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.chat import InvalidRequestError

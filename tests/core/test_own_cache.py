@@ -14,7 +14,7 @@ from ctxmetrics import (
     evaluate,
     forget,
 )
-from ctxmetrics._runtime.cache import sealed
+from ctxmetrics.models.runtime.cache import sealed
 
 METRICS = [ContextRecall(), ContextPrecision()]
 SAMPLES = [

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ctxmetrics._statistics import sign_p, student_p, upper_share
-from ctxmetrics.comparison.means import corrected, holm, paired_mean
+from ctxmetrics.formulas.intervals import sign_p, student_p, upper_share
+from ctxmetrics.results.labels.means import corrected, holm, paired_mean
 
 stats = pytest.importorskip("scipy.stats")
 RANDOM = np.random.default_rng(5)

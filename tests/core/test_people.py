@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from ctxmetrics import LexicalJudge, Sample, agree, read_samples
 from ctxmetrics.agreement.figures import among_people, krippendorff_alpha
 from ctxmetrics.cli import app
-from ctxmetrics.comparison.answers import Answers
+from ctxmetrics.results.labels.answers import Answers
 
 # Three people, six questions; None: no answer.
 SAID = [[1, 0, 1, 1, None, 0], [1, 0, 0, 1, 1, 0], [1, 1, 0, None, 1, 0]]

@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
-from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm import judge as judges
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.prompt_size import Tokenizer, least_tokens
+from ctxmetrics.models.runtime import run
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage
 from support import FakeOpenAIServer, Reply, answer_from

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import LLMJudge
-from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm.asking import Question
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import Pack, get_pack, register_pack, render, reply_schema
 from ctxmetrics.prompts.packs import _packs
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
-from ctxmetrics._runtime import limits as quotas
-from ctxmetrics._runtime.limits import Quota
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Reply
+from ctxmetrics.models.runtime import limits as quotas
+from ctxmetrics.models.runtime.limits import Quota
 from support import answer_from
 
 

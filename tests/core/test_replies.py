@@ -9,7 +9,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from ctxmetrics import text
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.checking import MOST_QUOTES, count_strays, settle
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse

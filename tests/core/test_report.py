@@ -23,7 +23,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.report.report import render_html, render_text
+from ctxmetrics.results.report.report import render_html, render_text
 from support.command import run_command
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def test_the_policy_forbids_everything_but_the_style_and_the_script_of_the_page(
 
 
 def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxmetrics.report import report as html
+    from ctxmetrics.results.report import report as html
 
     samples = [
         Sample(

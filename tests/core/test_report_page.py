@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
-from ctxmetrics.comparison.compare import compare_all
+from ctxmetrics.results.comparison.compare import compare_all
 from ctxmetrics.samples import read_samples
 from support.browser import LACKING, Browser
 

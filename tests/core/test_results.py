@@ -27,9 +27,9 @@ from ctxmetrics.errors import (
     MissingFieldError,
     ParameterError,
 )
-from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.writer import json_line
-from ctxmetrics.report.view import Row
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.summary import Row
+from ctxmetrics.results.writer import json_line
 
 
 def score(value, code=None, *, verdicts=(), threshold=None, usage=None, identifier=None):

@@ -15,15 +15,15 @@ openai = pytest.importorskip("openai", reason="the openai extra is not installed
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
 from ctxmetrics import ContextRecall
-from ctxmetrics._runtime import breaker as breakers
-from ctxmetrics._runtime import limits, run
-from ctxmetrics._runtime.breaker import Breaker
-from ctxmetrics._runtime.failures import classify
-from ctxmetrics._runtime.run import Run, current_run, part_of, using
-from ctxmetrics._secrets import remember_key
+from ctxmetrics._internal.secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Reply
+from ctxmetrics.models.runtime import breaker as breakers
+from ctxmetrics.models.runtime import limits, run
+from ctxmetrics.models.runtime.breaker import Breaker
+from ctxmetrics.models.runtime.failures import classify
+from ctxmetrics.models.runtime.run import Run, current_run, part_of, using
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage
 
@@ -149,8 +149,8 @@ def test_waits_double_and_are_spread(monkeypatch):
         if seconds > 0.1:  # shorter ones are the model's own
             waits.append(seconds)
 
-    monkeypatch.setattr("ctxmetrics._runtime.limits.FIRST_WAIT", 0.25)
-    monkeypatch.setattr("ctxmetrics._runtime.limits.LONGEST_WAIT", 8.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.limits.FIRST_WAIT", 0.25)
+    monkeypatch.setattr("ctxmetrics.models.runtime.limits.LONGEST_WAIT", 8.0)
     monkeypatch.setattr(run, "_SPREAD", 0.05)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     for _ in range(2):
@@ -373,21 +373,21 @@ def test_a_wave_of_timeouts_is_enough():
 
 @pytest.mark.parametrize("code", ["rate_limited", "overloaded"])
 def test_refusals_for_overload_do_not_count_for_a_minute(monkeypatch, code):
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(*[error(code)] * 100, ok())
     call(model, max_failures=1000)
     assert model.calls == 101
 
 
 def test_what_else_fails_counts_between_refusals(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(*[error("rate_limited"), error()] * 9)
     _, problem = failing(model)
     assert (model.calls, problem.reason_code) == (12, "server_error")
 
 
 def test_after_a_minute_of_refusals_a_request_is_given_up(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.3)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 0.3)
     model = Model(error("rate_limited"))
     began = time.monotonic()
     _, problem = failing(model, max_failures=10**6)
@@ -400,7 +400,7 @@ def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
     now = [100.0]
     for module in (breakers, limits, run):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     breaker, refusal = Breaker(3, cool_down=None, attempts=1), error("rate_limited")
     for seconds in (0, 30, 29):  # enough of them, not long enough
         now[0] += seconds
@@ -416,14 +416,14 @@ def test_a_minute_of_refusals_of_requests_sent_alone_is_enough(monkeypatch):
 
 
 def test_refusals_of_requests_sent_alone_end_a_run(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 0.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 0.0)
     model = Model(error("rate_limited", retry_after=0.01))
     failing(model, max_failures=3)
     assert model.calls == 3
 
 
 def test_a_number_of_attempts_counts_refusals_too(monkeypatch):
-    monkeypatch.setattr("ctxmetrics._runtime.breaker.OVERLOAD_PATIENCE", 60.0)
+    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 60.0)
     model = Model(error("rate_limited"))
     failing(model, attempts=4)
     assert model.calls == 4
@@ -651,7 +651,7 @@ def test_retry_after(headers, seconds):
 
 
 def test_retry_after_may_be_a_date(monkeypatch):
-    from ctxmetrics._runtime import failures
+    from ctxmetrics.models.runtime import failures
 
     monkeypatch.setattr(failures, "time", SimpleNamespace(time=lambda: 784111777.0))  # the date below
     headers = {"retry-after": "Sun, 06 Nov 1994 08:50:07 GMT"}

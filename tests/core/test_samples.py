@@ -13,7 +13,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
-from ctxmetrics.fields import FIELDS, SCHEMAS
+from ctxmetrics.reading import FIELDS, SCHEMAS
 from ctxmetrics.samples import Fact
 from ctxmetrics.text import split_sentences
 

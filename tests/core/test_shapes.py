@@ -250,7 +250,7 @@ def test_blank_lines_alone_are_a_note(tmp_path: Path) -> None:
 
 
 def test_sections_of_the_documentation_are_one_passage_each() -> None:
-    from ctxmetrics.fields.shapes import joined_by
+    from ctxmetrics.reading.shapes import joined_by
 
     pages = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
     sections = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]

@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._runtime import run
-from ctxmetrics._runtime.breaker import Breaker
-from ctxmetrics._runtime.limits import Limiter
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models import asking
 from ctxmetrics.models.openai import capabilities
+from ctxmetrics.models.runtime import run
+from ctxmetrics.models.runtime.breaker import Breaker
+from ctxmetrics.models.runtime.limits import Limiter
 from ctxmetrics.models.servers import is_local
 from support import FakeOpenAIServer, answer_from
 
@@ -165,5 +165,7 @@ def test_replies_that_waited_for_others_do_not_raise_the_bound(monkeypatch):
             await answered_after(thinking, 50)  # as long as all others: the server is no slower
         assert thinking.bound == 5
 
-    monkeypatch.setattr("ctxmetrics._runtime.limits.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(
+        "ctxmetrics.models.runtime.limits.time", SimpleNamespace(monotonic=lambda: now[0])
+    )
     asyncio.run(main())

@@ -20,10 +20,10 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
-from ctxmetrics.evaluation.results import reference_spans_of
-from ctxmetrics.fields import SCHEMAS, span_of, write_span
 from ctxmetrics.metrics import METRICS, metric_named
 from ctxmetrics.metrics.spans import read_span
+from ctxmetrics.reading import SCHEMAS, span_of, write_span
+from ctxmetrics.results.results import reference_spans_of
 
 if TYPE_CHECKING:
     from pathlib import Path

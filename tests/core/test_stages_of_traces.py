@@ -11,8 +11,8 @@ import pytest
 
 from ctxmetrics import Sample, evaluate, read_samples
 from ctxmetrics.errors import SampleError
-from ctxmetrics.fields import Place, Retrieval, Schema
 from ctxmetrics.metrics import IDBasedContextRecall
+from ctxmetrics.reading import Place, Retrieval, Schema
 from support.command import run_command
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctxmetrics._statistics import mean_interval
 from ctxmetrics.agreement.correction import kendall_tau, spearman_rho
 from ctxmetrics.agreement.figures import Agreement, krippendorff_alpha
-from ctxmetrics.comparison.means import corrected, corrected_mean, holm, paired_mean
+from ctxmetrics.formulas.intervals import mean_interval
+from ctxmetrics.results.labels.means import corrected, corrected_mean, holm, paired_mean
 
 stats = pytest.importorskip("scipy.stats")
 SEEDS = range(4)

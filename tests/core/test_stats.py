@@ -10,8 +10,8 @@ import pytest
 
 scipy_stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle of the dev extra")
 
-from ctxmetrics._statistics import mean_interval, student_quantile
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.intervals import mean_interval, student_quantile
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])

@@ -24,9 +24,9 @@ from ctxmetrics.errors import (
     SampleError,
     UnknownFieldError,
 )
-from ctxmetrics.fields import recognise
-from ctxmetrics.tables.batches import BatchScorer
-from ctxmetrics.tables.table import rows_like
+from ctxmetrics.reading import recognise
+from ctxmetrics.running.batches import BatchScorer
+from ctxmetrics.running.table import rows_like
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

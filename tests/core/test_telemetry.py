@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics._runtime import run
 from ctxmetrics.models import asking
+from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, Fault, answer_from
 
 SAMPLE = Sample(

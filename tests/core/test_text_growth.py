@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 import sentencex
 
-from ctxmetrics._display import visible_on_page
-from ctxmetrics._secrets import masked
+from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics._internal.secrets import masked
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.words import tokens

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
-from ctxmetrics._runtime import run
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.failures import classify, from_status
-from ctxmetrics.evaluation.engine import Evaluation
 from ctxmetrics.models.openai import capabilities
+from ctxmetrics.models.runtime import run
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.failures import classify, from_status
+from ctxmetrics.running.engine import Evaluation
 from support import FakeOpenAIServer, answer_from
 from support._http import HttpResponse
 

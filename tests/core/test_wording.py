@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, Sample, Score, ScriptedJudge, Verdict
-from ctxmetrics._wording import plural
+from ctxmetrics.presentation.wording import plural
 from ctxmetrics.scores import Provenance
 
 PARIS = Sample(

@@ -19,8 +19,8 @@ from ctxmetrics import (
 )
 from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
 from ctxmetrics.errors import MissingFieldError, NotTextError, ParameterError, SampleError
-from ctxmetrics.fields import Place, Schema
 from ctxmetrics.models.frameworks import ForeignModel
+from ctxmetrics.reading import Place, Schema
 
 SCHEMA = Schema(
     places={

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from ctxmetrics.comparison.means import paired_mean, samples_needed
+from ctxmetrics.results.labels.means import paired_mean, samples_needed
 
 ROOT = Path(__file__).parents[2]
 

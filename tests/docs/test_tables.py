@@ -13,10 +13,10 @@ from typer.main import get_command
 from ctxmetrics import LexicalJudge, LLMJudge, OpenAIModel, check_judge, evaluate
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.cli import app
-from ctxmetrics.evaluation.options import DEFAULTS, RunOptions
-from ctxmetrics.fields import FIELDS, OPTIONS, SCHEMAS, Place
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.metrics import METRICS
+from ctxmetrics.reading import FIELDS, OPTIONS, SCHEMAS, Place
+from ctxmetrics.running.options import DEFAULTS, RunOptions
 from ctxmetrics.samples import read_samples
 from ctxmetrics.scores import ReasonCode
 from ctxmetrics.verdicts import VerdictCode

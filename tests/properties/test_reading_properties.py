@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ctxmetrics import CtxMetricsError, Sample, read_samples
-from ctxmetrics.fields import OPTIONS, SCHEMAS
+from ctxmetrics.reading import OPTIONS, SCHEMAS
 from support.exports import FILES
 
 NAMES = sorted(

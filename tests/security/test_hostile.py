@@ -23,7 +23,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.report.report import render_html
+from ctxmetrics.results.report.report import render_html
 from ctxmetrics.text import split_sentences
 from support import FakeOpenAIServer, answer_from, missing
 

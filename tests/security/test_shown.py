@@ -22,9 +22,9 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
-from ctxmetrics._secrets import safe_text
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.report.report import render_html
+from ctxmetrics.results.report.report import render_html
 from ctxmetrics.verdicts import Evidence, Verdict
 from support import FakeOpenAIServer
 from support.chat import InvalidRequestError

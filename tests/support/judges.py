@@ -25,7 +25,7 @@ Change: TypeAlias = "Callable[[Item, Question, dict[str, Any]], None]"
 """Makes an honest reply to a question about a sample worse."""
 
 WRITTEN: list[dict[str, Any]] = json.loads(
-    files("ctxmetrics.evaluation").joinpath("controls.json").read_text(encoding="utf-8")
+    files("ctxmetrics.running").joinpath("controls.json").read_text(encoding="utf-8")
 )["samples"]
 TWINS = [
     {**item, **item["clean"], "id": f"{item['id']}-clean", "kind": "clean twin"}

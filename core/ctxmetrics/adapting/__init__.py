@@ -4,11 +4,8 @@ An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetri
 what each name here is for.
 """
 
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.background import in_known_task, in_thread, on_background_loop, run_sync
-from ctxmetrics._runtime.failures import classify
-from ctxmetrics._runtime.run import Run, current_run, part_of, using
-from ctxmetrics._secrets import mask_logs_of, safe_text
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.secrets import mask_logs_of, safe_text
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.wrapper import (
     CoreParams,
@@ -21,17 +18,6 @@ from ctxmetrics.adapting.wrapper import (
     build_metric,
     check_texts,
     compact,
-)
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.fields import (
-    OPTIONS,
-    SCHEMAS,
-    KeyParams,
-    Place,
-    Retrieval,
-    Schema,
-    retrieval_of,
-    text_of,
 )
 from ctxmetrics.metrics.base import check_parameters
 from ctxmetrics.models.base import check_finished, checked_usage
@@ -51,6 +37,20 @@ from ctxmetrics.models.frameworks import (
     validated_texts,
 )
 from ctxmetrics.models.openai.capabilities import response_format
+from ctxmetrics.models.runtime.background import in_known_task, in_thread, on_background_loop, run_sync
+from ctxmetrics.models.runtime.failures import classify
+from ctxmetrics.models.runtime.run import Run, current_run, part_of, using
+from ctxmetrics.reading import (
+    OPTIONS,
+    SCHEMAS,
+    KeyParams,
+    Place,
+    Retrieval,
+    Schema,
+    retrieval_of,
+    text_of,
+)
+from ctxmetrics.running.options import RunOptions
 
 __all__ = [
     "OPTIONS", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",

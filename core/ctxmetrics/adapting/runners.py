@@ -15,12 +15,12 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ctxmetrics._secrets import safe_text
-from ctxmetrics._wording import plural
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingExtraError
-from ctxmetrics.evaluation.engine import evaluate
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.view import aligned
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.summary import aligned
+from ctxmetrics.running.engine import evaluate
 from ctxmetrics.samples import Sample
 
 GROUP = "ctxmetrics.runners"

@@ -18,10 +18,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
 
-from ctxmetrics._frozen import FrozenDict, plain
-from ctxmetrics._pictures import refusal
-from ctxmetrics._runtime.run import current_run, part_of
-from ctxmetrics._secrets import safe_text
+from ctxmetrics._internal.frozen import FrozenDict, plain
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.conventions import Grouping, Unit, Weighting
 from ctxmetrics.errors import (
     CtxMetricsError,
@@ -32,24 +30,26 @@ from ctxmetrics.errors import (
     RequestError,
     SampleError,
 )
-from ctxmetrics.evaluation.engine import aevaluate, evaluate
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.fields import SCHEMAS, KeyParams, Schema, check_keys, text_of
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
-from ctxmetrics.report.labels import Labels
+from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.runtime.run import current_run, part_of
+from ctxmetrics.reading import SCHEMAS, KeyParams, Schema, check_keys, text_of
+from ctxmetrics.reading.pictures import refusal
+from ctxmetrics.results.label_notes import Labels
+from ctxmetrics.running.engine import aevaluate, evaluate
+from ctxmetrics.running.options import RunOptions
+from ctxmetrics.running.sources import check_id
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
 if TYPE_CHECKING:
     from ctxmetrics.metrics.similarity import Measure
-    from ctxmetrics.report.view import Summary
+    from ctxmetrics.results.summary import Summary
 
 _log = logging.getLogger("ctxmetrics")
 _KEYS = KeyParams.__optional_keys__

@@ -21,9 +21,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
-from ctxmetrics._display import visible
-from ctxmetrics._frozen import plain
-from ctxmetrics._wording import plural
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import plain
 from ctxmetrics.agreement.correction import (
     Bar,
     Correction,
@@ -52,18 +51,19 @@ from ctxmetrics.agreement.labels import (
     labelled,
     metric_in,
 )
-from ctxmetrics.comparison.answers import Answers, Draw, read_answers
-from ctxmetrics.comparison.joining import groups_of
-from ctxmetrics.comparison.means import FEWEST, holm, paired_mean
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.engine import evaluate
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.evaluation.results import Results
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.judged import default_judge
-from ctxmetrics.report.rows import key_of, texts_key
-from ctxmetrics.report.view import Row, aligned
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.comparison.joining import groups_of
+from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
+from ctxmetrics.results.labels.means import FEWEST, holm, paired_mean
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.rows_file import key_of, texts_key
+from ctxmetrics.results.summary import Row, aligned
+from ctxmetrics.running.engine import evaluate
+from ctxmetrics.running.options import RunOptions
 from ctxmetrics.samples import Sample
 
 # The rows of the table of agreement.

@@ -15,18 +15,18 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from ctxmetrics._display import visible
-from ctxmetrics._wording import plural
+from ctxmetrics._internal.display import visible
 from ctxmetrics.agreement.agree import AgreementReport
 from ctxmetrics.agreement.correction import Correction, correction_of
-from ctxmetrics.comparison.answers import HEAVIEST, REFERENCE, Key
-from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.evaluation.results import Results
-from ctxmetrics.evaluation.writer import write_whole
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.rows import key_of, texts_key
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.labels.answers import HEAVIEST, REFERENCE, Key
+from ctxmetrics.results.labels.means import FEWEST
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.rows_file import key_of, texts_key
+from ctxmetrics.results.writer import write_whole
 
 # The most bytes of a card: those of about 100,000 labelled samples.
 _LARGEST = 10_000_000
@@ -126,7 +126,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
 
         Where all of them are, the mean is that of `agree` over the run. Else it is the judge's mean of the run, less how
-        far the judge was off on the labelled samples: see `ctxmetrics.comparison.means.corrected`.
+        far the judge was off on the labelled samples: see `ctxmetrics.results.labels.means.corrected`.
 
         Args:
             results: The run, with its rows.

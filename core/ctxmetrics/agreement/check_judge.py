@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Unpack
 
-from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import FrozenDict, Plain
-from ctxmetrics._runtime.memo import Memo
+from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.agreement.figures import Agreement, agreement_of, shown
 from ctxmetrics.agreement.labels import Compared
-from ctxmetrics.comparison.answers import CONTEXTS, UNITS
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.evaluation.controls import LabelledSample, labelled_samples
-from ctxmetrics.evaluation.engine import Evaluation, run_in_caller
-from ctxmetrics.evaluation.estimate import estimate
-from ctxmetrics.evaluation.options import RunOptions
-from ctxmetrics.evaluation.results import Results
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
-from ctxmetrics.report.view import aligned
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.results.labels.answers import CONTEXTS, UNITS
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.summary import aligned
+from ctxmetrics.running.controls import LabelledSample, labelled_samples
+from ctxmetrics.running.engine import Evaluation, run_in_caller
+from ctxmetrics.running.estimate import estimate
+from ctxmetrics.running.options import RunOptions
 from ctxmetrics.verdicts import Usage, Verdict
 
 REPETITIONS = 3

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmetrics._display import visible
-from ctxmetrics._frozen import Plain
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.agreement.figures import Agreement
-from ctxmetrics.comparison.means import corrected_mean, weighted_mean
+from ctxmetrics.results.labels.means import corrected_mean, weighted_mean
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Verdict
 
@@ -27,7 +27,7 @@ class Correction(Plain):
         labelled: Those of them that have one by people, too.
         judge_mean: Mean of the judge's scores over all of them.
         people_mean: Mean of people's scores over the labelled ones, by the weights of these where they have any.
-        mean: The corrected mean; see `ctxmetrics.comparison.means.corrected_mean`.
+        mean: The corrected mean; see `ctxmetrics.results.labels.means.corrected_mean`.
         interval: Its 95 % interval.
         judge_labelled: Mean of the judge's scores over the labelled ones, weighted as people's.
     """

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from ctxmetrics._display import visible
-from ctxmetrics._frozen import Plain
-from ctxmetrics._wording import plural
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.agreement.labels import Compared
-from ctxmetrics.comparison.answers import NO, YES, Answers
-from ctxmetrics.comparison.means import FEWEST
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.report.view import aligned
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.labels.answers import NO, YES, Answers
+from ctxmetrics.results.labels.means import FEWEST
+from ctxmetrics.results.summary import aligned
 
 # The four kinds of answers: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
@@ -258,7 +258,7 @@ class JudgeDifference(Plain):
         first: The first judge.
         answers: How many answers both judged.
         difference: Share of answers equal to people's, ``judge`` less ``first``.
-        interval: Its 95 % interval, by samples or clusters (`ctxmetrics.comparison.means.paired_mean`); None below two.
+        interval: Its 95 % interval, by samples or clusters (`ctxmetrics.results.labels.means.paired_mean`); None below two.
         p: p value of "no difference", from the same distribution.
         p_adjusted: The same, adjusted for the number of differences by Holm's method.
     """

@@ -8,15 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ctxmetrics._display import visible
-from ctxmetrics._wording import line, plural
-from ctxmetrics.comparison.answers import CONTEXTS, REFERENCE, UNITS, label_of, people_value, weight_in
+from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.evaluation.results import Results
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.report.view import Row
+from ctxmetrics.presentation.wording import line, plural
+from ctxmetrics.results.labels.answers import (
+    CONTEXTS,
+    REFERENCE,
+    UNITS,
+    label_of,
+    people_value,
+    weight_in,
+)
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import split_sentences

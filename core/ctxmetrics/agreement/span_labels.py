@@ -11,14 +11,14 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxmetrics._display import visible
-from ctxmetrics._wording import clean, plural
-from ctxmetrics.comparison.answers import NO, YES, Answer, Answers
+from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.fields import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import labelled, marked, read_span
-from ctxmetrics.report.rows import key_of
+from ctxmetrics.presentation.wording import clean, plural
+from ctxmetrics.reading import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
+from ctxmetrics.results.labels.answers import NO, YES, Answer, Answers
+from ctxmetrics.results.rows_file import key_of
 from ctxmetrics.samples import Sample
 
 _PLACES = 3  # so many are shown

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ctxmetrics._version import __version__
+from ctxmetrics._internal.version import __version__
 from ctxmetrics.cli._options import with_options
 from ctxmetrics.cli._terminal import (
     BAD_INPUT,

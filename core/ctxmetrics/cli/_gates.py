@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from ctxmetrics._display import visible
-from ctxmetrics._wording import TEXT, clean, plural
+from ctxmetrics._internal.display import visible
 from ctxmetrics.cli._options import Gates
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.evaluation.results import Results
-from ctxmetrics.fields import Payload
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.report.view import aligned, shown_doubt
+from ctxmetrics.presentation.wording import TEXT, clean, plural
+from ctxmetrics.reading import Payload
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.summary import aligned, shown_doubt
 
 if TYPE_CHECKING:
     from ctxmetrics.agreement.card import Card
@@ -102,7 +102,7 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
 
 
 def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
-    from ctxmetrics.comparison.compare import named
+    from ctxmetrics.results.comparison.compare import named
 
     name, value = name_and_value(option, text)
     of_run = {metric.name: metric for metric in metrics}
@@ -276,11 +276,11 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
     for item in failed:
         message("\n    ".join([f"gate: {item.problem}", *item.samples]))
     if junit is not None:
-        from ctxmetrics.evaluation.writer import write_whole
+        from ctxmetrics.results.writer import write_whole
 
         write_whole(junit, [_junit(outcomes, suite)])
     if place := os.environ.get(_SUMMARY):
-        from ctxmetrics.comparison.view import escaped
+        from ctxmetrics.results.comparison.view import escaped
 
         lines = [
             f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"

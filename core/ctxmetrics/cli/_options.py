@@ -17,8 +17,8 @@ import typer
 
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.options import DEFAULTS
-from ctxmetrics.fields import Missing
+from ctxmetrics.reading import Missing
+from ctxmetrics.running.options import DEFAULTS
 
 ConventionName = Annotated[
     str | None,

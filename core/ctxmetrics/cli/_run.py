@@ -15,12 +15,12 @@ from ctxmetrics.cli._options import Asked, Input
 from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import AUTO, SCALE, Payload, RowFile, in_spans
-from ctxmetrics.fields.schema import some_of
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import ALL_METRICS, METRICS, parsed
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.reading import AUTO, SCALE, Payload, RowFile, in_spans
+from ctxmetrics.reading.schema import some_of
 from ctxmetrics.samples import Sample, read_samples
 
 _LLM = "with --judge openai/MODEL"

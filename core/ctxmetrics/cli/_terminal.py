@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ctxmetrics._display import visible, without_commands
+from ctxmetrics._internal.display import visible, without_commands
 from ctxmetrics.errors import OutputFileError
 
 if TYPE_CHECKING:
-    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.base import Judge
+    from ctxmetrics.results.results import Results
 
 GATE_FAILED = 1
 BAD_INPUT = 2
@@ -111,7 +111,7 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
     Raises:
         typer.Exit: The status is not 0.
     """
-    from ctxmetrics.evaluation.engine import INTERRUPTED as BY_USER
+    from ctxmetrics.running.engine import INTERRUPTED as BY_USER
 
     if results.stopped is None and not results.unanswered:
         if failed_gates:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics._wording import plural
 from ctxmetrics.cli._terminal import needs_a_command, print_result
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
-    from ctxmetrics._runtime.cache import VerdictCache
+    from ctxmetrics.models.runtime.cache import VerdictCache
 
 cache_app: typer.Typer = typer.Typer(help="Look at a cache of judgements, or empty it.")
 Directory = Annotated[Path, typer.Argument(help="The cache's directory.")]
@@ -41,7 +41,7 @@ def cache_clear(directory: Directory) -> None:
 
 
 def _existing(directory: Path) -> VerdictCache:
-    from ctxmetrics._runtime.cache import FILE_NAME, VerdictCache
+    from ctxmetrics.models.runtime.cache import FILE_NAME, VerdictCache
 
     if not (directory / FILE_NAME).is_file():
         raise InputFileError(

@@ -15,7 +15,7 @@ from ctxmetrics.cli._terminal import GATE_FAILED, print_result
 
 if TYPE_CHECKING:
     from ctxmetrics.cli._gates import Outcome
-    from ctxmetrics.comparison.view import Comparison
+    from ctxmetrics.results.comparison.view import Comparison
 
 _Run = Annotated[Path, typer.Argument(help="Results that --out wrote.", show_default=False)]
 
@@ -87,8 +87,8 @@ def compare(
 ) -> None:
     """Compare runs on the same samples with the first run: which is better, and which sentences were lost?"""
     from ctxmetrics.cli._gates import name_and_value, tell_ci
-    from ctxmetrics.comparison.compare import compare_all
-    from ctxmetrics.evaluation.writer import check_outputs, write_whole
+    from ctxmetrics.results.comparison.compare import compare_all
+    from ctxmetrics.results.writer import check_outputs, write_whole
 
     runs = {str(path): path for path in (second, *(others or ()))}
     check_outputs(
@@ -121,7 +121,7 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
-    from ctxmetrics.comparison.gates import gated, max_drop_problem, not_worse_problem
+    from ctxmetrics.results.comparison.gates import gated, max_drop_problem, not_worse_problem
 
     for option, name, margin in gates:
         item = gated(found, name, margin, option)

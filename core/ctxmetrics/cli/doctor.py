@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import (
     Asked,
     CacheDir,
@@ -20,6 +19,7 @@ from ctxmetrics.cli._options import (
 )
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
@@ -38,8 +38,8 @@ def doctor(
 ) -> None:
     """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
     from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.evaluation.check_model import check_model
     from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.running.check_model import check_model
 
     judge = judge_of(**vars(judging))
     each = 0.0, ""
@@ -81,10 +81,10 @@ def estimate(
 ) -> None:
     """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
     from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.evaluation.engine import evaluate
-    from ctxmetrics.evaluation.estimate import samples_for
-    from ctxmetrics.evaluation.results import Results
     from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.results.results import Results
+    from ctxmetrics.running.engine import evaluate
+    from ctxmetrics.running.estimate import samples_for
 
     if detect is not None:
         try:
@@ -123,8 +123,8 @@ def _print_cost(
         cache: The directory of the cache.
         controls: How many labelled samples are judged in between.
     """
-    from ctxmetrics._runtime.cache import FILE_NAME
-    from ctxmetrics.evaluation.estimate import estimate as count
+    from ctxmetrics.models.runtime.cache import FILE_NAME
+    from ctxmetrics.running.estimate import estimate as count
 
     samples, metrics, _ = task
     # Counting makes no cache.

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import Input
 from ctxmetrics.cli._terminal import BAD_INPUT, GATE_FAILED, collected_warnings, message, print_result
 from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
-    from ctxmetrics.fields import RowFile
     from ctxmetrics.metrics import Metric
+    from ctxmetrics.reading import RowFile
     from ctxmetrics.samples import Sample
 
 _SHOWN = 60
@@ -98,7 +98,7 @@ def spans(
     """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
     from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans
     from ctxmetrics.cli._run import samples_of
-    from ctxmetrics.evaluation.writer import check_outputs, json_line, write_whole
+    from ctxmetrics.results.writer import check_outputs, json_line, write_whole
 
     if sources is None and chunks is None and labels is None:
         raise ParameterError(
@@ -123,7 +123,7 @@ def spans(
 
 def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     """Return what is unsure, each as the options of which one is right; a list of texts may be what was retrieved."""
-    from ctxmetrics.fields import TEXTS_OF
+    from ctxmetrics.reading import TEXTS_OF
 
     reading = file.reading
     retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages"}
@@ -152,7 +152,7 @@ def _metrics(
 ) -> Iterator[str]:
     """Yield how many samples are distinct, the metrics that can run, and what none of them reads."""
     from ctxmetrics.cli._run import to_map
-    from ctxmetrics.fields import OPTIONS
+    from ctxmetrics.reading import OPTIONS
 
     contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
     read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}

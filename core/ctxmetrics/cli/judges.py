@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -24,6 +23,7 @@ from ctxmetrics.cli._options import (
 )
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, leave, message, print_result
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.presentation.wording import plural
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def agree(
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.agreement.labels import KINDS
     from ctxmetrics.cli._run import convention_of, judge_of, samples_of
-    from ctxmetrics.evaluation.writer import check_outputs
+    from ctxmetrics.results.writer import check_outputs
 
     samples = list(samples_of(source))
     labels = people.labels or _written_beside(source.file)

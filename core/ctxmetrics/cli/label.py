@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import Input, LabelsPath, labels_beside
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
     from ctxmetrics.agreement.labelling.draw import LabelsFile
     from ctxmetrics.agreement.labelling.session import Session
-    from ctxmetrics.comparison.answers import Key
+    from ctxmetrics.results.labels.answers import Key
     from ctxmetrics.samples import Sample
 
 _SEEDS = 2**32
@@ -80,8 +80,8 @@ def label(
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
     from ctxmetrics.agreement.labelling.session import Session, run_in_terminal
     from ctxmetrics.cli._run import samples_of
-    from ctxmetrics.comparison.answers import ANSWERS, ASKED
-    from ctxmetrics.evaluation.results import Results
+    from ctxmetrics.results.labels.answers import ANSWERS, ASKED
+    from ctxmetrics.results.results import Results
 
     if wrong := [name for name in ask or () if name not in ASKED]:
         raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")

@@ -12,13 +12,13 @@ import typer
 from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, Pace
 from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.evaluation.options import DEFAULTS
+from ctxmetrics.running.options import DEFAULTS
 
 if TYPE_CHECKING:
-    from ctxmetrics.evaluation.engine import Evaluation
-    from ctxmetrics.evaluation.results import Results
-    from ctxmetrics.fields import Payload
     from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.reading import Payload
+    from ctxmetrics.results.results import Results
+    from ctxmetrics.running.engine import Evaluation
     from ctxmetrics.samples import Sample
 
 # Where the sample data is: in an installed library, and in a checkout.
@@ -104,7 +104,7 @@ def score(
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.cli._gates import card_of, corrected, fenced, gates_of, outcomes_of, tell_ci
     from ctxmetrics.cli._run import judge_of, task_of
-    from ctxmetrics.evaluation.engine import Evaluation
+    from ctxmetrics.running.engine import Evaluation
 
     cache = _cache_of(source.file, output, gates, judging.judge)
     judge = judge_of(**vars(judging))
@@ -163,8 +163,8 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
         InputFileError: An output cannot be written or is an input.
         ParameterError: --resume has nowhere to look, or --out is no file of JSON lines.
     """
-    from ctxmetrics._runtime.cache import FILE_NAME
-    from ctxmetrics.evaluation.writer import check_outputs
+    from ctxmetrics.models.runtime.cache import FILE_NAME
+    from ctxmetrics.results.writer import check_outputs
 
     out, cache = output.out, output.cache
     if out is not None and out.suffix.lower() == ".parquet":
@@ -193,7 +193,7 @@ def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | 
 
 def _run(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
-    from ctxmetrics.evaluation.engine import run_in_caller
+    from ctxmetrics.running.engine import run_in_caller
 
     with collected_warnings() as warnings:
         results = run_in_caller(run)
@@ -208,8 +208,8 @@ def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output:
 
     Stages can be shown where a sample has stages and a metric counts what they hold.
     """
-    from ctxmetrics.comparison.joining import groups_of
-    from ctxmetrics.report.stages import IDS
+    from ctxmetrics.results.comparison.joining import groups_of
+    from ctxmetrics.results.report.stages import IDS
 
     if output.by:
         groups_of(samples, output.by, "score")
@@ -233,8 +233,8 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     An older page stays where a run stopped early and has no value for some metric. A baseline is
     written for a whole run only.
     """
-    from ctxmetrics._wording import TEXT, clean
-    from ctxmetrics.report.report import render_text
+    from ctxmetrics.presentation.wording import TEXT, clean
+    from ctxmetrics.results.report.report import render_text
 
     print_result(
         render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())

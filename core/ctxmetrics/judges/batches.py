@@ -18,10 +18,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
-from ctxmetrics._runtime.background import run_sync
-from ctxmetrics._runtime.memo import Memo
-from ctxmetrics._secrets import safe_text
-from ctxmetrics.fields import as_list
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.reading import as_list
 
 # A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]

@@ -12,16 +12,16 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
-from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.memo import hashed
-from ctxmetrics._runtime.run import current_run
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.batches import Pair, Queue, Score, scores_of_process
 from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.models.runtime.memo import hashed
+from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Prompt, Reply

@@ -11,14 +11,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics._pictures import in_text, refusal
-from ctxmetrics._version import __version__
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.version import __version__
 from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import SPAN_MARK, TEXTS_OF, some_of
 from ctxmetrics.formulas import average_precision, share
+from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.reading import SPAN_MARK, TEXTS_OF, some_of
+from ctxmetrics.reading.pictures import in_text, refusal
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Usage, Verdict

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
-from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics._runtime.run import part_of
-from ctxmetrics._secrets import remember_keys_of, safe_text
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.secrets import remember_keys_of, safe_text
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import Family, Unit, Weighting
 from ctxmetrics.errors import (
@@ -20,6 +18,7 @@ from ctxmetrics.errors import (
     MissingFieldError,
     ParameterError,
 )
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import (
     Claims,
     DecomposingJudge,
@@ -29,8 +28,9 @@ from ctxmetrics.judges.base import (
     checked_answer,
     checked_verdict,
 )
-from ctxmetrics.judges.given import instead_of
 from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
+from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.runtime.run import part_of
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import Stage, of_last, pool_of, recorded
@@ -106,7 +106,7 @@ class JudgedMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample. See `Metric.score`."""
-        from ctxmetrics._runtime.background import run_sync
+        from ctxmetrics.models.runtime.background import run_sync
 
         return run_sync(self.ascore, sample)
 

@@ -18,9 +18,9 @@ from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ctxmetrics._runtime.memo import Memo, hashed
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.batches import PredictionError, read_scores
+from ctxmetrics.models.runtime.memo import Memo, hashed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

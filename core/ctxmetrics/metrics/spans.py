@@ -15,11 +15,9 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
 
-from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
-from ctxmetrics.fields import SPAN_MARK, write_span
 from ctxmetrics.formulas import (
     Span,
     average_precision,
@@ -34,7 +32,9 @@ from ctxmetrics.formulas import (
     span_precision,
     span_recall,
 )
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice
+from ctxmetrics.reading import SPAN_MARK, write_span
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Evidence, Verdict
 

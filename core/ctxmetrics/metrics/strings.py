@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.conventions import Family
+from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
 from ctxmetrics.verdicts import Evidence, Verdict
 

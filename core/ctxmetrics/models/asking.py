@@ -14,13 +14,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._runtime.background import in_time
-from ctxmetrics._runtime.failures import after_sending, classify
-from ctxmetrics._runtime.run import Run
-from ctxmetrics._secrets import remember_keys_of
+from ctxmetrics._internal.secrets import remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
 from ctxmetrics.models.prompt_size import Tokenizer
+from ctxmetrics.models.runtime.background import in_time
+from ctxmetrics.models.runtime.failures import after_sending, classify
+from ctxmetrics.models.runtime.run import Run
 from ctxmetrics.models.servers import is_local
 from ctxmetrics.verdicts import Usage
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 # Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
 from typing_extensions import Protocol, runtime_checkable
 
-from ctxmetrics._display import visible
-from ctxmetrics._secrets import masked, safe_text
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.secrets import masked, safe_text
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 

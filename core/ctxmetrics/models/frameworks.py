@@ -20,8 +20,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, create_model
 
-from ctxmetrics._runtime.run import setting
-from ctxmetrics._secrets import safe_text
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import (
     Reply,
@@ -30,6 +29,7 @@ from ctxmetrics.models.base import (
     message_text,
     served_name,
 )
+from ctxmetrics.models.runtime.run import setting
 from ctxmetrics.verdicts import Usage
 
 Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])

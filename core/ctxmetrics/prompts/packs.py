@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts.texts import EN, KEYS_EN, KEYS_RU, RU, VERSIONS
 

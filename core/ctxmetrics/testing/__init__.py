@@ -9,11 +9,11 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ctxmetrics.comparison.compare import compare
-from ctxmetrics.comparison.gates import gated, not_worse_problem
-from ctxmetrics.comparison.view import Comparison
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.results import Results
+from ctxmetrics.results.comparison.compare import compare
+from ctxmetrics.results.comparison.gates import gated, not_worse_problem
+from ctxmetrics.results.comparison.view import Comparison
+from ctxmetrics.results.results import Results
 from ctxmetrics.testing.golden import (
     Batch,
     Case,

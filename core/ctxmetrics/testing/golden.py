@@ -20,15 +20,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._frozen import EMPTY, plain
+from ctxmetrics._internal.frozen import EMPTY, plain
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
-from ctxmetrics.fields.formats import content_of
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.reading.formats import content_of
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import pool_of

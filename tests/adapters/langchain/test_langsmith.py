@@ -678,7 +678,7 @@ def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client)
 
 @RUNNERS
 def test_summary_evaluators_give_the_mean_with_its_interval(runner, case, client):
-    from ctxmetrics._statistics import mean_interval
+    from ctxmetrics.formulas.intervals import mean_interval
 
     values = [1.0, 0.5, 0.5, 0.25]
     examples = [

@@ -10,8 +10,8 @@ import pytest
 from ragas.run_config import RunConfig
 
 from ctxmetrics import ScriptedJudge
-from ctxmetrics._runtime.run import current_run
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
+from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics_ragas import ContextRecall, IDBasedContextRecall
 
 

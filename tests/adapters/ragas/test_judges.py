@@ -339,7 +339,7 @@ def test_run_config_timeout_ends_a_request_that_hangs(
 
 def test_run_config_longer_than_our_own_timeout_is_waited_for(row: Row, llms: Any, server: Any) -> None:
     """A slow local model under ``RunConfig(timeout=600)`` must not be cut off at our default."""
-    from ctxmetrics._runtime.run import current_run
+    from ctxmetrics.models.runtime.run import current_run
 
     timeouts: list[float] = []
 

@@ -179,7 +179,7 @@ def test_instructor_does_not_ask_again_about_a_reply_that_the_judge_can_read_its
 )
 def test_failures_of_the_server_pass_with_a_code(make_llm: Any, fault: str, code: str) -> None:
     """They pass when the server recovers, and the code says what it was when it does not."""
-    from ctxmetrics._runtime.failures import classify
+    from ctxmetrics.models.runtime.failures import classify
 
     with FakeOpenAIServer(lambda request: YES, faults=[Fault(fault)]) as server:
         llm = make_llm(server, max_retries=0)

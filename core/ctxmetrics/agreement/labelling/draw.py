@@ -9,8 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ctxmetrics._version import __version__
-from ctxmetrics.comparison.answers import (
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
+from ctxmetrics.metrics.judged import ContextRecall
+from ctxmetrics.results.comparison.joining import find
+from ctxmetrics.results.labels.answers import (
     ASKED,
     CONTEXTS,
     UNITS,
@@ -23,12 +26,9 @@ from ctxmetrics.comparison.answers import (
     labels_by_key,
     with_labels,
 )
-from ctxmetrics.comparison.joining import find
-from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
-from ctxmetrics.evaluation.sources import check_id
-from ctxmetrics.evaluation.writer import append, json_line
-from ctxmetrics.metrics.judged import ContextRecall
-from ctxmetrics.report.rows import key_of
+from ctxmetrics.results.rows_file import key_of
+from ctxmetrics.results.writer import append, json_line
+from ctxmetrics.running.sources import check_id
 from ctxmetrics.samples import Sample
 from ctxmetrics.text import has_content, sentence_spans, splitter
 
@@ -141,7 +141,7 @@ def read_labelled(
 
     Args:
         samples: All samples of the file that was labelled.
-        file: What the file of labels holds; see `ctxmetrics.comparison.answers.labels_by_key`.
+        file: What the file of labels holds; see `ctxmetrics.results.labels.answers.labels_by_key`.
         annotator: The person whose answers are read; None: all people's.
 
     Raises:

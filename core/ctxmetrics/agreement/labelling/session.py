@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
-from ctxmetrics._display import visible_on_page as shown
-from ctxmetrics._wording import line
+from ctxmetrics._internal.display import visible_on_page as shown
 from ctxmetrics.agreement.labelling.draw import LabelsFile, questions_of
 from ctxmetrics.agreement.labels import KINDS
-from ctxmetrics.comparison.answers import (
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.metrics import metric_named
+from ctxmetrics.presentation.wording import line
+from ctxmetrics.reading import SPAN_MARK
+from ctxmetrics.results.labels.answers import (
     ANSWERS,
     ASKED,
     CANNOT_SAY,
@@ -24,11 +27,8 @@ from ctxmetrics.comparison.answers import (
     Question,
     label_of,
 )
-from ctxmetrics.errors import ParameterError
-from ctxmetrics.fields import SPAN_MARK
-from ctxmetrics.metrics import metric_named
-from ctxmetrics.report.rows import texts_key
-from ctxmetrics.report.view import Row
+from ctxmetrics.results.rows_file import texts_key
+from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import sentence_spans

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 
-from ctxmetrics._runtime.memo import hashed
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.models.runtime.memo import hashed
 from ctxmetrics.text import Span, sentence_spans
 from ctxmetrics.verdicts import Evidence
 

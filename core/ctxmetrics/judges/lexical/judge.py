@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
-from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.background import in_thread
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import find_literal, listed, usefulness
+from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.attribution import TOLERANCE, fullest

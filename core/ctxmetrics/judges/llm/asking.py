@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.failures import CONTENT_CODES
-from ctxmetrics._runtime.run import current_run
-from ctxmetrics._secrets import masked, safe_text
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
@@ -24,6 +22,8 @@ from ctxmetrics.judges.llm.parsing import (
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
+from ctxmetrics.models.runtime.failures import CONTENT_CODES
+from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.prompts import Pack, Step, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 

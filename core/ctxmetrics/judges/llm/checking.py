@@ -13,8 +13,8 @@ from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ctxmetrics._frozen import EMPTY, FrozenDict
-from ctxmetrics._secrets import masked
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.secrets import masked
 from ctxmetrics.judges.evidence.quotes import DENIED, Unit, place_of, sentences_of
 from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part

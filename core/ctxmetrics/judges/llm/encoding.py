@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxmetrics._frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check, with_doubts
 from ctxmetrics.judges.llm.splitting import Part

@@ -10,20 +10,20 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
-from ctxmetrics._checks import check_number
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.memo import Memo
-from ctxmetrics._runtime.run import current_run, forget_failures
-from ctxmetrics._secrets import remember_keys_of
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.secrets import remember_keys_of
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.batches import scores_of_process
-from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, parts_of
 from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.models.coerce import instead_of
 from ctxmetrics.models.prompt_size import least_tokens
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.models.runtime.run import current_run, forget_failures
 from ctxmetrics.prompts import Pack, Step, get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ctxmetrics._secrets import masked
+from ctxmetrics._internal.secrets import masked
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Reply
 

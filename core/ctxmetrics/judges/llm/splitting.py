@@ -13,7 +13,7 @@ from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
-from ctxmetrics._frozen import EMPTY
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.prompts import Step
 from ctxmetrics.verdicts import FLAGS, Verdict

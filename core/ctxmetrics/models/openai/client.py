@@ -28,10 +28,10 @@ from urllib.request import getproxies
 
 from pydantic_core import to_json
 
-from ctxmetrics._runtime.background import background_loop
-from ctxmetrics._runtime.failures import bad_answer
-from ctxmetrics._secrets import safe_text
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, raise_missing
+from ctxmetrics.models.runtime.background import background_loop
+from ctxmetrics.models.runtime.failures import bad_answer
 
 # The clients, by process (as the background loop that their connections belong to), address and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.

@@ -14,13 +14,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from ctxmetrics._checks import check_choice, check_number
-from ctxmetrics._frozen import FrozenDict
-from ctxmetrics._runtime.background import on_background
-from ctxmetrics._runtime.failures import bad_answer, classify, from_status
-from ctxmetrics._runtime.run import current_run
-from ctxmetrics._secrets import remember_key, safe_text
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.secrets import remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import (
     Prompt,
     Reply,
@@ -42,6 +39,9 @@ from ctxmetrics.models.openai.capabilities import (
 )
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS
+from ctxmetrics.models.runtime.background import on_background
+from ctxmetrics.models.runtime.failures import bad_answer, classify, from_status
+from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -1,0 +1,180 @@
+"""When a model counts as down, and is not asked any more."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ctxmetrics.errors import JudgeError, RequestError
+from ctxmetrics.models.runtime.failures import CONTENT_CODES, SIZE_CODES, UnreadError, UnsentError
+
+if TYPE_CHECKING:
+    import asyncio
+
+# After this many judgements in a row without an answer, the model counts as down.
+MAX_FAILURES = 10
+# This many requests without an answer in time count as one judgement given up: more would take too
+# long.
+TIMEOUTS_OF_A_JUDGEMENT = 2
+# This many replies in a row that a client could not read count as one judgement without an answer: a server may
+# have to load its model first.
+UNREAD_OF_A_JUDGEMENT = 3
+# Seconds for which a request that is refused for overload is sent again, since most limits are by the
+# minute. A model that accepts no request for so long counts as down.
+OVERLOAD_PATIENCE = 60.0
+# Seconds after which a model that was down is asked again. It holds only outside of runs, whose end is
+# not known.
+COOL_DOWN = 10.0
+
+
+@dataclass(eq=False, slots=True)
+class Breaker:
+    """Stops asking a model that is down.
+
+    The breaker opens (stops all requests) after as many failed requests in a row as `max_failures`
+    judgements without an answer take. A server that refuses for overload is not down: the breaker opens
+    for it only after it refused requests that were alone in flight, and nothing else came back, for
+    `OVERLOAD_PATIENCE`. Time-outs of requests that were in flight together count only once one that was
+    alone is not answered either, and no reply came since. Within a run it also opens after as many judgements in a row for which the
+    replies had no usable content.
+
+    Args:
+        max_failures: Judgements given up in a row before it opens.
+        cool_down: Seconds after which one request tries whether the model answers again. None: never, because the
+            breaker serves one run.
+        attempts: How often one request is sent at most.
+
+    Attributes:
+        message: Why the model is not asked, or None.
+    """
+
+    max_failures: int
+    cool_down: float | None
+    attempts: int
+    message: str | None = field(init=False, default=None)
+    _without_content: int = field(init=False, default=0)
+    _failed: Fraction = field(init=False, default=Fraction())
+    _timed_out: int = field(init=False, default=0)
+    _unread: int = field(init=False, default=0)
+    _refused: int = field(init=False, default=0)
+    _refused_since: float = field(init=False, default=0.0)
+    _opened: float = field(init=False, default=0.0)
+    _trial: asyncio.Future[None] | None = field(init=False, default=None)
+    # How requests ended, by the kinds of `UnsentError`; None: one was sent.
+    _ends: dict[str | None, str | None] = field(init=False, default_factory=dict)
+
+    def check(self) -> None:
+        """Raise if the model is down.
+
+        Raises:
+            JudgeError: It is; the reason code is ``judge_down``.
+        """
+        if self.message is not None:
+            raise JudgeError(self.message, reason_code="judge_down")
+
+    async def admit(self) -> asyncio.Future[None] | None:
+        """Wait until a request may be sent, where `message` says that the model is down.
+
+        After the cool-down one request is sent as a trial; the other requests of its event loop wait
+        for its end.
+
+        Returns:
+            The future to resolve at the end of this request, where it is the trial.
+
+        Raises:
+            JudgeError: The model is down; the reason code is ``judge_down``.
+        """
+        import asyncio
+
+        loop, trial = asyncio.get_running_loop(), self._trial
+        if trial is None or trial.done() or not trial.get_loop().is_running():
+            if self.cool_down is None or time.monotonic() - self._opened <= self.cool_down:
+                self.check()
+            self._trial = loop.create_future()
+            return self._trial
+        if trial.get_loop() is loop:
+            await asyncio.wait((trial,))
+        self.check()
+        return None
+
+    def answered(self) -> None:
+        """Note a request that brought a reply, whatever it says."""
+        self._ends[None] = None
+        self._failed, self._refused, self._timed_out, self._unread = Fraction(), 0, 0, 0
+        if self.cool_down is not None:
+            self.message = None
+
+    def note_end(self, error: JudgeError) -> None:
+        """Note whether a request that failed was sent at all."""
+        if isinstance(error, UnsentError):
+            self._ends[error.kind] = f"{error}{error.where}"
+        else:
+            self._ends[None] = None
+
+    def unsent(self, name: str) -> RequestError | None:
+        """Return the error to raise where no request was sent and all failed alike; else None.
+
+        Args:
+            name: What the model is called.
+        """
+        error = next(iter(self._ends.values()), None)
+        if len(self._ends) != 1 or error is None:
+            return None
+        return RequestError(
+            f"{name}: no request could be built, so no sample can be judged; each failed with {error}. "
+            "Check the model object and the versions of its packages."
+        )
+
+    def failed(self, error: JudgeError) -> None:
+        """Note a request that brought no reply, or one without an answer."""
+        if error.reason_code in CONTENT_CODES or error.reason_code in SIZE_CODES:
+            self.answered()
+            return
+        if isinstance(error, UnreadError):
+            unread = self._unread + 1
+            self.answered()  # a request was sent, and something came back
+            self._unread = unread
+            self._open_at(Fraction(unread, UNREAD_OF_A_JUDGEMENT), error)
+            return
+        self._failed += Fraction(1, max(1, self.attempts)) if error.retryable else 1
+        self._open_at(self._failed, error)
+
+    def timed_out(self, error: JudgeError, *, alone: bool) -> None:
+        """Note a request that was not answered in time, and whether it was the only one in flight."""
+        self._timed_out += 1
+        if alone:
+            enough = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
+            self._failed += Fraction(self._timed_out, enough)
+            self._timed_out = 0
+            self._open_at(self._failed, error)
+
+    def refused_alone(self, error: JudgeError) -> None:
+        """Note a request that was refused for overload though it was the only one in flight."""
+        now = time.monotonic()
+        if not self._refused:
+            self._refused_since = now
+        self._refused += 1
+        if now - self._refused_since >= OVERLOAD_PATIENCE:
+            self._open_at(self._refused, error)
+
+    def usable(self) -> None:
+        """Note a judgement that brought a verdict."""
+        self._without_content, self._failed, self.message = 0, Fraction(), None
+
+    def unusable(self, code: str) -> None:
+        """Note a judgement whose replies had no usable content. It counts within a run only."""
+        if self.cool_down is None:
+            self._without_content += 1
+            self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
+
+    def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
+        if count < self.max_failures:
+            return
+        self._opened = time.monotonic()
+        if self.message is None:
+            until = "any more" if self.cool_down is None else f"for {self.cool_down:g} s"
+            self.message = f"The judge failed again and again and is not asked {until}; last: {error.reason_code}: {error}"
+            logging.getLogger("ctxmetrics").warning(self.message)

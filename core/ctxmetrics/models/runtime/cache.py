@@ -1,0 +1,409 @@
+"""Finished judgements on disk, so that nothing is paid twice: SQLite, content-addressed.
+
+A key is a hash of the model's identity and parameters, the prompt's text and version, the reply schema and the exact
+texts; a value is a checked judgement after a hash that binds it to its key. Only complete, validated ones are kept.
+Several processes may share a cache, and it survives ``kill -9`` at any moment: an interrupted run is resumed by running
+it again. Only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import stat
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import InputFileError, ParameterError
+
+T = TypeVar("T")
+
+FILE_NAME = "verdicts.sqlite3"
+# Bytes of the file above which the oldest judgements are dropped.
+MAX_BYTES = 2 * 1024**3
+_LEAST_BYTES = 1024**2
+_BUSY_SECONDS = 10.0
+# Seconds for which a cache that failed is not used.
+_REST_SECONDS = 10.0
+# Of the table; SQLite keeps it in the file as ``user_version``.
+_VERSION = 2
+_TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+_PUT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_DROP_OLDEST = (
+    "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
+    "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
+)
+
+_log = logging.getLogger("ctxmetrics")
+
+
+def sealed(key: str, text: str) -> str:
+    """Return a value to store: the text after a hash that binds it to its key."""
+    digest = hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{digest} {text}"
+
+
+class Store(Protocol):
+    """What a cache must do. Values are texts that must come back as they were; keys are content hashes."""
+
+    def get(self, key: str) -> str | None:
+        """Return a value or None."""
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a value."""
+
+
+class RunCache:
+    """The cache of one run: a store whose values are bound to their keys. What fails in a store costs no result.
+
+    Args:
+        store: The store; it may be the user's own.
+        stores: Whether new values go into it; else they are remembered here.
+    """
+
+    def __init__(self, store: Store, *, stores: bool) -> None:
+        self._store = store
+        self._added: dict[str, str] = {}
+        self._put = store.put if stores else self._added.__setitem__
+        self._warned = False
+
+    def get(self, key: str) -> str | None:
+        """Return the text that was kept under a key; None where there is none, or it was changed."""
+        with self._going_on():
+            value: object = self._added.get(key) or self._store.get(key)
+            if value is None:
+                return None
+            if not isinstance(value, str):
+                raise TypeError(f"get returned {type(value).__name__}, not a str or None")
+            text = value.partition(" ")[2]
+            return text if value == sealed(key, text) else None
+        return None
+
+    def put(self, key: str, text: str) -> None:
+        """Keep a text."""
+        with self._going_on():
+            self._put(key, sealed(key, text))
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Log what a store raises, once."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's store may raise anything
+            if not self._warned:
+                self._warned = True
+                _log.warning(
+                    "cache=%s: %s: %s; the run goes on, but such a judgement is asked for again",
+                    type(self._store).__name__,
+                    type(error).__name__,
+                    safe_text(error),
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds.
+
+    Attributes:
+        path: Its file.
+        entries: Judgements in it.
+        size: Bytes on disk.
+    """
+
+    path: Path
+    entries: int
+    size: int
+
+
+class VerdictCache:
+    """A cache of judgements in a directory that its owner alone can read.
+
+    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory exists
+    already, the modes of the files are corrected, and that of the directory too if it holds nothing
+    else and belongs to the user of the process.
+
+    A file that is no readable database, or holds a table of another version, is set aside under another name, with a
+    warning, and a new one begun. When
+    nothing can be read or written (a full disk), a warning says so once and the run goes on without the cache; it is
+    tried again every ten seconds. One object may be used from several threads, and after a fork.
+
+    Args:
+        directory: Where the cache is kept, on a local disk; it is made if it does not exist.
+        max_bytes: Size at which the oldest quarter of the judgements is dropped.
+
+    Raises:
+        InputFileError: The directory cannot be made, or nothing can be written there.
+        ParameterError: ``max_bytes`` is too small.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
+        if not isinstance(max_bytes, int) or max_bytes < _LEAST_BYTES:
+            raise ParameterError(
+                f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_LEAST_BYTES}."
+            )
+        self.path: Path = Path(directory) / FILE_NAME
+        self._max_bytes = max_bytes
+        self._connection: sqlite3.Connection | None = None
+        self._unchecked = (
+            max_bytes  # the first judgement that is kept looks at the size: many runs are short
+        )
+        self._rests_until = 0.0
+        self._warned = False
+        try:
+            _make_folder(self.path.parent)
+        except OSError as error:
+            raise self._unusable(error.strerror or str(error)) from None
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            raise self._unusable("it cannot be written")
+        with _lock:
+            _caches.add(self)
+        self._do(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
+
+    def get(self, key: str) -> str | None:
+        """Return a value or None."""
+        row = self._do(
+            lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone()
+        )
+        return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a value, instead of what was there."""
+        value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
+        self._do(lambda connection: connection.execute(_PUT, (key, value)))
+        self._unchecked += len(value)
+        if self._unchecked > self._max_bytes // 64:
+            self._unchecked = 0
+            self._do(self._shrink)
+
+    def info(self) -> CacheInfo:
+        """Count what is in it."""
+        return CacheInfo(
+            self.path,
+            self._do(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
+            sum(file.stat().st_size for file in (self.path, Path(f"{self.path}-wal")) if file.exists()),
+        )
+
+    def clear(self) -> None:
+        """Delete every judgement, and files that were set aside because they cannot be read.
+
+        Raises:
+            InputFileError: It could not be done.
+        """
+        commands = "DELETE FROM verdicts; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
+        if self._do(lambda connection: connection.executescript(commands)) is None:
+            raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
+        for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
+            aside.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with _lock:
+            self._close()
+
+    def _unusable(self, why: str) -> InputFileError:
+        return InputFileError(
+            f"{self.path.parent}: no cache can be kept there: {why}. Choose another directory."
+        )
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            with suppress(OSError):  # SQLite says better what is wrong
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                # The files that SQLite and earlier versions put beside it are for its owner alone, too.
+                for file in self.path.parent.glob(f"{FILE_NAME}*"):
+                    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+                        file.chmod(0o600)
+            connection = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            # It may have been changed.
+            connection.text_factory = lambda data: data.decode(errors="replace")
+            self._connection = connection
+        return self._connection
+
+    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Run one action. Where the cache fails, a request may be paid again, but no result is lost."""
+        with _lock:
+            if time.monotonic() < self._rests_until:
+                return None
+            try:
+                try:
+                    return action(self._open())
+                except sqlite3.Error as error:
+                    if not (_is_useless(error) and self._set_aside(error)):
+                        raise
+                    return action(self._open())
+            except sqlite3.Error as error:
+                self._rests_until = time.monotonic() + _REST_SECONDS
+                if not self._warned:
+                    self._warned = True
+                    _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
+        return None
+
+    def _set_aside(self, error: sqlite3.Error) -> bool:
+        """Rename a file that cannot be read, unless another process has done so already."""
+        self._close()
+        try:
+            self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
+        except sqlite3.Error as again:
+            self._close()
+            if not _is_useless(again):
+                return False
+        else:
+            return True
+        other = isinstance(error, _OtherVersionError)
+        number = 1
+        while (aside := Path(f"{self.path}.{'other' if other else 'corrupt'}-{number}")).exists():
+            number += 1
+        try:
+            # The write-ahead log is renamed first: SQLite would read it into the new file.
+            for ending in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
+            self.path.replace(aside)
+        except OSError:
+            return False
+        _log.warning(
+            "%s %s; it was set aside as %s and a new one begun",
+            self.path,
+            str(error) if other else f"cannot be read ({error})",
+            aside.name,
+        )
+        return True
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        pages, size, free = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "page_size", "freelist_count")
+        )
+        if (pages - free) * size > self._max_bytes:
+            connection.execute(_DROP_OLDEST)
+
+
+@contextmanager
+def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
+    """Give the cache of a run: a path is opened and closed again, a store is taken as it is.
+
+    Raises:
+        InputFileError: As `VerdictCache` raises.
+        ParameterError: It is neither.
+    """
+    if isinstance(cache, (str, os.PathLike)):
+        if not str(cache):
+            raise ParameterError("cache='' names no directory. Write '.' for the current one.")
+        own = VerdictCache(cache)
+        try:
+            yield own
+        finally:
+            own.close()
+    elif callable(getattr(cache, "get", None)) and callable(getattr(cache, "put", None)):
+        yield cache
+    else:
+        raise ParameterError(
+            f"cache={type(cache).__name__} must be a directory, a VerdictCache, or an object with get and put."
+        )
+
+
+class _OtherVersionError(sqlite3.DatabaseError):
+    """The file is sound, but its table is not of this version."""
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can enter; correct the mode of one that holds a cache and nothing else.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if os.name == "nt" or not mode & 0o077:
+        return
+    with suppress(OSError):
+        if all(item.name.startswith(FILE_NAME) for item in folder.iterdir()):
+            folder.chmod(0o700)
+            return
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        _log.warning(
+            "%s: every user of this machine may write there, and replace the cache. Choose another directory.",
+            folder,
+        )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Set a new connection up; while another process does, SQLite refuses without waiting.
+
+    Raises:
+        _OtherVersionError: The table is not of this version.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            _make_table(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _make_table(connection: sqlite3.Connection) -> None:
+    """Make the table and note its version, in one step, so that no process sees one without the other."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
+        if not columns and version in (0, _VERSION):
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif columns != ["number", "key", "value"] or version != _VERSION:
+            raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
+
+
+def _is_useless(error: sqlite3.Error) -> bool:
+    """Whether the file is of no use: no database, a broken one, or of another version.
+
+    Locks, full disks and missing rights are `OperationalError`.
+    """
+    return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
+
+
+# No SQLite connection may be carried over a fork, nor one that another thread is using: all caches of a process share
+# a lock, and are closed before a fork. Their next use opens them again.
+_caches: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
+_lock = threading.Lock()
+
+
+def _before_fork() -> None:
+    _lock.acquire()
+    for cache in list(_caches):
+        cache._close()  # noqa: SLF001 - this module's own
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release
+    )

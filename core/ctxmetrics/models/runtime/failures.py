@@ -1,0 +1,294 @@
+"""What an exception of a model's client means: may it be asked again, when, and what to call it."""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.models.runtime.overflow import is_too_long, stated_limit
+from ctxmetrics.verdicts import Usage
+
+_RETRY_CODES = frozenset({408, 409, 425, 429})
+_OVERLOADED = frozenset({429, 503, 529})
+# Codes of faults of the reply itself, not of the connection or the server.
+CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
+# Codes of requests that the model cannot read whole. They say nothing about the server.
+SIZE_CODES = frozenset({"too_long", "truncated_prompt"})
+# The verdict codes of a server that asks for fewer requests at once.
+OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
+# Names that servers give to a 429 which waiting does not end, such as used-up credit.
+_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+# Of aiohttp; the last is that of its parser.
+_LOST_CONNECTION = ("ClientConnectionError", "ClientPayloadError", "HttpProcessingError")
+_CONNECTION_KINDS = frozenset(
+    {
+        "APIConnectionError",  # openai, anthropic
+        "TransportError",  # httpx
+        "ClientConnectionError",  # aiohttp
+        "ClientPayloadError",
+        "ConnectionError",  # requests has one of its own
+        "ChunkedEncodingError",
+        "ProtocolError",  # urllib3
+        "HTTPClientError",  # botocore
+        "HTTPException",  # http.client
+        "SSLError",
+        "gaierror",  # no address of that name
+    }
+)
+_ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
+# Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
+LONGEST_RETRY_AFTER = 90.0
+
+
+class UnsentError(JudgeError):
+    """An exception that did not come from the network: perhaps the request could not be built.
+
+    Attributes:
+        kind: The name of its class.
+        where: The file and line that raised it.
+    """
+
+    def __init__(self, message: str, error: BaseException) -> None:
+        super().__init__(message)
+        self.kind = type(error).__name__
+        self.where = "".join(
+            f" ({frame.filename}, line {frame.lineno})"
+            for frame in traceback.extract_tb(error.__traceback__)[-1:]
+        )
+
+
+class UnreadError(JudgeError):
+    """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
+
+
+def after_sending(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
+    """Return an `UnreadError` in place of an `UnsentError` where a request may have been sent.
+
+    Args:
+        problem: What `classify` made of the exception.
+        error: The exception.
+        waited: Whether the client waited for anything before it raised.
+    """
+    if not isinstance(problem, UnsentError) or not (waited or _has_response(error)):
+        return problem
+    return UnreadError(f"{problem}{problem.where}")
+
+
+def _has_response(error: BaseException) -> bool:
+    """Whether an exception carries an HTTP response, or one of the functions that it passed through holds one."""
+    for link in _chain(error):
+        frames = [frame for frame, _ in traceback.walk_tb(link.__traceback__)]
+        holders = [
+            vars(link) if hasattr(link, "__dict__") else {},
+            *(frame.f_locals for frame in frames),
+        ]
+        if any(_is_response(value) for holder in holders for value in tuple(holder.values())):
+            return True
+    return False
+
+
+def _is_response(value: object) -> bool:
+    # An attribute of another library's object may raise anything; then it is taken for no response.
+    with suppress(Exception):
+        status = getattr(value, "status_code", None) or getattr(value, "status", None)
+        return isinstance(status, int) and hasattr(value, "headers")
+    return False
+
+
+def bad_answer(message: str, calls: int = 1) -> JudgeError:
+    """Return the failure of a server whose answer holds no reply: the server is asked again."""
+    return JudgeError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
+
+
+def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
+    """Turn any exception of a model's client into a `JudgeError`.
+
+    The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
+    wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
+
+    Args:
+        error: What was raised. Keys in its text are masked.
+        seconds: The time that the request was given, for the message; 0 where it is not known.
+    """
+    if seconds and isinstance(error, TimeoutError) and not str(error):
+        return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
+    problem = _classified(error)
+    if isinstance(problem, BudgetExceededError):
+        return problem
+    wait = problem.retry_after
+    # None, or a model's own: anything, also NaN.
+    if not isinstance(wait, (int, float)) or not wait >= 0:
+        problem.retry_after = None
+    elif problem.retryable and asks_for_too_long(problem):
+        return JudgeError(
+            f"the server asks to wait {min(wait, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
+            f"{problem}",
+            reason_code=problem.reason_code,
+            retry_after=wait,
+        )
+    return problem
+
+
+def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
+    chain = _chain(error)
+    for link in chain:
+        if isinstance(link, (JudgeError, BudgetExceededError)):
+            return link
+    text = safe_text(error)
+    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if lost := next(filter(_lost_connection, chain), None):
+        return JudgeError(
+            f"Connection error: {safe_text(lost)}", reason_code="connection_error", retryable=True
+        )
+    for link in chain:
+        if (status := _status(link)) is not None:
+            return from_status(
+                status,
+                message,
+                retry_after=_retry_after(link),
+                code=getattr(link, "code", None),
+                details=_details(link),
+            )
+    if code := next(filter(None, map(_from_kind, chain)), None):
+        return JudgeError(message, reason_code=code, retryable=True)
+    # Clients of some providers raise an error without a status.
+    if is_too_long(None, text, [detail for link in chain for detail in _details(link)]):
+        return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
+    return UnsentError(message, error)
+
+
+def _details(error: BaseException) -> list[object]:
+    """Return the fields of a server's error, where clients keep them."""
+    holders = [getattr(error, name, None) for name in ("body", "response", "details", "code", "type")]
+    param = getattr(error, "param", None)
+    return [*holders, {"param": param}]
+
+
+def asks_for_too_long(error: JudgeError) -> bool:
+    """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
+    return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return the exception, what it came from, and what a retry library wrapped."""
+    chain: list[BaseException] = []
+    pending: list[Any] = [error]
+    while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
+        link = pending.pop(0)
+        if not isinstance(link, BaseException) or link in chain:
+            continue
+        chain.append(link)
+        pending += [link.__cause__, link.__context__]
+        last: Any = getattr(link, "last_attempt", None)
+        # An attribute of another library's object may raise anything; then nothing is known of it.
+        with suppress(Exception):
+            pending.append(last if isinstance(last, BaseException) else last.exception())
+    return chain
+
+
+def _status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    if isinstance(response, dict) and isinstance(told := response.get("ResponseMetadata"), dict):
+        status = told.get("HTTPStatusCode")  # botocore
+        return status if isinstance(status, int) else None
+    for holder in (error, response):
+        for name in ("status_code", "status", "http_status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 100 <= value < 600:  # noqa: PLR2004 - HTTP
+                return value
+    return None
+
+
+def from_status(
+    status: int,
+    message: str,
+    *,
+    retry_after: float | None = None,
+    code: object = None,
+    details: Sequence[object] = (),
+) -> JudgeError:
+    """Say what an HTTP status means.
+
+    Args:
+        status: The status.
+        message: What happened, without keys.
+        retry_after: Seconds the server asked to wait.
+        code: What the server calls the error.
+        details: What else it says: codes and bodies.
+    """
+    if status >= 400 and is_too_long(status, message, details):  # noqa: PLR2004 - HTTP
+        return JudgeError(
+            message,
+            reason_code="too_long",
+            status=status,
+            limit=stated_limit(message, details),
+        )
+    reason, spent = "client_error", isinstance(code, str) and code in _SPENT_CODES
+    if status in _OVERLOADED and not spent:
+        reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
+    elif (status in _RETRY_CODES or not 300 <= status < 500) and not spent:  # noqa: PLR2004 - HTTP
+        reason = "server_error"  # a success that raises is one whose body could not be read
+    elif status < 400:  # noqa: PLR2004 - HTTP
+        message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
+    retryable = reason != "client_error"
+    return JudgeError(
+        message,
+        reason_code=reason,
+        retryable=retryable,
+        retry_after=retry_after if retryable else None,
+        status=status,
+    )
+
+
+def _retry_after(error: BaseException) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
+        error, "headers", None
+    )
+    get = getattr(headers, "get", lambda _: None)
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        seconds = _seconds(get(name))
+        if seconds is not None and seconds >= 0:
+            return seconds * scale
+    return None
+
+
+def _seconds(text: object) -> float | None:
+    """Read a number of seconds, or how long it is until a date."""
+    from email.utils import parsedate_to_datetime
+
+    with suppress(TypeError, ValueError):
+        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
+    with suppress(TypeError, ValueError, OverflowError):
+        return parsedate_to_datetime(str(text)).timestamp() - time.time()
+    return None
+
+
+def _lost_connection(error: BaseException) -> bool:
+    """Whether it is aiohttp's error of a connection that failed, or that brought no HTTP.
+
+    The package that translates them for httpx calls some of them timeouts, and aiohttp's parser gives
+    its errors the status code 400.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return not names.isdisjoint(_LOST_CONNECTION) and not any("Timeout" in name for name in names)
+
+
+def _from_kind(error: BaseException) -> str | None:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
+        return "timeout"
+    # A client kept a connection of another loop; it takes another one next.
+    of_another_loop = isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error))
+    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS or of_another_loop:
+        return "connection_error"
+    if "JSONDecodeError" in names or "APIResponseValidationError" in names:
+        return "server_error"
+    if any("RateLimit" in name for name in names):
+        return "rate_limited"
+    return None

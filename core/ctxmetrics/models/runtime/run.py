@@ -1,0 +1,335 @@
+"""How requests are sent: how many at once, how long, how often again, and when to stop.
+
+One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context
+variable. Each run records for itself that a model is down. Outside of runs, each owner does: a metric,
+or the object by which a framework shows a run of its own (`part_of`).
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary, finalize
+
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
+from ctxmetrics.models.runtime import breaker as breakers
+from ctxmetrics.models.runtime import limits
+from ctxmetrics.models.runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
+from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, asks_for_too_long
+from ctxmetrics.models.runtime.limits import Limiter, Quota
+from ctxmetrics.verdicts import Usage
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ctxmetrics.models.runtime.cache import RunCache
+    from ctxmetrics.models.runtime.memo import Memo
+
+T = TypeVar("T")
+DEFAULT_CONCURRENCY = 16
+DEFAULT_TIMEOUT = 120.0
+# How often one request is sent at most: when a server or a connection fails, and when no answer comes
+# in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
+# lost.
+ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
+# Seconds that are added at random to a wait, so that requests do not come in waves.
+_SPREAD = 0.25
+
+_log = logging.getLogger("ctxmetrics")
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """The state of one run.
+
+    Args:
+        max_concurrency: Requests in flight at most.
+        timeout: Seconds for one request.
+        max_calls: Requests in all, or None.
+        max_tokens: Tokens in all, or None.
+        cache: Where validated judgements are kept, or None.
+        memo: Where finished judgements are remembered; None: the process's memory.
+        ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
+            after `COOL_DOWN`.
+        max_failures: See `Breaker`.
+        quota: Limits by the minute, beside the bound of the requests in flight.
+        attempts: How often one request is sent at most, but at least once; without an answer in time,
+            `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
+            `OVERLOAD_PATIENCE`.
+
+    Attributes:
+        breakers: Those of its models, by the models' identities.
+        problem: The failure of the last request that failed, in a run that ends.
+        token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
+        tokenizers: What short requests show about the models' tokenizers, by the models' identities.
+    """
+
+    max_concurrency: int = DEFAULT_CONCURRENCY
+    timeout: float = DEFAULT_TIMEOUT
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    cache: RunCache | None = None
+    memo: Memo[Any] | None = None
+    ends: bool = False
+    max_failures: int = MAX_FAILURES
+    attempts: int | None = None
+    quota: Quota | None = None
+    usage: Usage = field(default_factory=Usage)
+    spent: str | None = None
+    problem: JudgeError | None = None
+    token_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
+    tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+    breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
+    _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
+        init=False, repr=False, default_factory=WeakKeyDictionary
+    )
+    _taken: int = field(init=False, repr=False, default=0)
+    _warned_of_wait: bool = field(init=False, repr=False, default=False)
+
+    def breaker_of(self, name: str) -> Breaker:
+        """Return the breaker of a model, by the model's identity: each model has its own."""
+        owner = _owner.get()
+        breakers = self.breakers
+        if owner is not None and not self.ends:
+            # Owners are told apart as objects: two equal metrics are two owners.
+            if id(owner) not in _owned:
+                finalize(owner, _owned.pop, id(owner), None).atexit = False
+            breakers = _owned.setdefault(id(owner), {})
+        return breakers.get(name) or breakers.setdefault(
+            name,
+            Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
+        )
+
+    def check_sent(self) -> None:
+        """Raise if no request of the run could be sent, and all failed with the same exception.
+
+        Raises:
+            RequestError: That is the case; no sample is the cause.
+        """
+        found = [breaker.unsent(name) for name, breaker in self.breakers.items()]
+        if found and found[0] and all(found):
+            raise found[0]
+
+    async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
+        """Continue after a first request that failed: send it again where that may help.
+
+        Args:
+            first: How it failed.
+            send: Sends it once (`send`).
+
+        Returns:
+            What was returned; its usage counts what failed, too.
+
+        Raises:
+            JudgeError: There is no answer; ``lost`` says what was spent.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+            RequestError: No request to it could be built.
+        """
+        from tenacity import (
+            AsyncRetrying,
+            before_sleep_log,
+            retry_if_exception,
+            wait_exponential,
+            wait_random,
+        )
+
+        failed: Counter[str] = Counter()
+        lost = Usage()
+        refused_at = 0.0
+        asked: float | None = None  # the seconds that the server asked to wait
+
+        longer = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT) + wait_random(
+            0, _SPREAD
+        )
+        again = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
+            stop=lambda _: self._given_up(failed, refused_at),
+            # With a random part, so that requests do not come in waves.
+            wait=lambda state: longer(state) if asked is None else asked + random.uniform(0.1, _SPREAD),  # noqa: S311 - no secret
+            before_sleep=before_sleep_log(_log, logging.DEBUG),
+            reraise=True,
+        )
+        async for attempt in again:
+            with attempt:
+                try:
+                    if first is not None:
+                        problem, first = first, None
+                        raise problem
+                    reply = await send()
+                    return replace(reply, usage=reply.usage + lost)
+                except JudgeError as problem:
+                    if problem.reason_code != "judge_down":
+                        failed[problem.reason_code] += 1
+                        lost += problem.usage
+                    if problem.reason_code in OVERLOAD_CODES:
+                        refused_at = refused_at or time.monotonic()
+                    problem.lost, asked = lost, problem.retry_after
+                    raise
+        raise AssertionError  # the last failure is raised above
+
+    def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
+        """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""
+        if failed["timeout"] >= TIMEOUT_ATTEMPTS:
+            return True
+        if self.attempts is not None:
+            return failed.total() >= self.attempts
+        refused = sum(failed[code] for code in OVERLOAD_CODES)
+        return failed.total() - refused >= ATTEMPTS or (
+            refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
+        )
+
+    async def send(
+        self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int, *, local: bool = False
+    ) -> Any:
+        """Send one request, once.
+
+        Args:
+            name: The identity of what is asked.
+            ask: Sends the request; returns a dataclass with ``usage``, or raises a `JudgeError`.
+            tokens: Tokens of the request, as estimated.
+            local: Whether the server is on this machine or a private address.
+
+        Raises:
+            JudgeError: There is no answer.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+            RequestError: No request to it could be built.
+        """
+        import asyncio
+
+        # A limiter for each loop: the slots of a blocked loop must not keep another loop waiting.
+        loop = asyncio.get_running_loop()
+        limiter = self._limiters.get(loop) or self._limiters.setdefault(
+            loop, Limiter(self.max_concurrency, bound=self.max_concurrency, patience=self.timeout)
+        )
+        if local and name not in limiter.started:
+            limiter.started.add(name)
+            limiter.bound = min(limiter.bound, limits.FIRST_LOCAL)
+        breaker = self.breaker_of(name)
+        trial = await breaker.admit() if breaker.message else None
+        try:
+            async with limiter.slot() as sent_at:
+                if self.quota is not None:
+                    await self.quota.enter(tokens)
+                spent = Usage()
+                if trial is None and breaker.message:
+                    breaker.check()  # it has opened meanwhile
+                try:
+                    if self.max_calls is not None or self.max_tokens is not None:
+                        self.take_call()
+                    reply = await ask()
+                    spent = reply.usage
+                except JudgeError as problem:
+                    spent = problem.usage
+                    self._note_failure(problem, name, limiter, sent_at)
+                    raise
+                except (BudgetExceededError, ParameterError):
+                    raise
+                except BaseException:
+                    self.usage += Usage(calls=1)  # cancelled: it was sent all the same
+                    raise
+                finally:
+                    if self.quota is not None:
+                        self.quota.count(spent.total_tokens - tokens)
+                breaker.answered()
+                self._warned_of_wait = False
+                self.usage += reply.usage
+                return reply
+        finally:
+            if trial is not None:
+                trial.set_result(None)
+
+    def _note_failure(self, problem: JudgeError, name: str, limiter: Limiter, sent_at: float) -> None:
+        """Note how a request to the model of this name failed.
+
+        Raises:
+            RequestError: No request to it could be built.
+        """
+        breaker = self.breaker_of(name)
+        self.problem = problem if self.ends else None
+        self.usage += problem.usage
+        if asks_for_too_long(problem) and not self._warned_of_wait:
+            self._warned_of_wait = True  # once, until the server answers again
+            _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
+        if problem.limit is not None:
+            self.token_limits[name] = min(problem.limit, self.token_limits.get(name, problem.limit))
+        if problem.reason_code == "timeout":
+            breaker.timed_out(problem, alone=limiter.timed_out(sent_at))
+        elif not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
+            breaker.failed(problem)
+        elif limiter.refused(sent_at, problem.retry_after):
+            breaker.refused_alone(problem)
+        breaker.note_end(problem)
+        # A run checks this when it ends; until then another request may still be answered.
+        if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
+            raise unsent from None
+
+    def take_call(self, sent: int = 0) -> None:
+        """Count one more request against the budget, before it is sent.
+
+        Args:
+            sent: Requests that were sent before for the same reply; they are counted in the usage in
+                any case.
+
+        Raises:
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        """
+        if self.max_calls is not None and self._taken >= self.max_calls:
+            self.spent = f"max_calls={self.max_calls} is used up"
+        elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
+            self.spent = f"max_tokens={self.max_tokens} is used up"
+        if self.spent:
+            self.usage += Usage(calls=sent)
+            raise BudgetExceededError(self.spent)
+        self._taken += 1
+
+
+_current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
+_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
+# The run for all that is part of no run; and the breakers of each owner, by the owner's id, while the
+# owner exists.
+_process = Run()
+_owned: dict[int, dict[str, Breaker]] = {}
+
+
+def current_run() -> Run:
+    """Return the run this code is part of; outside of any, the process's."""
+    return _current.get() or _process
+
+
+@contextmanager
+def setting(variable: ContextVar[Any], value: T) -> Iterator[T]:
+    """Give a context variable a value for a block of code."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
+
+
+def using(run: Run) -> AbstractContextManager[Run]:
+    """Make a run the current one."""
+    return setting(_current, run)
+
+
+def part_of(owner: object | None) -> AbstractContextManager[object]:
+    """Set the owner of all that is judged in the block, where it is part of no run.
+
+    The knowledge that a judge is down belongs to this owner, and ends with the object.
+
+    Args:
+        owner: The object. Where an outer block has set an owner, that one stays; so it does for None.
+    """
+    return setting(_owner, owner if _owner.get() is None else _owner.get())
+
+
+def forget_failures() -> None:
+    """Forget, outside of runs, that a judge was down."""
+    _process.breakers.clear()
+    _owned.clear()

@@ -1,0 +1,1 @@
+"""What is done with scores: rows, summary, file, curve, report, comparison, labels."""

@@ -1,0 +1,150 @@
+"""The values of one metric over a run, compactly: what a run of any length keeps."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ctxmetrics.formulas.intervals import mean_interval
+from ctxmetrics.presentation.wording import TEXT, clean, contradiction
+from ctxmetrics.results.summary import MetricSummary
+from ctxmetrics.scores import FAILURES, Provenance, Score, unmade
+
+# Ends the name of the column that says why a value is missing.
+REASON = ".reason_code"
+# The most names: a server may give another name in each reply.
+_MOST_PROVENANCES = 16
+_MOST_CONTRADICTIONS = 2
+
+
+@dataclass(slots=True)
+class Column:
+    """The values of one metric, one a row.
+
+    Attributes:
+        metric: Its name.
+        scale: Its highest score.
+        values: NaN where there is none.
+        codes: Why each row has no value; None where it has one.
+        causes: Why verdicts are missing, by verdict code.
+        words: What was said when each cause occurred first.
+        convention: Name of the convention.
+        failed: Rows that failed.
+        answered: Whether some verdict is a yes or a no.
+        verdicts: How many verdicts there are.
+        doubts: Doubtful verdicts by their code.
+        doubtful: How many each row has.
+        contradictions: The first ones that the embedded judge found, in words.
+        said: How many verdicts of a judge are a yes, and how many are a no.
+        threshold: The pass mark.
+        provenances: The provenances of the scores, each once.
+    """
+
+    metric: str
+    scale: float = 1.0
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: list[str | None] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    convention: str = "default"
+    failed: int = 0
+    answered: bool = False
+    verdicts: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
+    doubtful: array[int] = field(default_factory=lambda: array("I"))
+    contradictions: list[str] = field(default_factory=list)
+    said: Counter[bool | None] = field(default_factory=Counter)
+    threshold: float | None = None
+    provenances: dict[Provenance, None] = field(default_factory=dict)
+
+    def add(self, score: Score) -> None:
+        """Append a row's score."""
+        if len(self.provenances) < _MOST_PROVENANCES:
+            self.provenances[score.provenance] = None
+        self.values.append(math.nan if score.value is None else score.value)
+        self.codes.append(score.reason_code)
+        later = unmade(score)
+        verdicts = score.verdicts if later is None else ()
+        missing = [verdict for verdict in verdicts if verdict.value is None]
+        for verdict in missing:
+            self.causes[verdict.code or "not judged"] += 1
+            self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
+        if score.reason_code == "metric_error":
+            self.words.setdefault(score.reason_code, score.message or "")
+        count = len(verdicts) if later is None else later
+        self.answered = self.answered or len(missing) < count
+        self.verdicts += count
+        if score.provenance.judge:
+            self.said.update(verdict.value for verdict in verdicts)
+        doubts = score.doubtful if verdicts else {}
+        self.doubts.update(doubts)
+        self.doubtful.append(sum(doubts.values()))
+        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
+            of = score.sample_id or f"row {len(self.values)}"
+            self.contradictions += [
+                f"{text} ({clean(of, TEXT)}, {verdict.id})"
+                for verdict in verdicts
+                if (text := contradiction(verdict))
+            ]
+        self.convention = score.provenance.convention
+        self.failed += score.reason_code in FAILURES
+        self.threshold = score.threshold if score.threshold is not None else self.threshold
+
+    def score(self, index: int, sample_id: str | None) -> Score:
+        """Return what is known of a row's score: value and reason code."""
+        value = self.values[index]
+        return Score(
+            metric=self.metric,
+            value=None if math.isnan(value) else value,
+            reason_code=self.codes[index],
+            threshold=self.threshold,
+            provenance=Provenance(convention=self.convention),
+            sample_id=sample_id,
+        )
+
+    def summary(self, samples: Sequence[int]) -> MetricSummary:
+        """Return the metric over all rows.
+
+        Args:
+            samples: For each row what its sample is recognised by. A sample that is there several times
+                counts once in the interval, with the mean of its values.
+        """
+        known = [value for value in self.values if not math.isnan(value)]
+        distinct, groups = len(set(samples)), [[value] for value in known]
+        if distinct < len(samples):
+            repeated: dict[int, list[float]] = {}
+            for sample, value in zip(samples, self.values, strict=True):
+                if not math.isnan(value):
+                    repeated.setdefault(sample, []).append(value)
+            groups = list(repeated.values())
+        return MetricSummary(
+            metric=self.metric,
+            samples=len(self.values),
+            scored=len(known),
+            mean=math.fsum(known) / len(known) if known else None,
+            interval=mean_interval(
+                [math.fsum(group) / len(group) for group in groups],
+                scale=self.scale,
+                times=[len(group) for group in groups],
+            ),
+            distinct=distinct,
+            judged=any(item.judge for item in self.provenances),
+            missing=dict(
+                Counter(
+                    code
+                    for value, code in zip(self.values, self.codes, strict=True)
+                    if code and math.isnan(value)
+                )
+            ),
+            causes=dict(self.causes),
+            verdicts=self.verdicts,
+            doubtful=dict(self.doubts),
+            contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
+            said=(self.said[True], self.said[False]),
+            passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
+            threshold=self.threshold,
+            convention=self.convention,
+        )

@@ -1,0 +1,70 @@
+"""Gates on a comparison: is the loss larger than a margin, or is it not shown to be smaller?"""
+
+from __future__ import annotations
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.comparison.compare import named
+from ctxmetrics.results.comparison.view import Comparison, Difference, number
+
+
+def gated(found: Comparison, name: str, margin: float, option: str) -> Difference:
+    """Return the metric that a gate is about; its name may leave out the parameters where only one metric has it.
+
+    Raises:
+        ParameterError: The comparison has no such metric, it is a secondary one, or the margin is not on its scale.
+    """
+    item = found[named([item.name for item in found.metrics], name, option)]
+    if item.verdict is None:
+        primary = [item.name for item in found.metrics if item.verdict is not None]
+        raise ParameterError(
+            f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
+            f"Name it with --metric {name} (metrics=[..])."
+        )
+    if not 0 <= margin <= item.scale:
+        raise ParameterError(
+            f"{option} {name}={margin:g}: the margin must be a number from 0 to {item.scale:g}."
+        )
+    return item
+
+
+def max_drop_problem(found: Comparison, item: Difference, margin: float) -> str | None:
+    """Return why the gate fails: interval and adjusted p value show a loss larger than the margin; else None.
+
+    Where the true loss is the margin, it fails in at most 7 % of comparisons (benchmarks/intervals.md).
+    """
+    _, high = item.basis.interval or (0.0, 0.0)
+    fallen = f"{item.name} fell by {number(-item.basis.difference, item)}, more than {margin:g}"
+    return _problem(found, item, fallen if item.shown and high < -margin else None)
+
+
+def not_worse_problem(found: Comparison, item: Difference, margin: float) -> str | None:
+    """Return why the gate fails: the interval holds losses larger than the margin; else None.
+
+    Where the true loss is the margin, it passes in at most 7 % of comparisons (benchmarks/intervals.md). Where nothing
+    changed it passes.
+    """
+    low, _ = item.basis.interval or (0.0, 0.0)
+    return _problem(
+        found, item, f"{item.name} may have fallen by more than {margin:g}" if low < -margin else None
+    )
+
+
+def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | None:
+    """Return why a gate fails: values are missing, there is one sample only, or it fell; else None."""
+    if found.only_before:
+        return (
+            f"{plural(len(found.only_before), 'sample')} of the first run "
+            f"{'is' if len(found.only_before) == 1 else 'are'} not in the second; score both on the same samples"
+        )
+    if item.values_lost:
+        return (
+            f"{item.name} has no value for {plural(item.values_lost, 'sample', 'that has', 'that have')} "
+            "one in the first run"
+        )
+    basis = item.basis
+    if basis.interval is None and (item.changed or item.samples == 1):
+        return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
+    low, high = (number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
+    difference = number(basis.difference, item, sign="+")
+    return fallen and f"{fallen} (difference {difference}, 95 % interval {low} to {high})"

@@ -1,0 +1,503 @@
+"""A comparison of two runs: its figures as plain data, and as text for a terminal, as Markdown and as a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.presentation.pages import render
+from ctxmetrics.presentation.wording import clean, plural
+from ctxmetrics.results.comparison.stages import ComparedStages
+from ctxmetrics.results.labels.means import EQUAL, FEW, FEWEST, LEVEL
+from ctxmetrics.results.summary import aligned
+
+HEADER = (
+    "metric",
+    "first",
+    "second",
+    "difference",
+    "95 % interval",
+    "p",
+    "better",
+    "worse",
+    "equal",
+)
+# How many units and samples are shown of each kind; JSON and the page hold all.
+SHOWN = 10
+# The most characters of a text that a line shows.
+TEXT = 80
+# Characters with a meaning in Markdown; an underscore inside a word has none.
+_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(Plain):
+    """A difference of means, corrected by the samples that people labelled in both runs (PPI++).
+
+    Attributes:
+        labelled: How many these are.
+        people: Mean difference by people's labels alone.
+        difference: The corrected difference.
+        interval: Its 95 % interval.
+        p: p value of "no difference", from the same distribution.
+        size: How many independent labels there are: samples, clusters, or Kish's effective number of samples.
+    """
+
+    labelled: int
+    people: float
+    difference: float
+    interval: tuple[float, float]
+    p: float
+    size: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are so many independent labels that verdict and gates rest on them."""
+        return self.size >= FEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Causes(Plain):
+    """Whether the retrieved texts changed or the judge did, of the samples of which both runs have hashes.
+
+    Attributes:
+        other_contexts: Changed samples for which the runs retrieved other texts, or the same in another order.
+        same_contexts: Changed samples for which they retrieved the same: the judge changed.
+        verdicts: Verdicts of both runs about the same thing on equal requests.
+        different: Those of them that differ; their share is the judge's instability.
+    """
+
+    other_contexts: int
+    same_contexts: int
+    verdicts: int
+    different: int
+
+    @property
+    def instability(self) -> float | None:
+        """Share of verdicts that differ on equal requests; None without one."""
+        return self.different / self.verdicts if self.verdicts else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        return {**Plain.to_dict(self), "instability": self.instability}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(Plain):
+    """One metric in both runs, on the samples that have a value in both. Differences are second minus first.
+
+    Attributes:
+        name: The metric's name.
+        samples: How many samples have a value in both runs.
+        unpaired: How many have none in at least one.
+        values_lost: How many have one in the first run and none in the second.
+        before: Mean of the first run on these samples.
+        after: Mean of the second.
+        difference: ``after - before``.
+        interval: Its 95 % interval (`ctxmetrics.results.labels.means.paired_mean`); None below two samples or clusters, and
+            where none changed.
+        p: p value of "no difference", from the same distribution.
+        p_adjusted: That of `basis`, adjusted for the number of primary metrics by Holm's
+            method; None for a secondary metric.
+        better: Samples with a higher value in the second run.
+        worse: Samples with a lower one.
+        equal: Samples without a difference.
+        detectable: The smallest true difference that a test at 5 % finds in 80 % of such comparisons.
+        corrected: The difference corrected by people's labels, where two samples or more have them in both runs.
+        scale: The metric's highest value.
+        causes: Whether the contexts or the judge changed; None where no judge answered, or no hashes are known.
+    """
+
+    name: str
+    samples: int
+    unpaired: int
+    values_lost: int
+    before: float
+    after: float
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    p_adjusted: float | None
+    better: int
+    worse: int
+    equal: int
+    detectable: float | None
+    corrected: Corrected | None = None
+    scale: float = 1.0
+    causes: Causes | None = None
+
+    @property
+    def basis(self) -> Difference | Corrected:
+        """What verdict and gates rest on: the difference corrected by people's labels, from 25 independent ones on."""
+        return self.corrected if self.corrected is not None and self.corrected.decides else self
+
+    @property
+    def changed(self) -> int:
+        """How many samples have a difference."""
+        return self.better + self.worse
+
+    @property
+    def few(self) -> bool:
+        """Whether so few samples changed that nothing is called better or worse."""
+        return self.basis is self and self.changed < FEW
+
+    @property
+    def shown(self) -> bool:
+        """Whether the metric is primary and its adjusted p value at most 0.05."""
+        return self.p_adjusted is not None and self.p_adjusted <= LEVEL
+
+    @property
+    def verdict(self) -> str | None:
+        """``better``, ``worse``, ``no difference shown`` or ``few changed``; None for a secondary metric.
+
+        The adjusted p value is compared with 0.05. Few changed: fewer than ten samples, or clusters, have a difference.
+        """
+        if self.p_adjusted is None:
+            return None
+        if self.few:
+            return "few changed"
+        if not self.shown:
+            return "no difference shown"
+        return "better" if self.basis.difference > 0 else "worse"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        causes = None if self.causes is None else self.causes.to_dict()
+        return {**Plain.to_dict(self), "causes": causes, "verdict": self.verdict}
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Plain):
+    """A context that supported a unit.
+
+    Attributes:
+        rank: Its rank in the run that supported the unit, from 1.
+        quote: The words that support it.
+        hash: The context's hash, where it is known.
+        text: The whole context, where the run kept the texts.
+        retrieved_by_both: Whether the other run retrieved it too; None where that is not known.
+    """
+
+    rank: int
+    quote: str
+    hash: str | None
+    text: str | None
+    retrieved_by_both: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedUnit(Plain):
+    """A unit of a reference that one run supports and the other does not.
+
+    Attributes:
+        sample_id: The sample's id, or its number.
+        id: The unit's id: ``s1``, ``s2`` ..
+        text: The unit.
+        user_input: The question.
+        metrics: The metrics that count it.
+        contexts: What supported it in the run that has it.
+        retrieved: The contexts that the other run retrieved, in rank order; empty where it did not keep their texts.
+    """
+
+    sample_id: str
+    id: str
+    text: str
+    user_input: str | None
+    metrics: tuple[str, ...]
+    contexts: tuple[Held, ...]
+    retrieved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worse(Plain):
+    """A sample whose score became lower.
+
+    Attributes:
+        metric: The metric's name.
+        sample_id: The sample's id, or its number.
+        user_input: The question.
+        before: The value in the first run.
+        after: The value in the second.
+        same_contexts: Whether both runs retrieved the same texts in the same order; None where that is not known.
+    """
+
+    metric: str
+    sample_id: str
+    user_input: str | None
+    before: float
+    after: float
+    same_contexts: bool | None
+
+
+class _Shown(Plain):
+    """One comparison or several, shown as text, as Markdown and as a page."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self._rendered("comparison.txt").rstrip("\n")
+
+    __repr__ = __str__
+
+    def markdown(self) -> str:
+        """Return the comparison as Markdown; texts of samples are escaped."""
+        return self._rendered("comparison.md", markdown=True)
+
+    def html(self, *, title: str = "ctxmetrics: comparison of runs") -> str:
+        """Return the comparison as one page that holds no script and loads nothing."""
+        return self._rendered("comparison.html", title=title, language="en", header=HEADER, cells=cells)
+
+    def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
+        """Fill in a template; one comparison alone is that of a run without a name."""
+        runs: Any = self.runs if isinstance(self, Comparisons) else {"": self}
+        return render(
+            template,
+            runs=runs,
+            table=_table(runs),
+            columns=partial(_columns, markdown=markdown),
+            written=partial(_written, markdown=markdown),
+            most=SHOWN,
+            shown=lambda text: clean(text, TEXT),
+            rows_of=lambda items: [("", item) for item in items],
+            heading=heading,
+            clauses=clauses,
+            conclusion=conclusion,
+            lists=unit_lists,
+            unit_lines=unit_lines,
+            worst_line=worst_line,
+            escaped=escaped,
+            **more,
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Comparison(_Shown):
+    """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
+
+    Attributes:
+        samples: How many samples are in both runs.
+        only_before: Names of those that only the first run has.
+        only_after: Names of those that only the second run has.
+        clusters: How many clusters of samples there are, where clusters were asked for.
+        metrics: One a metric that both have.
+        groups: The same by group of samples, where groups were asked for.
+        lost: Units that only the first run supports.
+        won: Units that only the second run supports.
+        worst: Samples whose score fell most, ten a metric at most.
+        notes: What a reader must know: what differs with permission, which metrics only one run has.
+        stages: The stages of the retrieval in both runs; None where no sample has stages in both.
+    """
+
+    samples: int
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    clusters: int | None
+    metrics: tuple[Difference, ...]
+    groups: Mapping[str, tuple[Difference, ...]]
+    lost: tuple[ChangedUnit, ...]
+    won: tuple[ChangedUnit, ...]
+    worst: tuple[Worse, ...]
+    notes: tuple[str, ...]
+    stages: ComparedStages | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON-ready data; ``stages`` where samples have some."""
+        return {
+            name: value
+            for name, value in Plain.to_dict(self).items()
+            if name != "stages" or value is not None
+        }
+
+    def __getitem__(self, metric: str) -> Difference:
+        for item in self.metrics:
+            if item.name == metric:
+                return item
+        raise KeyError(
+            f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparisons(_Shown):
+    """Several runs, each compared with the same baseline; as a string, one table, and what each lost and won.
+
+    Attributes:
+        runs: The comparisons, by the names of the runs.
+    """
+
+    runs: Mapping[str, Comparison]
+
+
+def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
+    """Return the rows of the table: for each metric the runs, by name."""
+    names = dict.fromkeys(item.name for found in runs.values() for item in found.metrics)
+    return [
+        (run, item)
+        for name in names
+        for run, found in runs.items()
+        for item in found.metrics
+        if item.name == name
+    ]
+
+
+def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
+    """Return the rows of a table as text, with the names of the runs where they have some."""
+    table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
+    named = any(run for run, _ in rows)
+    return _written(table if named else [row[1:] for row in table], markdown=markdown)
+
+
+def _written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
+    """Return a table, its head first, as text."""
+    if not markdown:
+        return "\n".join(aligned(table))
+    head, *written = [tuple(map(escaped, row)) for row in table]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written))
+
+
+def heading(found: Comparison) -> str:
+    """Return what was compared, in a line."""
+    text = f"{plural(found.samples, 'sample')} in both runs"
+    if found.only_before or found.only_after:
+        text += (
+            f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
+        )
+    if found.clusters is not None:
+        text += f", in {plural(found.clusters, 'cluster')}"
+    return f"{text}; differences are second minus first"
+
+
+def cells(item: Difference) -> tuple[str, ...]:
+    """Return a metric's row of the table: the judge's difference with the interval and the p value of the same test."""
+    interval = (
+        "-"
+        if item.interval is None
+        else " to ".join(number(end, item, sign="+") for end in item.interval)
+    )
+    return (
+        item.name,
+        number(item.before, item),
+        number(item.after, item),
+        number(item.difference, item, sign="+"),
+        interval,
+        _p_text(item.p),
+        *map(str, (item.better, item.worse, item.equal)),
+    )
+
+
+def _p_text(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"  # noqa: PLR2004 - four digits are shown
+
+
+def conclusion(item: Difference) -> str:
+    """Return what a metric's figures say, in a sentence."""
+    return f"{'; '.join(clauses(item))}."
+
+
+def clauses(item: Difference) -> list[str]:
+    """Return what a metric's figures say, in parts."""
+    parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
+    if item.verdict in {"better", "worse"}:
+        parts[0] += f" by {number(abs(item.basis.difference), item)}"
+    if item.p_adjusted is not None and item.p_adjusted > item.basis.p:
+        parts.append(
+            f"its p {_p_text(item.basis.p)} becomes {_p_text(item.p_adjusted)} by Holm's adjustment for all comparisons; "
+            "this one decides"
+        )
+    if item.few:
+        parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
+    if item.verdict == "no difference shown" and item.detectable:
+        parts.append(f"{found_in(number(item.detectable, item))} such comparisons")
+    if item.unpaired:
+        parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
+    if item.causes is not None:
+        parts += _causes(item.causes)
+    if item.corrected is not None:
+        parts += _corrected(item, item.corrected)
+    return parts
+
+
+def _causes(found: Causes) -> Iterator[str]:
+    """Yield how many changes have other contexts, and how often the judge changed where nothing else did."""
+    changed = found.other_contexts + found.same_contexts
+    if changed:
+        judge = ": the judge" if found.same_contexts else ""
+        yield (
+            f"{found.other_contexts} of {plural(changed, 'change')} with other contexts, "
+            f"{found.same_contexts} with the same{judge}"
+        )
+    if found.different:
+        yield (
+            f"the judge's instability: {found.different} of {plural(found.verdicts, 'verdict')} on equal requests "
+            f"{'differs' if found.different == 1 else 'differ'} ({found.instability:.3f})"
+        )
+
+
+def found_in(difference: str) -> str:
+    """Return how often a difference is found that a test has 80 % power for, up to what comparisons they are."""
+    return f"a true difference of {difference} is found in 4 of 5"
+
+
+def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
+    """Yield the difference that people's labels correct, what it decides, and how the judge's own stands to it."""
+    mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
+    yield f"corrected by {plural(found.labelled, 'sample')} with labels in both runs: {mean} ({low} to {high})"
+    judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f})"
+    apart = not found.interval[0] - EQUAL <= item.difference <= found.interval[1] + EQUAL
+    if not found.decides:
+        yield f"the judge's difference decides: labels of {FEWEST} independent samples are needed, and {int(found.size)} have some"
+        if apart:
+            yield f"{judge}, which the labels contradict"
+    elif apart:
+        yield f"{judge}, which the labels contradict; they decide"
+    elif _direction(item) != _direction(found):
+        yield f"{judge}, and the labels do not show it yet; they decide"
+
+
+def _direction(item: Difference | Corrected) -> int:
+    """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
+    if item.p > LEVEL or not item.difference:
+        return 0
+    return 1 if item.difference > 0 else -1
+
+
+def unit_lists(found: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
+    """Return the lost and the won units, each with a title."""
+    return ("Lost, supported by the first run only", found.lost), (
+        "Won, supported by the second run only",
+        found.won,
+    )
+
+
+def unit_lines(unit: ChangedUnit) -> Iterator[str]:
+    """Yield the question of a unit, and what supported it."""
+    if unit.user_input:
+        yield f"question: {clean(unit.user_input, TEXT)}"
+    state = {True: ", retrieved by both runs", False: ", retrieved by this run only", None: ""}
+    for held in unit.contexts:
+        quote = f': "{clean(held.quote, TEXT)}"' if held.quote else ""
+        yield f"context {held.rank}{state[held.retrieved_by_both]}{quote}"
+
+
+def worst_line(found: Comparison, item: Worse) -> str:
+    """Return one of the samples that fell, in a line."""
+    metric = found[item.metric]
+    question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
+    values = f"{number(item.before, metric)} to {number(item.after, metric)}"
+    contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
+    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{contexts}{question}"
+
+
+def number(value: float, item: Difference, *, sign: str = "") -> str:
+    """Return a value of a metric as it is shown."""
+    return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
+
+
+def escaped(text: str) -> str:
+    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
+    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

@@ -1,0 +1,454 @@
+"""What people answered about samples: the lines of a labels file, the labels that they give, and the scores of these.
+
+`ctxmetrics label` writes such a file: a line for the draw, then a line an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.formulas import weighted_share
+from ctxmetrics.metrics import metric_named
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.rows_file import HASHED, record_of, texts_key
+from ctxmetrics.results.summary import Row
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
+
+# A sample's id, if it has one, and the hash of the texts that a person sees.
+Key: TypeAlias = "tuple[str | None, str]"
+
+# The kinds of labels.
+CONTEXTS, UNITS, REFERENCE = "context_useful", "unit_supported", "reference_supported"
+# What people say of a sample in its labels.
+_KINDS = (CONTEXTS, UNITS, REFERENCE, "weight")
+YES, NO, CANNOT_SAY, SKIPPED = "yes", "no", "cannot_say", "skipped"
+ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
+# The labels that a person is asked for, in this order.
+ASKED = (UNITS, CONTEXTS)
+# The most samples that one may stand for; with more, sums of weights may be infinite.
+HEAVIEST = 1e12
+_BEGINNING = b'{"draw"'
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about one sample.
+
+    Attributes:
+        key: The sample: its id, and the hash of question, reference and retrieved contexts.
+        label: ``unit_supported``: is this sentence stated by the contexts? ``context_useful``: is this context useful?
+        item: ``s1``, ``s2`` .. for sentences, ``c1``, ``c2`` .. for contexts, as in verdicts.
+        text: The sentence; empty for a context.
+    """
+
+    key: Key
+    label: str
+    item: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said to one question.
+
+    Attributes:
+        question: The question.
+        answer: One of `ANSWERS`.
+        annotator: Who said it.
+        weight: That of the sample in the draw of that time.
+        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
+        verdict_shown: Whether the judge's verdict had been shown before.
+        spans: Where the contexts stand that a yes is about, where their ids say so: ``SOURCE#char=START,END``.
+    """
+
+    question: Question
+    answer: str
+    annotator: str
+    weight: float
+    contexts: tuple[str, ...] = ()
+    verdict_shown: bool = False
+    spans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sample that was drawn.
+
+    Attributes:
+        key: The sample's id and the hash of its question, reference and retrieved contexts.
+        stratum: The value of the field that the draw is stratified by; None without one.
+        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
+    """
+
+    key: Key
+    stratum: str | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The samples that were drawn, in the order in which they are asked about.
+
+    Attributes:
+        seed: Where the random numbers began.
+        by: The field that it is stratified by, or None.
+        samples: How many samples could have been drawn.
+        drawn: Those that were.
+    """
+
+    seed: int
+    by: str | None
+    samples: int
+    drawn: tuple[Drawn, ...]
+
+
+class Answers:
+    """What a labels file holds.
+
+    Args:
+        path: The file; missing or empty, it has no draw.
+
+    Attributes:
+        path: The file.
+        draw: The last draw, or None. Where the files of several people were put together, all draws together.
+        answers: The last answer of each person to each question.
+        size: How many bytes its whole lines have. What a kill left of a last line is no answer.
+
+    Raises:
+        InputFileError: The file cannot be read, is no file of labels, or has answers about samples that were not drawn.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path: Path = path
+        self.draw: Draw | None = None
+        self.answers: dict[tuple[str, Question], Answer] = {}
+        self.size: int = 0
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n"):
+                        self._read(line, number)
+                        self.size += len(line)
+                    elif self.draw is None and not line.startswith(_BEGINNING):
+                        raise self._problem(number)
+        except FileNotFoundError:
+            pass  # it begins with the first draw
+        except OSError as error:
+            raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
+        self._check_drawn()
+
+    def _check_drawn(self) -> None:
+        """Raise where an answer is about a sample that no draw has: it would count nowhere."""
+        drawn = {one.key for one in self.draw.drawn} if self.draw else set()
+        names = {name for name, _ in drawn if name is not None}
+        strange = [question.key for _, question in self.answers if question.key not in drawn]
+        if not strange:
+            return
+        changed = sum(key[0] in names for key in strange)
+        raise InputFileError(
+            f"{self.path}: {plural(len(strange), 'answer', 'is', 'are')} about samples that were not drawn: "
+            f"{changed} about other texts of a drawn sample, {len(strange) - changed} about other ids, the first "
+            f"about {visible(strange[0][0] or strange[0][1])[:80]!r}. Take these lines out, or give the file as it was written."
+        )
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            data = json.loads(line)
+            if "draw" in data:
+                self.draw = self._joined(_draw_of(data), number)
+            elif self.draw is not None:
+                answer = _answer_of(data)
+                self.answers[answer.annotator, answer.question] = answer
+            else:
+                raise self._problem(number)
+        except InputFileError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise self._problem(number) from None
+
+    def _joined(self, draw: Draw, number: int) -> Draw:
+        """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
+        if self.draw is None:
+            return draw
+        earlier = {one.key: one for one in self.draw.drawn}
+        everyone = earlier | {one.key: one for one in draw.drawn}
+        if len(everyone) == len(draw.drawn):
+            return draw  # it continues the earlier one
+        if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
+            raise InputFileError(
+                f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
+                "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
+            )
+        weight = draw.samples / len(everyone)
+        return replace(draw, drawn=tuple(replace(one, weight=weight) for one in everyone.values()))
+
+    def _problem(self, number: int) -> InputFileError:
+        return InputFileError(
+            f"{self.path}, line {number}: this is no line of labels. "
+            "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
+        )
+
+    def majority(self, annotator: str | None = None) -> dict[Key, dict[Question, bool | None]]:
+        """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
+
+        Args:
+            annotator: The person whose answers count; None: those of all people.
+        """
+        votes: dict[Question, Counter[str]] = {}
+        for (name, question), answer in self.answers.items():
+            if annotator in {None, name}:
+                votes.setdefault(question, Counter())[answer.answer] += 1
+        said: dict[Key, dict[Question, bool | None]] = {}
+        for question, counts in votes.items():
+            said.setdefault(question.key, {})[question] = (
+                None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
+            )
+        return said
+
+
+def _draw_of(data: dict[str, Any]) -> Draw:
+    about = data["draw"]
+    drawn = tuple(
+        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"]))
+        for one in data["drawn"]
+    )
+    if not all(0 < one.weight <= HEAVIEST for one in drawn):
+        raise ValueError
+    return Draw(about["seed"], about["by"], about["samples"], drawn)
+
+
+def _answer_of(data: dict[str, Any]) -> Answer:
+    if data["answer"] not in ANSWERS:
+        raise ValueError
+    return Answer(
+        Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]),
+        data["answer"],
+        str(data["annotator"]),
+        float(data["weight"]),
+        tuple(data["contexts"]),
+        bool(data["verdict_shown"]),
+        tuple(data.get("spans", ())),
+    )
+
+
+def read_answers(path: Path) -> Answers:
+    """Read a labels file that somebody has written.
+
+    Raises:
+        InputFileError: There is no such file, or it is no file of labels.
+    """
+    if not path.is_file():
+        raise InputFileError(
+            f"{path}: there is no such file. Answers are written by: ctxmetrics label FILE"
+        )
+    return Answers(path)
+
+
+def labels_by_key(
+    file: Answers,
+    asked: Callable[[Key, Collection[Question]], Sequence[Question]],
+    *,
+    annotator: str | None = None,
+) -> dict[Key, dict[str, Any]]:
+    """Return the labels of the samples that were drawn, in the order of the draw; empty where nothing was answered.
+
+    Where several people answered a question, the majority counts, and a tie is no label. Where the draw gave samples
+    different weights, the labels of a sample hold its ``weight`` as well. A sample for which nothing was retrieved has an
+    empty list of ``context_useful``, as far as the person has come in the draw: nothing is asked about its contexts, and
+    left out, the labelled samples would be no random part of the file.
+
+    Args:
+        file: What the labels file holds.
+        asked: Returns every question that can be asked about a sample, given those that were answered.
+        annotator: The person whose answers are read; None: all people's.
+
+    Raises:
+        InputFileError: The file has no yes or no, or its sentences are not those of the samples.
+        ParameterError: There is no such annotator.
+    """
+    annotators = dict.fromkeys(name for name, _ in file.answers)
+    if annotator is not None and annotator not in annotators:
+        known = ", ".join(map(repr, annotators)) or "none"
+        raise ParameterError(
+            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
+        )
+    said = file.majority(annotator)
+    drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
+    labels: dict[Key, dict[str, Any]] = {}
+    bare: set[Key] = set()
+    for key in drawn:
+        answers = said.get(key, {})
+        questions = asked(key, answers)
+        if not answers.keys() <= set(questions):
+            raise InputFileError(
+                f"{file.path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
+                "Label it again, or install the splitter that the first line names."
+            )
+        kinds = {
+            kind: [answers.get(question) for question in questions if question.label == kind]
+            for kind in ASKED
+        }
+        labels[key] = {
+            kind: found for kind, found in kinds.items() if {True, False}.intersection(found)
+        }
+        if not any(question.label == CONTEXTS for question in questions):
+            bare.add(key)
+    if not any(answer is not None for answers in said.values() for answer in answers.values()):
+        raise InputFileError(
+            f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+        )
+    _add_empty(labels, bare)
+    if len({one.weight for one in drawn.values()}) > 1:
+        for key, found in labels.items():
+            if found:
+                found["weight"] = drawn[key].weight
+    return labels
+
+
+def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
+    """Return a sample with the labels of a file in place of its own that people gave."""
+    others = {name: value for name, value in sample.labels.items() if name not in _KINDS}
+    return replace(sample, labels={**others, **labels})
+
+
+def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
+    if any(CONTEXTS in found for found in labels.values()):
+        reached = max(place for place, found in enumerate(labels.values()) if found)
+        for key in bare.intersection(list(labels)[: reached + 1]):
+            labels[key][CONTEXTS] = []
+
+
+# --- the labels of a file beside two runs, and the scores that they give ---
+
+
+def label_of(metric: Metric | None) -> str | None:
+    """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
+    if isinstance(metric, ContextPrecision):
+        return CONTEXTS if metric.relevance == "useful" else None
+    if not isinstance(metric, ContextRecall) or metric.counted_unit == "claim":
+        return None
+    # A label is yes or no: it cannot say that only a part is stated.
+    return None if metric.partial else UNITS
+
+
+def people_value(
+    metric: Metric, score: Score, labels: Sequence[bool | int | None] | None
+) -> float | None:
+    """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
+
+    Where nothing was asked, since a side is empty, the convention's value stands. Labels are about contexts: where the
+    metric counts sources, they give no score.
+
+    Args:
+        metric: The metric.
+        score: The judge's score; its verdicts say what weighs how much.
+        labels: What people said about the same things, or None.
+    """
+    verdicts = score.verdicts
+    if labels is None or metric.grouped:
+        return None
+    if not verdicts:
+        return score.value
+    said = labels if metric.top_k is None else labels[: len(verdicts)]
+    counted = [
+        (bool(label), verdict.weight)
+        for label, verdict in zip(said, verdicts, strict=False)
+        if label is not None or verdict.weight == 0
+    ]
+    if not len(counted) == len(said) == len(verdicts):
+        return None
+    hits, weights = zip(*counted, strict=True)
+    equal = set(weights) == {1.0}
+    return metric.scaled(metric.to_value(hits) if equal else weighted_share(hits, weights))
+
+
+def weight_in(labels: Mapping[str, object], who: str) -> float:
+    """Return how many samples a labelled one stands for; 1 where its labels do not say.
+
+    Raises:
+        SampleError: It is no number above 0, or too large a one.
+    """
+    given = labels.get("weight", 1)
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= HEAVIEST:
+        raise SampleError(f"{who}: labels.weight must be a number above 0, at most {HEAVIEST:g}.")
+    return float(given)
+
+
+def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:
+    """Return the labels of one kind, or None where there are none that say yes or no."""
+    given = labels.get(name)
+    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
+        return None
+    return given if all(item is None or item in (0, 1) for item in given) else None
+
+
+def labelled_by(
+    paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
+) -> list[list[Row]]:
+    """Return runs with the labels of files, in place of those that their samples have.
+
+    Args:
+        paths: The labels files.
+        runs: The runs.
+
+    Raises:
+        InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
+    """
+    known = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
+    found: dict[Key, dict[str, Any]] = {}
+    for path in map(Path, paths):
+
+        def asked(key: Key, answers: Collection[Question], path: Path = path) -> list[Question]:
+            if key not in known:
+                raise InputFileError(
+                    f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
+                    "has. Give runs on the samples that were labelled."
+                )
+            return _questions(key, known[key], answers)
+
+        for key, given in labels_by_key(read_answers(path), asked).items():
+            found.setdefault(key, {}).update(given)
+    return [
+        [
+            row
+            if row.sample is None
+            else replace(row, sample=with_labels(row.sample, found.get(texts_key(row), {})))
+            for row in run
+        ]
+        for run in runs
+    ]
+
+
+def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Question]:
+    """Return what can be asked about a sample of a run, given what was answered."""
+    recalls = (
+        score
+        for name, score in row.items()
+        if label_of(metric_named(name, score.provenance.convention)) == UNITS
+    )
+    units = [
+        Question(key, UNITS, unit.id, unit.text)
+        for unit in next((score.verdicts for score in recalls), ())
+    ]
+    # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
+    if not units or units[0].text.startswith(HASHED):
+        units = sorted(
+            (question for question in answers if question.label == UNITS),
+            key=lambda question: int(question.item[1:]),
+        )
+    hashes = (record_of(row) or {}).get("context_hashes") or ()
+    return [
+        *units,
+        *(Question(key, CONTEXTS, f"c{number}") for number in range(1, len(hashes) + 1)),
+    ]

@@ -1,0 +1,517 @@
+"""What a run returns: one row a sample in input order, and a summary with all that is missing or doubtful."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args, overload
+
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.conventions import get_convention
+from ctxmetrics.errors import CtxMetricsError, ParameterError, importing
+from ctxmetrics.formulas import Span
+from ctxmetrics.formulas.checks import check_choice
+from ctxmetrics.metrics.base import Formula
+from ctxmetrics.metrics.spans import labelled, read_span
+from ctxmetrics.presentation.wording import listed, plural
+from ctxmetrics.reading import OPTIONS
+from ctxmetrics.results.columns import REASON, Column
+from ctxmetrics.results.comparison.joining import group_of
+from ctxmetrics.results.curve import Curve, SmallestK, curve_of, smallest_k_of
+from ctxmetrics.results.label_notes import Labels
+from ctxmetrics.results.report.report import Report, notebook_html, rank_of, render_html
+from ctxmetrics.results.report.stages import Stages, staged_metric, stages_of
+from ctxmetrics.results.rows_file import read_rows, to_rows, without_texts
+from ctxmetrics.results.summary import Controls, Row, Summary
+from ctxmetrics.results.writer import json_line, write_whole
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import DOUBTFUL, Usage
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from ctxmetrics.results.comparison.view import Comparison
+
+# The largest k of the curve on the page.
+_LARGEST_K = 20
+
+
+class Results(Sequence[Row]):
+    """The rows of a run, in input order.
+
+    Attributes:
+        metrics: The metrics' names.
+        by_metric: The values of each metric, by its name, and why some are missing.
+        usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
+        stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
+        controls: What the judge made of labelled samples in between, where the run asked for some.
+        source: The file that the samples, or these results, were read from, where there is one.
+        started: When the run began; None for results that were read from a file.
+    """
+
+    def __init__(
+        self,
+        scales: Mapping[str, float],
+        *,
+        keep: bool,
+        source: str | None = None,
+        started: datetime | None = None,
+    ) -> None:
+        """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
+        self.source: str | None = source
+        self.started: datetime | None = started
+        self.metrics: tuple[str, ...] = tuple(scales)
+        self.usage: Usage = Usage()
+        self.stopped: str | None = None
+        self.controls: Controls | None = None
+        self.by_metric: Mapping[str, Column] = {
+            name: Column(name, scale) for name, scale in scales.items()
+        }
+        self._ids: list[str | None] = []
+        self._labels = Labels()
+        self._samples = array("q")  # a hash of each row's sample
+        self._rows: list[Row] | None = [] if keep else None
+
+    def add(self, row: Row) -> None:
+        """Append a row; only the engine calls it."""
+        self._ids.append(row.sample_id)
+        if row.sample is not None:
+            self._labels.add(row.sample, row.record)
+        # Samples are told apart by the fields that metrics look at, not by their ids.
+        told = (row.record or {}).get("content_hash")
+        if told is None and row.sample is not None:
+            told = tuple(getattr(row.sample, name) for name in OPTIONS)
+        self._samples.append(hash(told or row.index))
+        for column, score in zip(self.by_metric.values(), row.scores, strict=True):
+            column.add(score)
+            if score.usage.reused:
+                self.usage += Usage(reused=score.usage.reused)
+        if self._rows is not None:
+            self._rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if self._rows is not None:
+            return self._rows[index]
+        position = range(len(self))[index]
+        identifier = self._ids[position]
+        return Row(
+            position,
+            None,
+            identifier,
+            tuple(column.score(position, identifier) for column in self.by_metric.values()),
+        )
+
+    def worst(self, metric: str, number: int = 10) -> list[Row]:
+        """Return the rows with the lowest scores of a metric, the lowest first.
+
+        Rows that failed come first. Rows whose value is undefined for a reason in the sample itself are
+        left out.
+
+        Raises:
+            ParameterError: The run has no such metric.
+        """
+        if metric not in self.metrics:
+            raise ParameterError(
+                f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
+            )
+        values = ((row[metric].value, row[metric].reason_code in NOT_FINAL, row) for row in self)
+        return [
+            row
+            for *_, row in sorted(
+                [item for item in values if item[0] is not None or item[1]],
+                key=lambda item: (not item[1], item[0] or 0.0),
+            )[:number]
+        ]
+
+    def report(self, *, curves: bool = True) -> Report:
+        """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
+
+        Args:
+            curves: With recall and precision over k, where metrics count units, and the stages of the retrieval, where
+                samples have some.
+        """
+        rows = self._rows or ()
+        staged = staged_metric(rows, self.metrics) if curves else None
+        return Report(
+            self.summary(),
+            tuple(sorted(rows, key=lambda row: rank_of(row.scores, row.index))),
+            self._curves() if curves else EMPTY,
+            None if staged is None else stages_of(rows, staged),
+        )
+
+    def summary(self) -> Summary:
+        """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
+        columns = self.by_metric
+        return Summary(
+            {name: column.summary(self._samples) for name, column in columns.items()},
+            self.usage,
+            self.stopped,
+            tuple(dict.fromkeys(item for column in columns.values() for item in column.provenances)),
+            self.source,
+            self.started,
+            self.controls,
+            self._labels.notes(),
+            len(self) - self._labels.unanswered,
+        )
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The metrics that needed a judge, or a function, and got no verdict at all."""
+        return tuple(
+            name for name, column in self.by_metric.items() if column.failed and not column.answered
+        )
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """The most frequent code of what failed, and what was said when it happened first; None when nothing failed."""
+        for name in (*self.unanswered, *self.by_metric):
+            column = self.by_metric[name]
+            codes = sorted(column.words, key=lambda code: -column.causes[code])
+            if codes:
+                return codes[0], column.words[codes[0]]
+        return None
+
+    @property
+    def trouble(self) -> str | None:
+        """One line about what failed and why, or None when nothing did."""
+        found = [
+            f"{name}: {column.failed} of {len(self)}"
+            + (f" ({listed(column.causes)})" if column.causes else "")
+            for name, column in self.by_metric.items()
+            if column.failed
+        ]
+        return f"Samples that could not be scored: {'; '.join(found)}" if found else None
+
+    def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield one dict a sample and metric: what `Score.to_dict` makes, and ``sample``."""
+        for row in self:
+            yield from to_rows(row, keep_texts=keep_texts)
+
+    @classmethod
+    def from_jsonl(cls, path: str | os.PathLike[str]) -> Results:
+        """Read the results that ``out=``, `to_jsonl` or the command line's ``--out`` wrote.
+
+        A row's ``sample`` has what its lines hold: ``user_input``, ``labels`` and ``metadata``, or all fields of a run
+        with ``keep_texts=True``. About 5 KB of memory are needed for each line.
+
+        Raises:
+            InputFileError: The file cannot be read, or a line is no result: its number and field are named.
+        """
+        rows = list(read_rows(path))
+        results = cls(
+            {
+                score.metric: get_convention(score.provenance.convention).scale
+                for score in rows[0].scores
+            },
+            keep=True,
+            source=str(path),
+        )
+        for row in rows:
+            results.add(row)
+            for score in row.values():
+                results.usage += replace(score.usage, reused=0)
+        return results
+
+    def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:
+        """Write one JSON line a sample and metric; with an error, what was there stays.
+
+        Args:
+            path: The file.
+            keep_texts: Write all fields of the samples, not the question and hashes only.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            InputFileError: The path is no place for a file, or data of another kind is there.
+            OutputFileError: Writing failed.
+        """
+        self._need_rows("to_jsonl")
+        write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
+
+    def to_baseline(self, path: str | os.PathLike[str]) -> None:
+        """Write a baseline to keep in a repository: `to_jsonl` without any text, for `ctxmetrics.compare`.
+
+        It holds ids, values, verdicts by id, and hashes of questions, contexts and units.
+
+        Raises:
+            CtxMetricsError: As `to_jsonl` raises.
+        """
+        self._need_rows("to_baseline")
+        write_whole(path, (json_line(line) for row in self for line in to_rows(without_texts(row))))
+
+    def by(self, key: str) -> dict[str, Results]:
+        """Return the results of each group of samples: of those with the same value of a key of the metadata.
+
+        Args:
+            key: Such as ``"metadata.topic"``.
+
+        Raises:
+            ParameterError: A sample has no such key.
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+        """
+        self._need_rows("by")
+        found: dict[str, Results] = {}
+        scales = {name: column.scale for name, column in self.by_metric.items()}
+        for row in self:
+            name = group_of(row.sample.metadata if row.sample else {}, key, row.name, "by")
+            found.setdefault(name, Results(scales, keep=True)).add(row)
+        return dict(sorted(found.items()))
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
+        """Write one page to read: the means, the curve over k, then every sample, the worst first.
+
+        The page loads nothing. Its one script sorts, filters and searches; the page can be read without it. A page would
+        be large with all texts: above 20 MB it keeps those of the worst samples, and says so. With an error, what was
+        there stays.
+
+        Args:
+            path: The file.
+            title: Heading of the page.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            InputFileError: The path is no place for a file, or data of another kind is there.
+            OutputFileError: Writing failed.
+        """
+        self._need_rows("to_html")
+        write_whole(path, (render_html(self.report(), title=title),))
+
+    def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
+        curves = {}
+        for name in self.metrics:
+            scores = [row[name] for row in self if row[name].value is not None]
+            if longest := max((len(score.context_lengths or ()) for score in scores), default=0):
+                ks = range(1, min(longest, _LARGEST_K) + 1)
+                curves[name] = tuple(
+                    (point.k, point.recall or 0.0, point.precision or 0.0)
+                    for point in curve_of(name, scores, ks, "average_precision")
+                )
+        return curves
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.report(curves=False))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one line a sample: its fields, then a column a metric (missing values are missing).
+
+        Where a metric lacks a value anywhere, a column ``NAME.reason_code`` says why; where it has doubtful verdicts, a
+        column ``NAME.doubtful`` says how many.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        with importing("pandas"):
+            import pandas as pd
+        frame = pd.DataFrame(
+            [{"id": row.sample_id} if row.sample is None else row.sample.to_dict() for row in self],
+            index=range(len(self)),
+        )
+        for name, column in self.by_metric.items():
+            frame[name] = column.values  # noqa: PD011 - no frame of pandas
+            if any(column.codes):
+                frame[name + REASON] = column.codes
+            if column.doubts:
+                frame[f"{name}.doubtful"] = list(column.doubtful)
+        return frame
+
+    def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:
+        """Return what each stage of the retrieval held, and after which stage each missed unit was lost.
+
+        Of samples with `Sample.stages`: recall, support precision, contexts and tokens of each stage, without a request.
+        ``print(results.stages())`` is a table; ``.lost`` names each unit that the last stage does not support, with the
+        stage, context and rank that had it last.
+
+        Args:
+            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with stages.
+            accumulate: Each stage counts with all before it, as where each hop adds contexts.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            ParameterError: The run has no such metric, or no sample of it has stages.
+        """
+        self._need_rows("stages")
+        names = self.metrics if metric is None else (metric,)
+        found = staged_metric(self, [name for name in names if name in self.metrics])
+        if found is None:
+            raise ParameterError(
+                f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "
+                "a recall of sentences, claims, facts or ids."
+            )
+        return stages_of(self, found, accumulate=accumulate)
+
+    def curve(
+        self,
+        ks: Iterable[int] = range(1, 21),
+        metrics: Sequence[str] | None = None,
+        *,
+        formula: str = "average_precision",
+    ) -> Curve:
+        """Return what the first k contexts would give, for each k: from the attributions, without a request.
+
+        Recall@k is units supported at k / units; support precision@k is that of the first k contexts, relevant where a
+        unit supported at k rests on them; both are means over the samples with a value. From a model's judgement recall
+        below the last k is a lower bound; from the embedded judge it is what judging with ``top_k=k`` gives.
+
+        Args:
+            ks: How many contexts from the top count; each at least 1.
+            metrics: Names of metrics that count units, such as ``context_recall``; None takes all of the run.
+            formula: Of the precision: ``"average_precision"`` or ``"share"``.
+
+        Raises:
+            CtxMetricsError: No such metric counts units, or the run wrote its rows to a file and keeps values only.
+            ParameterError: A ``k`` is no whole number from 1, or the formula is unknown.
+
+        Source: claim recall and context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
+        """
+        check_choice("curve: formula", formula, get_args(Formula))
+        ks = tuple(ks)
+        return Curve(
+            point
+            for name in self._counting_units("curve", metrics)
+            for point in curve_of(name, (row[name] for row in self), ks, formula)
+        )
+
+    def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
+        """Return the smallest k that keeps a share of the recall, and its interval.
+
+        Formula: the smallest k with mean recall@k >= keep * mean recall of all contexts (`formulas.smallest_k`). The
+        interval holds the middle 95 % of that k over 2,000 draws of as many samples with replacement (fixed seed).
+
+        Args:
+            keep: The share, above 0, up to 1.
+            metric: Name of the metric that counts units; None where the run has one.
+
+        Raises:
+            CtxMetricsError: As `curve`.
+            ParameterError: ``keep`` is no such share, or several metrics count units and none is named.
+
+        Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+        """
+        name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
+        if others:
+            raise ParameterError(
+                f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
+            )
+        return smallest_k_of(name, (row[name] for row in self), keep)
+
+    def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
+        """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
+
+        The span of a quote is its place in the context, inside the context's own span: the retrieved
+        ids must be of the form ``SOURCE#char=START,END``. Doubtful verdicts give no label. Text that no
+        retrieved context stated is in no label: the labels hold only what this run found. Each sample's
+        ``metadata["reference_spans"]`` says so, with the judge. A sample without a quote has an empty
+        list: its span metrics are None, ``no_reference``.
+
+        Args:
+            metric: Name of a judged recall of the run.
+
+        Raises:
+            CtxMetricsError: The run wrote its rows to a file and keeps values only.
+            ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
+                or one of another length than its text.
+        """
+        self._need_rows("reference_spans")
+        if metric not in self.metrics:
+            raise ParameterError(
+                f"reference_spans: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
+            )
+        return list(reference_spans_of(self, metric))
+
+    def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
+        """Return the metrics whose scores have an attribution, as far as they are named."""
+        self._need_rows(what)
+        found = [
+            name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
+        ]
+        wrong = [f"{name} counts no" for name in names or () if name not in found]
+        if wrong or not found:
+            raise CtxMetricsError(
+                f"{what}: {(*wrong, 'no metric of this run counts')[0]} units of a reference. Add ContextRecall()."
+            )
+        return list(found if names is None else names)
+
+    def compare(
+        self,
+        other: Results | str | os.PathLike[str],
+        *,
+        metrics: Sequence[str] = (),
+        by: str | None = None,
+        cluster: str | None = None,
+        accept: Collection[str] = (),
+        labels: Sequence[str | os.PathLike[str]] = (),
+    ) -> Comparison:
+        """Compare these results with those of another run on the same samples; differences are ``other`` minus these.
+
+        Arguments and errors are those of `ctxmetrics.compare`.
+        """
+        from ctxmetrics.results.comparison.compare import compare
+
+        return compare(
+            self,
+            other,
+            metrics=metrics,
+            by=by,
+            cluster=cluster,
+            accept=accept,
+            labels=labels,
+        )
+
+    def _need_rows(self, what: str) -> None:
+        if self._rows is None:
+            raise CtxMetricsError(
+                f"{what}: this run wrote its rows to the file given as out=, and keeps values only."
+            )
+
+    def __repr__(self) -> str:
+        return f"<Results: {plural(len(self), 'sample')}, {', '.join(self.metrics)}>"
+
+
+def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
+    """Yield each sample with the spans of its quotes as reference ids. Arguments and errors: `Results.reference_spans`."""
+    for row in rows:
+        sample, score = row.sample, row[metric]
+        if sample is None:
+            raise ParameterError(
+                "reference_spans: the rows hold no samples. Write them with keep_texts=True."
+            )
+        if score.context_lengths is None and score.value is not None:
+            raise ParameterError(
+                f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
+            )
+        yield labelled(
+            sample, list(_spans(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
+        )
+
+
+def _spans(sample: Sample, score: Score) -> Iterator[Span]:
+    ids, texts = sample.retrieved_context_ids or (), sample.retrieved_contexts or ()
+    for verdict in score.verdicts:
+        if verdict.value is not True or verdict.code in DOUBTFUL:
+            continue
+        for quote in verdict.evidence:
+            where = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
+            if len(ids) != len(texts):
+                raise ParameterError(
+                    f"{where}: it has no id. Give retrieved_context_ids, one a context."
+                )
+            source, start, end = read_span(ids[quote.context], where)
+            if end - start != len(texts[quote.context]):
+                raise ParameterError(
+                    f"{where}: its text has {len(texts[quote.context])} characters, its span {end - start}. "
+                    "Find the spans with: ctxmetrics spans FILE --sources DIR"
+                )
+            yield source, start + quote.start, start + quote.end

@@ -1,0 +1,403 @@
+"""Files that results are written to. No output replaces an input, and a failure keeps what was there before.
+
+Rows of a run go to ``OUT.part``, in input order and a sample's rows in one go, so that a kill costs the sample at most that
+is being written: its last line may be cut off then, and a run that is resumed drops it. At the end the file is renamed to
+``OUT``. Everything else is written to a file beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import IO, Any
+
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import InputFileError, OutputFileError
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.results.rows_file import content_hash, score_of, to_rows, with_whole_characters
+from ctxmetrics.results.summary import Row
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.verdicts import Usage
+
+_log = logging.getLogger("ctxmetrics")
+# What the name of a file ends in while its run goes on.
+PART = ".part"
+# Lone surrogates, which UTF-8 cannot hold, become JSON escapes.
+ENCODING = ("utf-8", "backslashreplace")
+# How many bytes of a file are read to see whether this library wrote it, and how its rows begin.
+_START = 1024
+_ROW = b'{"sample_id"'
+_PAGE_OR_CARD = (b"<", b'{\n "ctxmetrics_card"')
+# The byte that is locked on Windows: behind the end of any file, so that the file can be read
+# meanwhile.
+_LOCKED_BYTE = 2**62
+_FULL = frozenset({errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_BINARY = getattr(os, "O_BINARY", 0)
+# Characters that JSON allows as they are, and that terminals or readers of lines interpret.
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def json_line(data: Mapping[str, Any]) -> str:
+    """Write one row; what a user's judge or metric put there and JSON cannot hold becomes text, NaN null."""
+    try:
+        line = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:
+        line = json.dumps(
+            json.loads(json.dumps(data, default=_plain), parse_constant=lambda _: None),
+            ensure_ascii=False,
+        )
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", line) + "\n"
+
+
+def _plain(value: object) -> object:
+    as_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
+    return as_list() if callable(as_list) else str(value)
+
+
+def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+    """Refuse outputs that are one of the inputs, or each other, under whatever name or link; nothing is read.
+
+    Args:
+        outputs: Paths of files by the option that named them; None where it was not given.
+        inputs: The same, of what is read.
+
+    Raises:
+        InputFileError: Two are one file, or an output cannot be written.
+    """
+    written = {name: _target(path) for name, path in outputs.items() if path is not None}
+    touched = {name: (place, _part(place)) for name, place in written.items() if place is not None}
+    read = {name: (Path(path),) for name, path in inputs.items() if path is not None}
+    for (mine, places), (other, others) in (
+        *combinations(touched.items(), 2),
+        *product(touched.items(), read.items()),
+    ):
+        if any(_same_file(*pair) for pair in product(places, others)):
+            raise InputFileError(
+                f"{mine} {outputs[mine]} and {other} {outputs.get(other) or inputs[other]} are the same file, which "
+                f"would be lost. Choose another file for {mine}."
+            )
+    for name, place in written.items():
+        _check_writable(outputs[name], place)
+
+
+def _target(path: str | os.PathLike[str]) -> Path | None:
+    """Return the file that a path names, through all links; None for a device or a pipe, where nothing is lost."""
+    place = Path(os.path.realpath(path))
+    mode = place.stat().st_mode if place.exists() else stat.S_IFREG
+    in_dev = Path(path).absolute().parts[1:2] == ("dev",)
+    return None if in_dev or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) else place
+
+
+def _part(place: Path) -> Path:
+    return place.with_name(place.name + PART)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return one.samefile(other)
+    return os.path.normcase(one) == os.path.normcase(os.path.realpath(other))
+
+
+def _check_writable(path: str | os.PathLike[str], place: Path | None) -> None:
+    """Raise where a file cannot be written, or holds what this library did not write."""
+    if place is None:
+        return
+    if place.is_dir():
+        problem = os.strerror(errno.EISDIR)
+    elif not place.parent.is_dir():
+        problem = os.strerror(errno.ENOENT)
+    elif not os.access(place if place.exists() else place.parent, os.W_OK):
+        problem = os.strerror(errno.EACCES)
+    elif not _is_output(place):
+        problem = "it holds data that no run wrote"
+    else:
+        return
+    raise InputFileError(f"{path}: cannot be written: {problem}. Choose another file.")
+
+
+def _is_output(place: Path) -> bool:
+    """Whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
+    try:
+        with place.open("rb") as file:
+            start = file.read(_START)
+    except OSError:
+        return True
+    return _ROW.startswith(start[: len(_ROW)]) or (
+        start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
+    )
+
+
+def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+    """Write a file, or leave what was there.
+
+    Raises:
+        InputFileError: The path is no place for a file.
+        OutputFileError: Writing failed.
+    """
+    place = _target(path)
+    _check_writable(path, place)
+    new = Path(path) if place is None else place.with_name(f"{place.name}.{os.getpid()}{PART}")
+    try:
+        with new.open("wb") as file:
+            file.writelines(piece.encode(*ENCODING) for piece in pieces)
+            file.flush()
+            if place is not None:
+                _copy_mode(place, file.fileno())
+                os.fsync(file.fileno())
+        if place is not None:
+            new.replace(place)
+    except OSError as error:
+        if place is not None:
+            with suppress(OSError):
+                new.unlink()
+        raise OutputFileError(
+            f"{path}: cannot be written: {error.strerror or error}; what was there is unchanged. "
+            "Make room, or choose another file."
+        ) from None
+
+
+def _copy_mode(place: Path, file: int) -> None:
+    """Set the mode of a new file to that of the file that it will replace."""
+    with suppress(OSError, AttributeError):
+        os.fchmod(file, stat.S_IMODE(place.stat().st_mode))
+
+
+class OutFile:
+    """Writes the rows of a run as they are finished.
+
+    Rows go to ``PATH.part``; `finish` renames it to ``PATH``. Until then ``PATH`` is as it was. A run that is killed or
+    stopped leaves ``PATH.part``. A lock on that file keeps other runs away, and ends with the process. A device or a
+    pipe is written to directly.
+
+    Args:
+        path: The file.
+        resume: Keep the rows that are in ``PATH.part`` already, as far as `known` accepts them.
+        keep_texts: Write all fields of the samples.
+
+    Attributes:
+        part: Where the rows are meanwhile; None for a device or a pipe.
+
+    Raises:
+        InputFileError: The file cannot be opened, or another run writes it.
+        OutputFileError: The disk is full.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, resume: bool = False, keep_texts: bool = False
+    ) -> None:
+        self._path, self._keep_texts = path, keep_texts
+        self._place = _target(path)
+        self.part: Path | None = None if self._place is None else _part(self._place)
+        self._earlier: IO[bytes] | None = None
+        _check_writable(path, self._place)
+        _check_writable(f"{path}{PART}", self.part)
+        try:
+            if self._place is None or self.part is None:
+                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | _BINARY)
+                return
+            self._file = open_locked(self.part)
+            _copy_mode(self._place, self._file)
+            if resume:
+                self._earlier = self.part.open("rb")
+            else:
+                os.ftruncate(self._file, 0)
+        except BlockingIOError:
+            raise InputFileError(
+                f"{path}: another run is writing it. Wait for its end, or choose another file."
+            ) from None
+        except OSError as error:
+            kind = OutputFileError if error.errno in _FULL else InputFileError
+            raise kind(
+                f"{path}: cannot be written: {error.strerror}. Choose another file for out."
+            ) from None
+
+    def known(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
+        """Return the next sample's scores from the file that is resumed, or None where they must be computed.
+
+        Rows are taken over up to the first sample whose rows are missing, failed, or belong to another
+        sample, judge or parameter. The rest of the file is dropped.
+
+        Args:
+            sample: The sample; None after the last.
+            metrics: The metrics of the run.
+        """
+        if self._earlier is None:
+            return None
+        begin = self._earlier.tell()
+        scores = None if sample is None else _read_scores(self._earlier, sample, metrics)
+        if scores is None:
+            self._earlier.close()
+            self._earlier = None
+            os.ftruncate(self._file, begin)
+        return scores
+
+    def write(self, row: Row) -> None:
+        """Append the row's lines in one write. A half-written line is removed.
+
+        Raises:
+            OutputFileError: The file cannot be written any more.
+        """
+        try:
+            append(self._file, *map(json_line, to_rows(row, keep_texts=self._keep_texts)))
+        except OSError as error:
+            raise self._problem(error) from None
+
+    def finish(self) -> None:
+        """Rename the file to ``PATH``.
+
+        Raises:
+            OutputFileError: It cannot be renamed.
+        """
+        if self._place is None or self.part is None:
+            return
+        try:
+            os.fsync(self._file)
+            if os.name == "nt":  # an open file cannot be renamed there
+                self._close()
+            self.part.replace(self._place)
+        except OSError as error:
+            raise self._problem(error) from None
+        self._close()
+
+    def _problem(self, error: OSError) -> OutputFileError:
+        where = "" if self.part is None else f"; the rows before are in {self.part}"
+        return OutputFileError(f"{self._path} cannot be written: {error.strerror or error}{where}")
+
+    def close(self) -> None:
+        """Close the file and its lock. An empty ``PATH.part`` is removed."""
+        if self._earlier is not None:
+            self._earlier.close()
+        if self.part is not None and self._file >= 0 and not os.fstat(self._file).st_size:
+            with suppress(OSError):
+                self.part.unlink()
+        self._close()
+
+    def _close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> list[Score] | None:
+    """Read a sample's next rows, as an earlier run left them: those that this run would write itself.
+
+    Args:
+        rows: The file, one row a line.
+        sample: The sample.
+        metrics: The metrics of the run, in the order of the rows.
+
+    Returns:
+        One score a metric; None unless this run would compute the same.
+    """
+    from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
+
+    content = content_hash(sample)
+    scores = []
+    for metric in metrics:
+        expected: dict[str, Any] = {
+            "judge": getattr(getattr(metric, "judge", None), "name", None),
+            "formula": metric.formula_name,
+            "convention": metric.convention,
+            "library": f"ctxmetrics {__version__}",
+        }
+        line = rows.readline()
+        try:
+            row: Any = json.loads(with_whole_characters(line)) if line.endswith(b"\n") else {}
+            if (
+                row["metric"] != metric.name
+                or row["sample_id"] != sample.id
+                or row["sample"]["content_hash"] != content
+                or row["threshold"] != metric.pass_mark
+                or row["reason_code"] in NOT_FINAL
+                or any(row["provenance"][name] != value for name, value in expected.items())
+            ):
+                return None
+            if is_outdated(prompt := row["provenance"]["prompt"] or ""):
+                _log.warning(
+                    "The file that is resumed was judged with the prompt %s: that is asked again.",
+                    prompt,
+                )
+                return None
+            scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+    return scores
+
+
+def append(file: int, *lines: str, sync: bool = False) -> None:
+    """Append lines to an open file in one write. Where it fails, the part that was written is removed.
+
+    Args:
+        file: The file.
+        *lines: The lines.
+        sync: Wait until the disk has them.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    rest = memoryview("".join(lines).encode(*ENCODING))
+    size = os.fstat(file).st_size
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        if sync:
+            os.fsync(file)
+    except OSError:
+        with suppress(OSError):  # a device or a pipe
+            os.ftruncate(file, size)
+        raise
+
+
+def open_locked(path: Path) -> int:
+    """Open a file that no other run has open.
+
+    Raises:
+        BlockingIOError: Another run has.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        file = os.open(path, flags, 0o644)
+        try:
+            _lock(file)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file), path.stat()):
+                    return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # the other run renamed it between the opening and the lock
+
+
+def _lock(file: int) -> None:
+    """Take the lock, which the system gives back when the process ends.
+
+    Raises:
+        BlockingIOError: It is taken.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt
+
+        try:
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # Windows only
+        except OSError as error:
+            raise BlockingIOError from error
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:  # a file system without locks
+        _log.warning("No lock is possible here: %s; start no second run.", error.strerror)

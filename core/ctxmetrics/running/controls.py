@@ -1,0 +1,196 @@
+"""Labelled samples that come with the library (``controls.json``, described in ``controls.md``): is a judge right about them?
+
+A run that asks for controls judges some of them between its own samples. The judge's verdicts on texts
+whose truth is known show whether it says one thing to everything, alternates, or becomes worse during
+the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import zip_longest
+from typing import Any
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.formulas.intervals import wilson
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
+from ctxmetrics.results.summary import Controls
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import Score
+from ctxmetrics.text import detect_language
+from ctxmetrics.verdicts import Usage
+
+CLEAN = "clean twin"
+# The quantile of the normal distribution for an interval of 95 %.
+_NORMAL = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledSample:
+    """A sample and what is right about it.
+
+    Attributes:
+        sample: The sample.
+        kind: What it tests.
+        language: The language of its texts.
+        truth: By the ids of sentences and contexts, whether they are supported or useful; None where people could disagree.
+        attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
+    """
+
+    sample: Sample
+    kind: str
+    language: str
+    truth: Mapping[str, bool | None]
+    attacked: frozenset[str]
+
+
+@cache
+def labelled_samples() -> tuple[LabelledSample, ...]:
+    """Read the samples, in the order of the file; an injection is followed by its clean twin."""
+    text = files("ctxmetrics.running").joinpath("controls.json").read_text(encoding="utf-8")
+    found = []
+    for data in json.loads(text)["samples"]:
+        twin = {**data, **data.get("clean", {}), "id": f"{data['id']}-clean", "kind": CLEAN}
+        found += [_labelled(data), *([_labelled(twin)] if "clean" in data else ())]
+    return tuple(found)
+
+
+def _labelled(data: Mapping[str, Any]) -> LabelledSample:
+    return LabelledSample(
+        sample=Sample(
+            id=data["id"],
+            user_input=data["user_input"],
+            reference=data["reference"],
+            retrieved_contexts=data["retrieved_contexts"],
+        ),
+        kind=data["kind"],
+        language=data["language"],
+        truth=FrozenDict(
+            {f"s{number}": unit["supported"] for number, unit in enumerate(data["units"], 1)}
+            | {f"c{number}": value for number, value in enumerate(data["useful"], 1)}
+        ),
+        attacked=frozenset(data.get("attacked", ())),
+    )
+
+
+class ControlRun:
+    """The controls of one run, from when they are judged to what was right.
+
+    Args:
+        number: How many; at most as many as there are in English.
+        metrics: The metrics of the run, each with its judge.
+        total: How many samples the run has, where that is known.
+
+    Raises:
+        ParameterError: The number is out of range, or no metric has a judge.
+    """
+
+    def __init__(self, number: int, metrics: Sequence[Metric], total: int | None) -> None:
+        check_number("evaluate: controls", number, 0, whole=True)
+        if number and number > (most := len(_in_order("en"))):
+            raise ParameterError(
+                f"evaluate: controls={number} must be at most {most}: so many there are."
+            )
+        judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+        if number and not judged:
+            raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
+        about: dict[str, Metric] = {}
+        for metric in judged:
+            units = metric.counts_units or getattr(metric, "relevance", None) == "supports"
+            kind = ContextRecall if units else ContextPrecision
+            about.setdefault("s" if units else "c", kind(judge=metric.judge))
+        self.metrics: tuple[Metric, ...] = tuple(about.values())
+        self._about, self._number, self._total = "".join(about), number, total
+        self._left: deque[LabelledSample] | None = None
+        self._counted: Mapping[str, Sequence[str]] = {}
+        self._right: list[int] = []
+        self._wrong: Counter[str] = Counter()
+        self._usage = Usage()
+
+    def due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
+        """Yield the controls that are judged before a sample; after the last one, those that are left.
+
+        They are spread evenly over a run of known length. Where the length is not known, the distances
+        between them grow.
+
+        Args:
+            index: The sample's position from 0; infinite after the last one.
+            sample: The sample; the language of the first one decides about that of the controls.
+        """
+        if self._left is None and sample is not None and self._number:
+            self._left = deque(
+                _in_order(detect_language(sample.reference or sample.user_input or ""))[: self._number]
+            )
+            self._counted = _counted(self._left, self._about)
+        while self._left:
+            begun = self._number - len(self._left)
+            place = (2 * begun + 1) * self._total // (2 * self._number) if self._total else begun**2
+            if index < place:
+                return
+            yield self._left.popleft()
+
+    def add(self, labelled: LabelledSample, scores: Sequence[Score]) -> None:
+        """Count what the judge said of a control; of one that was cancelled, nothing."""
+        if any(score.reason_code == "cancelled" for score in scores):
+            return
+        said = {verdict.id: verdict.value for score in scores for verdict in score.verdicts}
+        ids, truth = self._counted[str(labelled.sample.id)], labelled.truth
+        wrong = sum(said.get(id_) is not truth[id_] for id_ in ids)
+        self._right.append(len(ids) - wrong)
+        self._wrong += Counter({labelled.kind: wrong})
+        self._usage = sum((score.usage for score in scores), self._usage)
+
+    @property
+    def found(self) -> Controls | None:
+        """What the judge made of the controls that were judged; None where none was."""
+        right, wrong = sum(self._right), self._wrong.total()
+        if not right + wrong:
+            return None
+        return Controls(
+            samples=len(self._right),
+            verdicts=right + wrong,
+            right=right,
+            interval=wilson(right / (right + wrong), len(self._right), _NORMAL),
+            wrong=FrozenDict(dict(self._wrong.most_common())),
+            usage=self._usage,
+        )
+
+
+def _in_order(language: str) -> Sequence[LabelledSample]:
+    """Return the samples of a language, then those in English: one of each kind, then another one of each."""
+    ordered: list[LabelledSample] = []
+    for own in dict.fromkeys((language, "en")):
+        kinds: dict[str, list[LabelledSample]] = {}
+        for item in labelled_samples():
+            if item.language == own:
+                kinds.setdefault(item.kind, []).append(item)
+        ordered += [item for tier in zip_longest(*kinds.values()) for item in tier if item]
+    return ordered
+
+
+def _counted(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
+    """Return by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
+
+    So a judge that says one thing to everything is wrong in half of the counted verdicts.
+    """
+    groups: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+    counted: dict[str, list[str]] = {}
+    for item in samples:
+        counted[str(item.sample.id)] = []
+        for id_, value in item.truth.items():
+            if id_[0] in about and value is not None:
+                groups.setdefault((id_[0], value), []).append((str(item.sample.id), id_))
+    least = min(map(len, groups.values()))
+    for group in groups.values():
+        for place in range(least):
+            sample, id_ = group[place * len(group) // least]
+            counted[sample].append(id_)
+    return counted

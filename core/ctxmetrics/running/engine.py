@@ -1,0 +1,515 @@
+"""Many samples: concurrent, in order, nothing lost.
+
+Requests in flight are bounded (`ctxmetrics.models.runtime.run`), not samples; only a window of samples is in memory at a
+time, so the input may be of any length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import shlex
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import zip_longest
+from typing import Any, Unpack
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    JudgeError,
+    MissingFieldError,
+    OutputFileError,
+    ParameterError,
+)
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.cache import RunCache, opened
+from ctxmetrics.models.runtime.limits import Quota
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.models.runtime.run import Run, using
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.summary import Row
+from ctxmetrics.results.writer import OutFile, check_outputs
+from ctxmetrics.running.controls import ControlRun, LabelledSample
+from ctxmetrics.running.options import RunOptions, check_options
+from ctxmetrics.running.progress import counting_progress
+from ctxmetrics.running.sources import CallerSource, Source
+from ctxmetrics.samples import Sample
+from ctxmetrics.scores import FAILURES, Score
+
+# Samples that are judged at once for each request that may be in flight: more would only wait, and take
+# memory.
+WINDOW = 2
+# Samples in memory for each of those: while an early sample waits for its judge, later ones may finish.
+BUFFER = 64
+# Seconds after which a run in which nothing waits lets other tasks go on.
+PAUSE = 0.02
+# Seconds that judges get to end when a run is stopped.
+GRACE = 2.0
+# What `Results.stopped` says after Ctrl-C.
+INTERRUPTED = "interrupted"
+
+# Families of metrics over the texts of contexts whose value depends on how many contexts there are.
+_RANKED = frozenset({"precision", "string_precision"})
+
+_log = logging.getLogger("ctxmetrics")
+
+
+def evaluate(
+    samples: Iterable[Sample | Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    *,
+    judge: Judge | None = None,
+    controls: int = 0,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Score many samples with several metrics.
+
+    Args:
+        samples: Samples, or dicts of their fields: a list, an iterator or a generator of any length. A list is
+            checked before anything is paid; anything else is read as the run goes on, in the calling thread.
+        metrics: The metrics; their names must differ.
+        judge: Who judges where a metric has no judge of its own; None: the embedded `LexicalJudge`.
+        controls: How many labelled samples that come with the library the same judge judges in between, spread over the
+            run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
+            row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
+        **options: Each may be left out:
+            max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it
+            again; it begins at 2 where the server is on this machine or a private address.
+            cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
+            timeout: Seconds for one request (120).
+            max_retries: How often a request that failed is sent again; None (the default): as long as it may help.
+            on_error: ``"record"`` (the default): a failure is a score without a value. ``"raise"``: the first failure
+            raises.
+            progress: True or False, or a function called with the `Progress`, in the run's own thread; None (the
+            default): a bar where stderr is a terminal.
+            max_calls: Requests in all; then what is not in memory or cache is not judged.
+            max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
+            requests_per_minute: Requests in any 60 seconds at most; the others wait.
+            tokens_per_minute: Tokens in any 60 seconds at most. Replies to the requests in flight come on top.
+            deadline: Seconds for the whole run; then what is there is returned.
+            out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
+            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
+            leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
+            one_context: The one context of each sample is one passage, whatever stands in it. Without it, precisions of
+            texts have no value (``joined_contexts``) where nearly every sample has one context and it holds several
+            passages (numbered, or with ``|`` or ``---`` between them): the rank says nothing there.
+            keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False).
+
+    Returns:
+        One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
+        second Ctrl-C ends at once. `Results.stopped` says why a run ended early. An error that is raised after the first
+        sample was scored has the results until then as its ``results``.
+
+    Raises:
+        ParameterError: A parameter is wrong, or two metrics have one name.
+        MissingFieldError: No sample has a field that a metric needs.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+        RequestError: No request of the run was sent, and all failed alike, with an exception that no network gave.
+        SampleError: A sample is malformed, or the iterable broke off; the message says where.
+        JudgeError: With ``on_error="raise"``, a sample could not be scored.
+        InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
+            data of another kind, or is written by another run.
+    """
+    return run_in_caller(
+        Evaluation(samples, metrics, judge=judge, controls=controls, in_caller=True, **options)
+    )
+
+
+def run_in_caller(run: Evaluation) -> Results:
+    """Run an evaluation while the calling thread reads its samples, where they are no list."""
+    serve = run.source.serve if isinstance(run.source, CallerSource) else None
+    return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
+
+
+async def aevaluate(
+    samples: Iterable[Sample | Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    *,
+    judge: Judge | None = None,
+    controls: int = 0,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
+
+    Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
+    ``out=`` to have them.
+    """
+    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One sample under way.
+
+    Attributes:
+        index: Its position.
+        sample: The sample.
+        metrics: What it is scored with.
+        scores: One a metric, or a task where that waits for something; none when the run was stopped before.
+        known: Whether a file that is resumed has its scores.
+        tasks: The tasks that it waits for.
+        control: The true verdicts about it, where it is a control.
+    """
+
+    index: int
+    sample: Sample
+    metrics: Sequence[Metric]
+    scores: Sequence[Score | asyncio.Future[Score]] = ()
+    known: bool = False
+    tasks: Sequence[asyncio.Future[Score]] = ()
+    control: LabelledSample | None = None
+
+
+class Evaluation:
+    """One run of `evaluate`: its checked arguments and its state.
+
+    Args:
+        samples: As for `evaluate`.
+        metrics: As for `evaluate`.
+        judge: As for `evaluate`.
+        controls: As for `evaluate`.
+        memo: Where finished judgements are remembered; None: the process's memory.
+        keep: Whether the results keep whole rows; None: unless there is ``out``.
+        resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
+        stores: Whether new judgements go into the cache; else this run alone has them.
+        in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
+        first: The position of the first sample, for messages about samples without an id.
+        **options: As for `evaluate`.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Sample | Mapping[str, Any]],
+        metrics: Sequence[Metric],
+        *,
+        judge: Judge | None = None,
+        controls: int = 0,
+        memo: Memo[Any] | None = None,
+        keep: bool | None = None,
+        resume: bool = False,
+        stores: bool = True,
+        in_caller: bool = False,
+        first: int = 0,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        every = check_options(options)
+        path, out = getattr(samples, "path", None), every["out"]
+        if out is not None:
+            check_outputs({"out": out}, {"samples": path})
+        self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
+        kind = CallerSource if in_caller and not isinstance(samples, (list, tuple)) else Source
+        self.source: Source = kind(samples, self.metrics)
+        self._controls = (
+            ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
+        )
+        requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
+        self._joined = None if every["one_context"] else self.source.joined
+        self._run = Run(
+            max_concurrency=every["max_concurrency"],
+            timeout=every["timeout"],
+            max_calls=every["max_calls"],
+            max_tokens=every["max_tokens"],
+            memo=memo,
+            ends=True,
+            attempts=None if every["max_retries"] is None else every["max_retries"] + 1,
+            quota=Quota(requests, tokens) if requests or tokens else None,
+        )
+        self._options: Mapping[str, Any] = every
+        self._file: str | None = None if path is None else str(path)
+        self._keep = out is None if keep is None else keep
+        self._resume = resume and not self._keep
+        self._stores = stores
+        self._first = first
+        self._stopped: str | None = None
+        self._out_of_time = False
+        self._jobs: deque[_Job] = deque()
+        self._running = 0
+        # When other tasks last had a turn.
+        self._paused = 0.0
+        # Set when a sample is read, finished or collected, or when the run is stopped.
+        self._changed = asyncio.Event()
+
+    def stop(self, why: str) -> None:
+        """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
+        if self._stopped is None:
+            self._stopped = why
+            for job in self._jobs:
+                for task in job.tasks:
+                    task.cancel()
+            self.source.stop()
+            asyncio.get_running_loop().call_later(GRACE, self._leave_behind)
+            self._changed.set()
+
+    def _leave_behind(self) -> None:
+        self._out_of_time = True
+        self._changed.set()
+
+    async def go(self) -> Results:
+        """Score everything."""
+        run, options, file = self._run, self._options, None
+        results = Results(
+            {metric.name: metric.rules.scale for metric in self.metrics},
+            keep=self._keep,
+            source=self._file,
+            started=datetime.now(UTC),
+        )
+        with ExitStack() as stack:
+            if (cache := options["cache"]) is not None:
+                run.cache = RunCache(stack.enter_context(opened(cache)), stores=self._stores)
+            stack.enter_context(using(run))
+            if (out := options["out"]) is not None:
+                file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
+                stack.callback(file.close)
+            advance = None
+            if wanted := options["progress"]:
+                advance = stack.enter_context(counting_progress(wanted, self.source.total, run))
+            if (deadline := options["deadline"]) is not None:
+                why = f"the deadline of {deadline:g} s was reached"
+                stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
+            reader = asyncio.create_task(self._read(file, advance))
+            reader.add_done_callback(lambda _: self._changed.set())
+            try:
+                failed = await self._collect(reader, file, results)
+            except CtxMetricsError as error:
+                error.results = results
+                raise
+            finally:
+                # No task is left running that would use a closed cache.
+                tasks: list[asyncio.Future[Any]] = [
+                    reader,
+                    *(task for job in self._jobs for task in job.tasks),
+                ]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=GRACE)
+                results.usage = replace(run.usage, reused=results.usage.reused)
+                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
+                results.stopped = self._stopped or down or run.spent
+                results.controls = self._controls.found if self._controls else None
+            if file is not None:
+                self._finish(file, results)
+        if results.stopped is None and failed:
+            _log.warning(results.trouble)
+        elif results.stopped not in (None, down):  # that a judge is down was said when it happened
+            _log.warning("The run was stopped: %s", results.stopped)
+        return results
+
+    def _finish(self, file: OutFile, results: Results) -> None:
+        """Rename the file, if the run is complete; else log where the rows are."""
+        if results.stopped is None and not results.unanswered:
+            try:
+                file.finish()
+            except OutputFileError as error:
+                results.stopped = str(error)
+        elif file.part is not None:
+            _log.warning(
+                "%s was not written: the rows of this run are in %s", self._options["out"], file.part
+            )
+
+    async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
+        """Start the samples one after the other, while there is room."""
+        if self._joined and any(metric.family in _RANKED for metric in self.metrics):
+            _log.warning("samples: %s", _joined_message(self._joined))
+        index = self._first
+        while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
+            if self._controls:
+                await self._start_controls(self._controls, index - self._first, sample)
+            known = None if file is None else file.known(sample, self.metrics)
+            await self._start(
+                _Job(index, sample, self.metrics, known or (), known is not None), advance
+            )
+            index += 1
+        if self._controls:
+            await self._start_controls(self._controls, math.inf)
+        if self._stopped is None and file is not None:
+            file.known(None, self.metrics)
+
+    async def _start_controls(
+        self, controls: ControlRun, before: float, sample: Sample | None = None
+    ) -> None:
+        for control in controls.due(before, sample):
+            # It is no sample of the run.
+            await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
+
+    async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
+        """Start a sample, and wait until there is room for the next one."""
+        most = self._run.max_concurrency
+        if not job.known and self._stopped is None:
+            job.scores = [self._score(metric, job.sample) for metric in job.metrics]
+            job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
+        self._jobs.append(job)
+        self._changed.set()
+        if job.tasks:
+            self._running += 1
+            asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
+                partial(self._scored, job, advance)
+            )
+        elif job.scores:
+            self._scored(job, advance)
+            now = asyncio.get_running_loop().time()
+            if now - self._paused > PAUSE:  # where nothing waits, nothing else gets a turn
+                await asyncio.sleep(0)
+                self._paused = asyncio.get_running_loop().time()
+        while self._stopped is None and (
+            self._running >= WINDOW * most or len(self._jobs) >= BUFFER * most
+        ):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
+        """Score a sample, or begin to, where the metric waits."""
+        if self._joined and metric.family in _RANKED and len(sample.retrieved_contexts or ()) == 1:
+            message = _joined_message(self._joined)
+            return metric.build(sample, None, reason_code="joined_contexts", message=message)
+        if metric.waits:
+            return asyncio.create_task(score_sample(metric, sample))
+        return score_now(metric, sample)
+
+    def _scored(
+        self,
+        job: _Job,
+        advance: Callable[[bool], None] | None,
+        found: asyncio.Future[list[Any]] | None = None,
+    ) -> None:
+        """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
+        self._running -= bool(job.tasks)
+        if advance is not None:
+            failed = any(
+                isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+                for score in (*job.scores, *(found.result() if found else ()))
+            )
+            advance(failed and not job.known)
+        self._changed.set()
+
+    async def _collect(
+        self, reader: asyncio.Task[None], file: OutFile | None, results: Results
+    ) -> bool:
+        """Hand the rows on in order; return whether any has a score that failed."""
+        while self._jobs or not reader.done():
+            self._changed.clear()
+            waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
+            if not self._jobs or (waiting and not self._out_of_time):
+                await self._changed.wait()
+                continue
+            job = self._jobs[0]
+            scores: list[Score] = []
+            why = f"not scored: {self._stopped or 'cancelled'}"
+            for metric, given in zip_longest(job.metrics, job.scores):
+                try:
+                    found = given.result() if asyncio.isfuture(given) else given
+                except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                    found = None
+                scores.append(
+                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
+                )
+            row = Row(job.index, job.sample, job.sample.id, tuple(scores))
+            self._jobs.popleft()
+            self._changed.set()
+            if self._controls and job.control:
+                self._controls.add(job.control, scores)
+                continue
+            results.add(row)
+            if file is not None and not job.known:
+                try:
+                    file.write(row)
+                except OutputFileError as error:
+                    self.stop(str(error))
+                    file = None
+            if self._options["on_error"] == "raise":
+                _raise_failure(row)
+        reader.result()
+        failed = any(column.failed for column in results.by_metric.values())
+        if failed and self._stopped is None:
+            self._run.check_sent()
+        return failed
+
+
+def _joined_message(separator: str) -> str:
+    """Return why the rank of contexts says nothing, and what to write."""
+    return (
+        f"the one context of each sample holds several passages (separator {separator!r}), so that precision says nothing. "
+        f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
+    )
+
+
+async def score_sample(metric: Metric, sample: Sample) -> Score:
+    """Score one sample with one metric; what goes wrong is recorded in this score alone.
+
+    Raises:
+        ParameterError: Misuse, which is no sample's fault.
+    """
+    try:
+        return await metric.ascore(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
+        return _failed(metric, sample, error)
+
+
+def score_now(metric: Metric, sample: Sample) -> Score:
+    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
+    try:
+        return metric.score(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+        return _failed(metric, sample, error)
+
+
+def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
+    if isinstance(error, ParameterError):
+        raise error
+    code, message = "metric_error", f"{type(error).__name__}: {safe_text(error)}"
+    if isinstance(error, MissingFieldError):
+        code, message = "missing_field", str(error)
+    return metric.build(sample, None, reason_code=code, message=message)
+
+
+def _raise_failure(row: Row) -> None:
+    for score in row.scores:
+        if score.reason_code in FAILURES:
+            code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
+            who = (
+                f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
+            )
+            raise JudgeError(
+                f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
+            )
+
+
+def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metric, ...]:
+    """Return the metrics with their judges.
+
+    Raises:
+        ParameterError: One is no metric, two have one name, or there is none.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+    """
+    if isinstance(metrics, (str, Metric, type)) or not isinstance(metrics, Iterable):
+        raise ParameterError(
+            "evaluate: metrics must be a list of metrics. Write [ContextRecall()] for a single one."
+        )
+    checked: list[Metric] = []
+    for metric in metrics:
+        if isinstance(metric, type) and issubclass(metric, Metric):
+            raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
+        if not isinstance(metric, Metric):
+            raise ParameterError(
+                f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. "
+                "An adapter's metric belongs into its framework."
+            )
+        if isinstance(metric, JudgedMetric) and metric.judge is None:
+            metric = replace(metric, judge=judge or default_judge())  # noqa: PLW2901 - with its judge it is the metric that runs
+        checked.append(metric)
+    if not checked:
+        raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
+    names = [metric.name for metric in checked]
+    if double := next((name for name in names if names.count(name) > 1), None):
+        raise ParameterError(
+            f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
+        )
+    return tuple(checked)

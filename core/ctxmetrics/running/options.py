@@ -1,0 +1,77 @@
+"""The options of a run: one definition for every function that starts one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypedDict
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.models.runtime.cache import Store
+from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT
+from ctxmetrics.running.progress import Progress
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `ctxmetrics.evaluate`, which describes them with their defaults."""
+
+    max_concurrency: int
+    cache: str | os.PathLike[str] | Store | None
+    timeout: float
+    on_error: Literal["record", "raise"]
+    progress: bool | Callable[[Progress], None] | None
+    max_retries: int | None
+    max_calls: int | None
+    max_tokens: int | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    deadline: float | None
+    out: str | os.PathLike[str] | None
+    keep_texts: bool
+    one_context: bool
+
+
+# The defaults of the options; None for those that are not named here.
+DEFAULTS: Mapping[str, Any] = FrozenDict(
+    dict.fromkeys(RunOptions.__annotations__)
+    | {
+        "max_concurrency": DEFAULT_CONCURRENCY,
+        "timeout": DEFAULT_TIMEOUT,
+        "on_error": "record",
+        "keep_texts": False,
+        "one_context": False,
+    }
+)
+# The smallest value of each number: of counts, and of seconds.
+_LEAST = {
+    "max_concurrency": 1,
+    "max_retries": 0,
+    "max_calls": 0,
+    "max_tokens": 0,
+    "requests_per_minute": 1,
+    "tokens_per_minute": 1,
+    "timeout": 0.001,
+    "deadline": 0.001,
+}
+
+
+def check_options(options: RunOptions) -> dict[str, Any]:
+    """Return all options of a run, with the defaults of those that are left out; a terminal gets the progress.
+
+    Raises:
+        ParameterError: A number is out of range, or ``on_error`` is unknown.
+        TypeError: There is no such option.
+    """
+    for name, value in options.items():
+        if name not in DEFAULTS:
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}")
+        if (least := _LEAST.get(name)) is not None:
+            whole, optional = isinstance(least, int), DEFAULTS[name] is None
+            check_number(f"evaluate: {name}", value, least, whole=whole, optional=optional)
+    every = {**DEFAULTS, **options}
+    if every["progress"] is None:
+        every["progress"] = sys.stderr is not None and sys.stderr.isatty()
+    check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
+    return every

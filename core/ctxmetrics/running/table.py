@@ -1,0 +1,216 @@
+"""The columnar form: a table in, the same kind of table out with the values of the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.reading import PEEKED, recognise
+from ctxmetrics.running.batches import BatchScorer, Table, frame_of, group_table, plain_rows
+from ctxmetrics.running.options import RunOptions
+from ctxmetrics.running.sources import check_present
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows of a batch on Ray: so many are scored again after a worker dies.
+_ROWS = 1024
+# Options that belong to one machine: a file, a clock and a display.
+_OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
+
+
+def score_dataset(dataset: Any, metrics: Sequence[Metric], **options: Any) -> Any:
+    """Score a dataset of Hugging Face's ``datasets`` as `score_table` does, and return it with the metrics' columns.
+
+    Raises:
+        ParameterError: It is several datasets, or a stream.
+    """
+    if hasattr(dataset, "keys"):
+        raise ParameterError(
+            f"score_table: these are several datasets. Give one, such as dataset[{next(iter(dataset), '')!r}]."
+        )
+    if not hasattr(dataset, "add_column"):
+        raise ParameterError(
+            f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate()."
+        )
+    before = dataset.with_format("arrow")[:]
+    scored = score_table(before, metrics, **options)
+    for name in scored.column_names:
+        if name not in before.column_names:
+            dataset = dataset.add_column(name, scored[name].to_pylist())
+    return dataset
+
+
+def score_table(
+    table: Table,
+    metrics: Sequence[Metric],
+    *,
+    schema: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    judge: Judge | None = None,
+    group_by: str | None = None,
+    split: str | None = None,
+    **options: Unpack[RunOptions],
+) -> Table:
+    """Score the rows of a table.
+
+    Metrics over ids, spans and strings read the two columns that they need; other columns are not looked at then, apart
+    from their names.
+
+    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read.
+    Each batch is a run of its own: the limits of ``options`` hold for one batch, so with n batches at a
+    time there are up to n times as many requests. Rows keep the order that the engine keeps. A field
+    that no row has is ``missing_field``. Ids are compared within a batch. Columns are recognised by
+    their names and types: where fields stand in JSON inside a text, name the schema. ``out``,
+    ``keep_texts``, ``deadline`` and ``progress`` are refused.
+
+    Args:
+        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
+            frame, whose columns are the fields of a sample.
+        metrics: The metrics. Each becomes two columns: its name (missing values are missing), and
+            ``NAME.reason_code``, which says why a value is missing.
+        schema: The system whose names the columns are (`ctxmetrics.reading.SCHEMAS`); ``"auto"``
+            recognises it, and logs what it decided.
+        columns: Which column holds which field, where no schema is right.
+        judge: As for `evaluate`.
+        group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
+        split: As for `read_samples`.
+        **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
+
+    Returns:
+        A table of the same kind, the rows in the same order.
+
+    Raises:
+        MissingExtraError: narwhals is not installed.
+        MissingFieldError: No row has a field that a metric needs.
+        ParameterError: It is no table, or has a column of a metric's name.
+        CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
+    """
+    if type(table).__module__.partition(".")[0] == "datasets":
+        return cast(
+            "Table",
+            score_dataset(
+                table,
+                metrics,
+                schema=schema,
+                columns=columns,
+                judge=judge,
+                group_by=group_by,
+                split=split,
+                **options,
+            ),
+        )
+    distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
+    frame: Any = () if distributed else frame_of(table)
+    rows = (
+        rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
+    )
+    reading = recognise(
+        rows,
+        schema,
+        columns,
+        source="score_table",
+        single=group_by is not None or split is not None,
+        grouped=group_by is not None,
+        split=split,
+    )
+    if group_by is not None:
+        if distributed:
+            raise ParameterError("score_table: group_by= is for one process. Group the rows before.")
+        table = group_table(frame, reading, group_by)
+        reading = replace(reading, single=frozenset(), split=None)
+        frame = frame_of(table)
+    scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
+    if distributed:
+        return cast("Table", score_distributed(table, scorer))
+    scored, present = scorer.score_and_look(table)
+    if len(frame):
+        check_present(
+            scorer.metrics, {name for metric in scorer.metrics for name in metric.requires} - present
+        )
+    return scored
+
+
+def _is_ray(table: object) -> bool:
+    return type(table).__module__.partition(".")[0] == "ray"
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """Return Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
+    schema = table.schema() if _is_ray(table) else table.limit(0).toArrow().schema
+    return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
+
+
+def score_distributed(table: Any, scorer: BatchScorer) -> Any:
+    """Score the rows of a table when it is read; each batch is a run with limits of its own.
+
+    Raises:
+        ParameterError: An option has no meaning on a cluster, or the table has a column of a metric's name.
+    """
+    for name in _OF_ONE_PROCESS:
+        if scorer.options.get(name):
+            raise ParameterError(
+                f"score_table: {name}= is for one process, and the rows are scored by the workers of a cluster. "
+                "Leave it out."
+            )
+    scorer = replace(scorer, options={**scorer.options, "progress": False})
+    if _is_ray(table):
+        return table.map_batches(scorer.score, batch_size=_ROWS, batch_format="pyarrow")
+    from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+    scorer.check_columns(table.columns)
+    types = {float: DoubleType(), str: StringType()}
+    return table.mapInArrow(
+        partial(_score_partition, scorer),
+        StructType(
+            [
+                *table.schema.fields,
+                *[StructField(name, types[kind]) for name, kind in scorer.columns.items()],
+            ]
+        ),
+    )
+
+
+def _score_partition(
+    scorer: BatchScorer, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Score the batches of a Spark partition."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield from scorer.score(pa.Table.from_batches([batch])).to_batches()
+
+
+def rows_like(columns: Mapping[str, Any], given: Iterable[str]) -> list[dict[str, Any]]:
+    """Return rows with the columns of a table, so that these are recognised although no row was read.
+
+    Args:
+        columns: Arrow's type of each column; anything else where it is not known.
+        given: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
+    """
+    row = {name: _value_like(kind) for name, kind in columns.items()}
+    rows = [row]
+    for path in given:
+        head, *inner = path.split(".")
+        if inner and row.get(head) == "":
+            value: Any = ""
+            for name in reversed(inner):
+                value = {name: value}
+            rows.append({head: value})
+    return rows
+
+
+def _value_like(kind: Any) -> Any:
+    """Return an object or a list where the type is one, else a text: no more is looked at."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.StructType):
+        return {field.name: _value_like(field.type) for field in kind}
+    if isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return [_value_like(kind.value_type)]
+    return ""

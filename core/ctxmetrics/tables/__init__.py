@@ -1,1 +1,0 @@
-"""The columnar form: a table in, the same table with a column a metric out."""
