@@ -1,7 +1,8 @@
 """The environments of ``environments.toml``: install and test them, or write them into docs/versions.md.
 
-python .ci/environments.py find oldest|newest   print the interpreter
+python .ci/environments.py find oldest          print the interpreter
 python .ci/environments.py run [NAME ...]       install and test; needs uv
+python .ci/environments.py absent               print version and name of those whose Python Debian has, and this machine lacks
 python .ci/environments.py page                 write docs/versions.md
 """
 
@@ -51,10 +52,10 @@ def find(version: str) -> str | None:
     return None
 
 
-def interpreter(which: str) -> str | None:
-    """Return the interpreter that ``oldest`` or ``newest`` means on this machine; the oldest is never the newest."""
-    wanted = PYTHONS[:1] if which == "oldest" else PYTHONS[:0:-1]
-    return next(filter(None, map(find, wanted)), None)
+def version_of(environment: dict[str, Any]) -> str:
+    """Return the version of Python that an environment is for."""
+    python: str = environment["python"]
+    return PYTHONS[0] if python == "oldest" else python
 
 
 def run(names: list[str]) -> int:
@@ -64,9 +65,9 @@ def run(names: list[str]) -> int:
         name = environment["name"]
         if names and name not in names:
             continue
-        python = interpreter(environment["python"])
+        python = find(version_of(environment))
         if python is None:
-            lines.append(f"NOT RUN  {name}: {absent(environment['python'])}")
+            lines.append(f"NOT RUN  {name}: {no_python(version_of(environment))}")
             continue
         begin = time.monotonic()
         code = test(environment, install(environment, python))
@@ -78,8 +79,16 @@ def run(names: list[str]) -> int:
     return failures
 
 
-def absent(which: str) -> str:
-    return f"no {which} Python of {', '.join(PYTHONS)} is on this machine"
+def no_python(version: str) -> str:
+    return f"no Python {version} is on this machine"
+
+
+def absent() -> list[str]:
+    """Return version and name of the environments that only a root folder can run on this machine."""
+    lacking = [version for version in LIST["debian"] if find(version) is None]
+    return [
+        f"{each['python']} {each['name']}" for each in LIST["environment"] if each["python"] in lacking
+    ]
 
 
 def install(environment: dict[str, Any], python: str) -> Path:
@@ -87,7 +96,7 @@ def install(environment: dict[str, Any], python: str) -> Path:
     place = PLACE / environment["name"]
     own = place / "bin" / "python"
     uv("venv", "--clear", "--python", python, place)
-    package = f".[{','.join(environment['extras'])}]"
+    package = extras_of(environment)
     resolution = "lowest-direct" if environment["versions"] == "lowest" else "highest"
     uv("pip", "install", "--python", own, "--resolution", resolution, "-e", package)
     kept = place / "installed.txt"  # the tools come after, and move none of it
@@ -97,6 +106,12 @@ def install(environment: dict[str, Any], python: str) -> Path:
     if alone := environment.get("alone"):
         uv("pip", "install", "--python", own, "--no-deps", *alone)
     return own
+
+
+def extras_of(environment: dict[str, Any]) -> str:
+    """Return what is installed of this package, as pip takes it."""
+    extras = ",".join(environment["extras"])
+    return f".[{extras}]" if extras else "."
 
 
 def uv(*arguments: str | Path) -> str:
@@ -124,13 +139,12 @@ def test(environment: dict[str, Any], python: Path) -> int:
 
 def page() -> str:
     """Return docs/versions.md with the tables of what runs, and of what each extra asks for."""
-    names = {"oldest": PYTHONS[0], "newest": f"the newest of {', '.join(PYTHONS[1:])} that is found"}
     lines = [
         "| environment | Python | installed | versions | tests |",
         "|---|---|---|---|---|",
         f"| README | {PYTHONS[0]} | `.[test]` | newest | all |",
         *(
-            f"| {each['name']} | {names[each['python']]} | `.[{','.join(each['extras'])}]` | {each['versions']} "
+            f"| {each['name']} | {version_of(each)} | `{extras_of(each)}` | {each['versions']} "
             f"| {', '.join(f'`{test}`' for test in each['tests'])} |"
             for each in LIST["environment"]
         ),
@@ -154,10 +168,13 @@ def bounds(requirements: list[str]) -> str:
 
 def main(argv: list[str]) -> int:
     match argv:
-        case ["find", ("oldest" | "newest") as which]:
-            found = interpreter(which)
-            print(found or absent(which))
+        case ["find", "oldest"]:
+            found = find(PYTHONS[0])
+            print(found or no_python(PYTHONS[0]))
             return int(found is None)
+        case ["absent"]:
+            print(*absent(), sep="\n", end="\n" if absent() else "")
+            return 0
         case ["run", *names]:
             return min(run(names), 1)
         case ["page"]:

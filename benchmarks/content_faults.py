@@ -196,33 +196,33 @@ class Ask:
 def honest(ask: Ask) -> dict[str, Any]:
     """Answer as a judge that is right, with one whole-sentence quote for each fact."""
     question = ask.question
-    shown, asked = question.contexts, question.units
+    shown = question.contexts
     reply: dict[str, Any] = {"code": question.code}
     homes = ("c2", "c4", "c5", *[None] * 4)
     truth = dict(zip(sentences(ask.number), homes, strict=True))
     places = {text: f"c{rank}" for rank, text in enumerate(contexts(ask.number), 1)}
     ids = {places[text]: id_ for id_, text in shown.items()}
-    if asked:
-        reply["sentences"] = []
-        for id_, text in asked.items():
+    if "sentences" in question.keys:
+        reply["sentences"] = {}
+        for id_ in question.keys["sentences"]:
+            text = question.units[id_]
             home = ids.get(truth[text]) if truth[text] else None
             found = [{"context": home, "quote": quote(shown[home]), "whole": True}] if home else []
-            missing = None if found else text
-            reply["sentences"].append(
-                {"id": id_, "evidence": found, "missing": missing, "supported": bool(found)}
-            )
-    if question.step in ("joint", "usefulness"):
-        named = {item["context"] for entry in reply.get("sentences", ()) for item in entry["evidence"]}
-        reply["contexts"] = [
-            {
-                "id": id_,
-                "quote": quote(text)
-                if (useful := places[text] in STATED.values()) and id_ not in named
-                else None,
-                "useful": useful,
+            missing = "" if found else text
+            reply["sentences"][id_] = {
+                "evidence": found,
+                "missing": missing,
+                "supported": bool(found),
             }
-            for id_, text in shown.items()
-        ]
+    if "useful" in question.keys:
+        cells = units_of(reply).values()
+        named = {item["context"] for cell in cells for item in cell["evidence"]}
+        reply["useful"] = {}
+        for id_ in question.keys["useful"]:
+            text = shown[id_]
+            useful = places[text] in STATED.values()
+            own = quote(text) if useful and id_ not in named else ""
+            reply["useful"][id_] = {"quote": own, "useful": useful}
     return reply
 
 
@@ -244,12 +244,12 @@ def of_sample(ask: Ask, number: int) -> dict[str, Any]:
 # --- the faults: each makes a reply from an honest one and the request ---
 
 
-def units_of(reply: dict[str, Any]) -> list[dict[str, Any]]:
-    return reply.get("sentences", [])
+def units_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return reply.get("sentences", {})
 
 
-def rated_of(reply: dict[str, Any]) -> list[dict[str, Any]]:
-    return reply.get("contexts", [])
+def rated_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return reply.get("useful", {})
 
 
 def without(key: str) -> Callable[..., Any]:
@@ -267,7 +267,7 @@ def other(step: int, *, echoed: bool = True) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
         found = of_sample(ask, (ask.number + step) % 10)
         if not echoed:
-            found.pop("data")
+            found.pop("code")
         return found
 
     return fault
@@ -290,11 +290,11 @@ def earlier(*, reverse: bool = False, reference: bool = False) -> Callable[..., 
             if "answer" in data:
                 data["answer"] = " ".join(sentences((ask.number + 3) % 10))
             found = copy.deepcopy(honest(ask))
-            for entry in units_of(found):
+            for entry in units_of(found).values():
                 entry.update(evidence=[], missing="all of it", supported=False)
-            for entry in rated_of(found):
-                entry.update(quote=None, useful=False)
-            found["data"] = read_question(render(get_pack("en"), ask.question.step, data).text).code
+            for entry in rated_of(found).values():
+                entry.update(quote="", useful=False)
+            found["code"] = read_question(render(get_pack("en"), ask.question.step, data).text).code
             return found
         return honest(
             Ask(read_question(render(get_pack("en"), ask.question.step, data).text), ask.number)
@@ -309,12 +309,12 @@ def all_true(
     """Everything true, with this evidence for each unit, and this quote for each context."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for entry in units_of(reply):
-            text = ask.question.units[entry["id"]]
-            entry.update(evidence=evidence(ask, text), missing=None, supported=True)
-        for entry in rated_of(reply):
-            text = ask.question.contexts[entry["id"]]
-            entry.update(quote=own(text) if own else None, useful=True)
+        for id_, entry in units_of(reply).items():
+            text = ask.question.units[id_]
+            entry.update(evidence=evidence(ask, text), missing="", supported=True)
+        for id_, entry in rated_of(reply).items():
+            text = ask.question.contexts[id_]
+            entry.update(quote=own(text) if own else "", useful=True)
         return reply
 
     return fault
@@ -330,8 +330,8 @@ def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[dict
 
 def useful_all(own: Callable[[str], str | None]) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for entry in rated_of(reply):
-            entry.update(quote=own(ask.question.contexts[entry["id"]]), useful=True)
+        for id_, entry in rated_of(reply).items():
+            entry.update(quote=own(ask.question.contexts[id_]), useful=True)
         return reply
 
     return fault
@@ -343,7 +343,7 @@ def _swapped(name: str, one: str, two: str) -> str:
 
 def swap_evidence(one: str, two: str) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in units_of(reply):
+        for entry in units_of(reply).values():
             for item in entry["evidence"]:
                 item["context"] = _swapped(item["context"], one, two)
         return reply
@@ -353,8 +353,8 @@ def swap_evidence(one: str, two: str) -> Callable[..., Any]:
 
 def swap_ids(key: str, one: str, two: str) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in reply.get(key, []):
-            entry["id"] = _swapped(entry["id"], one, two)
+        if key in reply:
+            reply[key] = {_swapped(id_, one, two): entry for id_, entry in reply[key].items()}
         return reply
 
     return fault
@@ -362,10 +362,9 @@ def swap_ids(key: str, one: str, two: str) -> Callable[..., Any]:
 
 def rotate_ids(key: str) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], _: Ask) -> Any:
-        entries = reply.get(key, [])
-        ids = [entry["id"] for entry in entries]
-        for entry, id_ in zip(entries, ids[1:] + ids[:1], strict=True):
-            entry["id"] = id_
+        if key in reply:
+            ids = list(reply[key])
+            reply[key] = dict(zip(ids[1:] + ids[:1], reply[key].values(), strict=True))
         return reply
 
     return fault
@@ -385,8 +384,8 @@ def fourth(quote_of: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[.
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
         ids = {text: id_ for id_, text in ask.question.contexts.items()}
-        for entry in units_of(reply):
-            if ask.question.units[entry["id"]] == sentences(ask.number)[3]:
+        for id_, entry in units_of(reply).items():
+            if ask.question.units[id_] == sentences(ask.number)[3]:
                 found = [
                     {
                         "context": ids.get(contexts(ask.number)[int(place[1:]) - 1], place),
@@ -395,7 +394,7 @@ def fourth(quote_of: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[.
                     }
                     for place, text, whole in quote_of(ask)
                 ]
-                entry.update(evidence=found, missing=None, supported=True)
+                entry.update(evidence=found, missing="", supported=True)
         return reply
 
     return fault
@@ -405,7 +404,7 @@ def claimed(**changes: Any) -> Callable[..., Any]:
     """Every verdict about a sentence set so; the evidence stays."""
 
     def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in units_of(reply):
+        for entry in units_of(reply).values():
             entry.update(changes)
         return reply
 
@@ -414,7 +413,7 @@ def claimed(**changes: Any) -> Callable[..., Any]:
 
 def inverted(key: str, field: str) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in reply.get(key, []):
+        for entry in reply.get(key, {}).values():
             entry[field] = not entry[field]
         return reply
 
@@ -422,19 +421,19 @@ def inverted(key: str, field: str) -> Callable[..., Any]:
 
 
 def all_false(reply: dict[str, Any], _: Ask) -> Any:
-    for entry in units_of(reply):
+    for entry in units_of(reply).values():
         entry.update(evidence=[], missing="all of it", supported=False)
-    for entry in rated_of(reply):
-        entry.update(quote=None, useful=False)
+    for entry in rated_of(reply).values():
+        entry.update(quote="", useful=False)
     return reply
 
 
 def opposite(reply: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The reply that says the opposite, with true quotes from the contexts."""
     turned = copy.deepcopy(reply)
-    for entry in units_of(turned):
+    for entry in units_of(turned).values():
         entry["supported"] = not entry["supported"]
-    for entry in rated_of(turned):
+    for entry in rated_of(turned).values():
         entry["useful"] = not entry["useful"]
     return turned
 
@@ -449,12 +448,11 @@ def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
     junk = next(
         (id_ for id_, text in ask.question.contexts.items() if text == contexts(ask.number)[0]), "c1"
     )
-    for entry in units_of(reply):
+    for entry in units_of(reply).values():
         if entry["supported"]:
             entry["evidence"].append({"context": junk, "quote": "all", "whole": True})
-    for entry in rated_of(reply):
-        if entry["id"] == junk:
-            entry.update(useful=True, quote="It was")
+    if junk in rated_of(reply):
+        rated_of(reply)[junk].update(useful=True, quote="It was")
     return reply
 
 
@@ -497,15 +495,15 @@ def answered(
     """Every unit, and where ``rated`` is given every context, with this verdict; a yes with this evidence."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for place, entry in enumerate(units_of(reply)):
-            unit, yes = ask.question.units[entry["id"]], said(place, entry)
+        for place, (id_, entry) in enumerate(units_of(reply).items()):
+            unit, yes = ask.question.units[id_], said(place, {"id": id_, **entry})
             found = evidence(unit, ask) if yes else []
-            entry.update(evidence=found, missing=None if yes else unit, supported=yes)
-        for place, entry in enumerate(rated_of(reply) if rated else []):
-            text = ask.question.contexts[entry["id"]]
+            entry.update(evidence=found, missing="" if yes else unit, supported=yes)
+        for place, (id_, entry) in enumerate(rated_of(reply).items() if rated else ()):
+            text = ask.question.contexts[id_]
             own = closest(" ".join(sentences(ask.number)), sentences_in(text))
             yes = rated(place, entry)
-            entry.update(quote=own if yes else None, useful=yes)
+            entry.update(quote=own if yes else "", useful=yes)
         return reply
 
     return fault
@@ -571,9 +569,9 @@ def shifted(step: int) -> Callable[..., Any]:
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
         entries = units_of(reply)
-        found = [best(ask.question.units[entry["id"]], ask) for entry in entries]
-        for place, entry in enumerate(entries):
-            entry.update(evidence=found[(place + step) % len(found)], missing=None, supported=True)
+        found = [best(ask.question.units[id_], ask) for id_ in entries]
+        for place, entry in enumerate(entries.values()):
+            entry.update(evidence=found[(place + step) % len(found)], missing="", supported=True)
         return reply
 
     return fault
@@ -583,10 +581,10 @@ def one_unit(number: int, evidence: Callable[[Ask], list[tuple[str, str, bool]]]
     """One sentence, counted from 1, called supported by these quotes."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for entry in units_of(reply):
-            if ask.question.units[entry["id"]] == sentences(ask.number)[number - 1]:
+        for id_, entry in units_of(reply).items():
+            if ask.question.units[id_] == sentences(ask.number)[number - 1]:
                 found = [{"context": c, "quote": q, "whole": w} for c, q, w in evidence(ask)]
-                entry.update(evidence=found, missing=None, supported=True)
+                entry.update(evidence=found, missing="", supported=True)
         return reply
 
     return fault
@@ -596,9 +594,9 @@ def rated_only(said: Callable[[int, dict[str, Any]], bool], own: Callable[[str],
     """Contexts with these verdicts, a yes with this quote; the sentences stay right."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for place, entry in enumerate(rated_of(reply)):
+        for place, (id_, entry) in enumerate(rated_of(reply).items()):
             yes = said(place, entry)
-            entry.update(quote=own(ask.question.contexts[entry["id"]]) if yes else None, useful=yes)
+            entry.update(quote=own(ask.question.contexts[id_]) if yes else "", useful=yes)
         return reply
 
     return fault
@@ -629,18 +627,18 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "an earlier run's reply: the contexts in another order": earlier(reverse=True),
     "an earlier run's reply: another reference, all no": earlier(reference=True),
     "the example of the prompt": example,
-    "no code, all no": both(without("data"), all_false),
-    "no code, evidence of two contexts swapped": both(without("data"), swap_evidence("c2", "c4")),
-    "no code, otherwise honest": without("data"),
+    "no code, all no": both(without("code"), all_false),
+    "no code, evidence of two contexts swapped": both(without("code"), swap_evidence("c2", "c4")),
+    "no code, otherwise honest": without("code"),
     "the example's code, otherwise honest": echo("5e01c7d2"),
     "another code, otherwise honest": echo("00000000"),
     # ids
     "ids of two contexts swapped in the evidence": swap_evidence("c2", "c4"),
-    "ids of a useful and a useless context swapped": swap_ids("contexts", "c1", "c2"),
+    "ids of a useful and a useless context swapped": swap_ids("useful", "c1", "c2"),
     "ids of two contexts swapped everywhere": both(
-        swap_evidence("c1", "c2"), swap_ids("contexts", "c1", "c2")
+        swap_evidence("c1", "c2"), swap_ids("useful", "c1", "c2")
     ),
-    "ids of all contexts rotated": rotate_ids("contexts"),
+    "ids of all contexts rotated": rotate_ids("useful"),
     "ids of two sentences swapped": swap_ids("sentences", "s1", "s4"),
     "ids of all sentences rotated": rotate_ids("sentences"),
     "a right quote with a wrong context": swap_evidence("c2", "c1"),
@@ -692,13 +690,13 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
         lambda ask: [("c3", quote(contexts(ask.number)[2]), True)]
     ),
     # usefulness
-    "all useful, no quote": useful_all(lambda _: None),
+    "all useful, no quote": useful_all(lambda _: ""),
     'all useful, quote "the"': useful_all(lambda _: "the"),
     "all useful, the heading": useful_all(lambda text: text.partition("\n")[0]),
     "all useful, the whole context": useful_all(lambda text: text),
     "all useful, a sentence about nothing": useful_all(lambda _: "Bread was dear that year."),
     "all useful, what each context really says": useful_all(quote),
-    "useful and useless turned round": inverted("contexts", "useful"),
+    "useful and useless turned round": inverted("useful", "useful"),
     # everything supported, by evidence that looks right
     "all supported, the closest sentence": answered(always),
     "all supported and useful, the closest sentence": answered(always, best, always),
@@ -787,9 +785,9 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "the context of another year useful": rated_only(
         lambda place, entry: entry["useful"] or place == 5, lambda text: sentences_in(text)[0]
     ),
-    "all useless": rated_only(lambda *_: False, lambda _: None),
+    "all useless": rated_only(lambda *_: False, lambda _: ""),
     "all useless, no sentence supported but the first": both(
-        answered(lambda place, _: place == 0), rated_only(lambda *_: False, lambda _: None)
+        answered(lambda place, _: place == 0), rated_only(lambda *_: False, lambda _: "")
     ),
     "only the first context useful": rated_only(
         lambda place, _: place == 0, lambda text: sentences_in(text)[0]
@@ -810,7 +808,8 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
         content=json.dumps(reply), others=(json.dumps(opposite(reply, ask)),)
     ),
     "the last entries missing": lambda reply, _: {
-        key: value[:-1] if isinstance(value, list) else value for key, value in reply.items()
+        key: dict([*value.items()][:-1]) if isinstance(value, dict) else value
+        for key, value in reply.items()
     },
     "2 for yes": claimed(supported=2),
 }

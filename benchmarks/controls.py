@@ -49,30 +49,30 @@ def right(prompt: Prompt) -> dict[str, Any]:
     return content_faults.honest(content_faults.Ask(question, int(number[1])))
 
 
-def entries(reply: dict[str, Any]) -> list[dict[str, Any]]:
-    return [*reply.get("sentences", ()), *reply.get("contexts", ())]
+def entries(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {**reply.get("sentences", {}), **reply.get("useful", {})}
 
 
-def say(entry: dict[str, Any], value: bool, prompt: Prompt) -> None:
+def say(id_: str, entry: dict[str, Any], value: bool, prompt: Prompt) -> None:
     """Give an entry a verdict, a yes with the sentence that shares most words with what it is about."""
     question = read_question(prompt.text)
     shown = question.contexts
     if "supported" in entry:
-        unit = question.units[entry["id"]]
-        quotes = {id_: _closest(unit, _sentences(text)) for id_, text in shown.items()}
+        unit = question.units[id_]
+        quotes = {name: _closest(unit, _sentences(text)) for name, text in shown.items()}
         best = _closest(unit, quotes.values())
-        home = next(id_ for id_, quote in quotes.items() if quote == best)
+        home = next(name for name, quote in quotes.items() if quote == best)
         found = [{"context": home, "quote": best, "whole": True}] if value else []
-        entry.update(evidence=found, missing=None if value else unit, supported=value)
+        entry.update(evidence=found, missing="" if value else unit, supported=value)
     else:
         answer = " ".join(question.units.values())
-        quote = _closest(answer, _sentences(shown[entry["id"]]))
-        entry.update(quote=quote if value else None, useful=value)
+        quote = _closest(answer, _sentences(shown[id_]))
+        entry.update(quote=quote if value else "", useful=value)
 
 
 def told(reply: dict[str, Any], prompt: Prompt, values: Callable[[int, dict[str, Any]], bool]) -> Any:
-    for place, entry in enumerate(entries(reply)):
-        say(entry, values(place, entry), prompt)
+    for place, (id_, entry) in enumerate(entries(reply).items()):
+        say(id_, entry, values(place, entry), prompt)
     return reply
 
 
@@ -92,20 +92,20 @@ class Judge:
         if not self._kept or self._kept[-1][0] != asked:
             self._kept = [*self._kept[-1:], (asked, json.dumps(reply))]
         if self._fault == "another request's answers":
-            return {**json.loads(self._kept[0][1]), "data": reply["data"]}
+            return {**json.loads(self._kept[0][1]), "code": reply["code"]}
         return self._spoiled(reply, prompt)
 
     def _spoiled(self, reply: dict[str, Any], prompt: Prompt) -> Any:
         asked, fault = self._asked, self._fault
         if fault == "honest":
-            for entry in entries(reply):
+            for id_, entry in entries(reply).items():
                 if self._drawn.random() < SLIPS:
-                    say(entry, not entry.get("supported", entry.get("useful")), prompt)
+                    say(id_, entry, not entry.get("supported", entry.get("useful")), prompt)
         elif fault in {"all yes", "all no"}:
             told(reply, prompt, lambda *_: fault == "all yes")
         elif fault == "all useful":
-            for entry in reply.get("contexts", ()):
-                say(entry, True, prompt)
+            for id_, entry in reply.get("useful", {}).items():
+                say(id_, entry, True, prompt)
         elif fault == "alternating in each reply":
             told(reply, prompt, lambda place, _: (place + self._seed) % 2 == 0)
         elif fault == "alternating from reply to reply":
@@ -113,12 +113,11 @@ class Judge:
         elif fault == "all yes in the second half" and asked - self._seed > SAMPLES * 3 // 4:
             told(reply, prompt, lambda *_: True)
         elif fault == "rotated":
-            for key in ("sentences", "contexts"):
-                found = reply.get(key, [])
-                ids = [entry["id"] for entry in found]
+            for key in ("sentences", "useful"):
+                cells = reply.get(key, {})
+                ids = list(cells)
                 step = 1 + self._seed % max(1, len(ids) - 1)
-                for entry, id_ in zip(found, ids[step:] + ids[:step], strict=True):
-                    entry["id"] = id_
+                reply[key] = dict(zip(ids[step:] + ids[:step], cells.values(), strict=True))
         return reply
 
 

@@ -347,15 +347,14 @@ def checking(length: int):
     contexts = {f"c{number}": f"Caf\u00e9. {_words(source, length)}" for number in range(1, 6)}
     units = {f"s{number}": split_sentences(text)[1] for number, text in enumerate(contexts.values(), 1)}
     reply = {
-        "sentences": [
-            {
-                "id": id_,
+        "sentences": {
+            id_: {
                 "evidence": [{"context": f"c{id_[1:]}", "quote": text.swapcase(), "whole": True}],
                 "supported": True,
             }
             for id_, text in units.items()
-        ],
-        "contexts": [{"id": id_, "useful": True} for id_ in contexts],
+        },
+        "useful": {id_: {"useful": True} for id_ in contexts},
     }
     part = Part(units, contexts)
 

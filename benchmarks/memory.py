@@ -37,14 +37,14 @@ def _reply(prompt):
     data = json.loads(prompt.user.split("\n", 2)[1])
     return {
         "code": "$code",
-        "sentences": [
-            {"id": item["id"], "evidence": [], "missing": "not said", "supported": False}
+        "sentences": {
+            item["id"]: {"evidence": [], "missing": "not said", "supported": False}
             for item in data["sentences"]
-        ],
-        "contexts": [
-            {"id": item["id"], "quote": item["text"][:80], "useful": index == 0}
+        },
+        "useful": {
+            item["id"]: {"quote": item["text"][:80], "useful": index == 0}
             for index, item in enumerate(data["contexts"])
-        ],
+        },
     }
 
 

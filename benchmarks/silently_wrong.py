@@ -58,7 +58,7 @@ CASE = judging.Case(
 """The first three sentences are supported; the first and the third context are useful."""
 
 
-# --- the faults: each takes the outermost list of a reply, entries as dicts ---
+# --- the faults: each takes the entries of a reply, as dicts; where they are keyed by id, it is their "id" ---
 
 
 def _flag(entry: dict, yes: object, no: object) -> dict:
@@ -117,12 +117,17 @@ class Faulty:
             spoiled = self._change([data])
             changed = spoiled[0] if len(spoiled) == 1 else data
         else:
-            changed = {
-                key: self._change(value) if isinstance(value, list) else value
-                for key, value in data.items()
-            }
+            changed = {key: self._spoil(value) for key, value in data.items()}
         self._left -= changed != data
         return json.dumps(changed)
+
+    def _spoil(self, value: object) -> object:
+        if isinstance(value, list):
+            return self._change(value)
+        if isinstance(value, dict):
+            entries = self._change([{"id": id_, **entry} for id_, entry in value.items()])
+            return {entry.pop("id"): entry for entry in entries}
+        return value
 
 
 # --- contenders: one metric on the one sample ---

@@ -233,7 +233,7 @@ def table(measured: Measured) -> str:
         for name, grades in measured.records.models.items()
     }
     lines = [
-        "| judge | quadratic kappa of the grades | kappa of yes/no | balanced accuracy | its mean | corrected, 30 labels |",
+        "| judge | quadratic kappa of the grades | kappa of yes/no | balanced accuracy | its mean | corrected, 30 labelled questions |",
         "|---|---|---|---|---|---|",
     ]
     for name, report in measured.reports.items():
@@ -254,7 +254,7 @@ def table(measured: Measured) -> str:
         "",
         f"NIST's mean is {fmean(measured.people):.3f}. The six models' means are {spread(raw):.3f} apart.",
         "",
-        "| labels | six models apart | nine in ten draws below | with coin and always yes | coverage | width | labels alone |",
+        "| labelled questions | six models apart | nine in ten draws below | with coin and always yes | coverage | width | labels alone |",
         "|---|---|---|---|---|---|---|",
     ]
     for n, row in by_size(measured).items():
@@ -270,7 +270,10 @@ def table(measured: Measured) -> str:
 def short(measured: Measured) -> str:
     """Return what a user needs of the tables, as Markdown."""
     sizes, draws = by_size(measured), measured.draws[30]
-    lines = ["| judge | its mean | corrected by 30 labels |", "|---|---|---|"]
+    lines = [
+        "| judge | its mean | corrected |",
+        "|---|---|---|",
+    ]
     for name, values in measured.scores.items():
         corrected = fmean(found.corrected[name][0] for found in draws)
         lines.append(f"| {name} | {fmean(values):.3f} | {corrected:.3f} |")
@@ -294,7 +297,7 @@ def _told(measured: Measured) -> str:
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
     apart = by_size(measured)[30]["spread"]
     return (
-        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labels they are "
+        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labelled questions (about 190 answers) they are "
         f"{apart:.3f} apart"
     )
 

@@ -118,9 +118,8 @@ def metric_of(row: Row):
     said = row.word or True
     reply = {
         "code": "$code",
-        "sentences": [
-            {
-                "id": f"s{number}",
+        "sentences": {
+            f"s{number}": {
                 "evidence": [{"context": "c1", "quote": SENTENCES[number - 1], "whole": True}]
                 if yes
                 else [],
@@ -128,12 +127,12 @@ def metric_of(row: Row):
             }
             for number, yes in enumerate(row.sentences or (NO,) * len(SENTENCES), 1)
             if yes is not None
-        ],
-        "contexts": [
-            {"id": f"c{number}", "quote": SENTENCES[number - 1] if yes else None, "useful": yes}
+        },
+        "useful": {
+            f"c{number}": {"quote": SENTENCES[number - 1] if yes else "", "useful": yes}
             for number, yes in enumerate(row.contexts or (NO,) * len(HELD), 1)
             if yes is not None
-        ],
+        },
     }
     return row.metric(judge=ScriptedJudge({"joint": [reply]}))
 

@@ -19,6 +19,7 @@ from ctxmetrics.adapting import (
     content_of,
     describe,
     has_class,
+    in_thread,
     on_background_loop,
     only_choice,
     reads_failures,
@@ -93,18 +94,14 @@ class DeepEvalModel(ForeignModel):
         return Reply(content=content_of(content) or "", usage=replace(token_usage(cost), cost=money))
 
 
-async def _call(in_loop: Callable[[], Awaitable[Any]], in_thread: Callable[[], Any]) -> Any:
+async def _call(in_loop: Callable[[], Awaitable[Any]], sync: Callable[[], Any]) -> Any:
     """Call the method that suits the running loop: the async one in it, or the sync one in a thread.
 
     The library's own loop serves all threads and sync runs: a method that only looks async would hold all of them up, and
     a client that belongs to the caller's loop would not work there. Where the LLM says that it has no such method
     (``NotImplementedError``), the other one is called.
     """
-    from anyio import to_thread
-
-    async def threaded() -> Any:
-        return await to_thread.run_sync(in_thread, abandon_on_cancel=True)
-
+    threaded = partial(in_thread, sync)
     first, second = (threaded, in_loop) if on_background_loop() else (in_loop, threaded)
     try:
         return await first()

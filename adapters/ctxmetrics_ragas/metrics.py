@@ -29,6 +29,7 @@ from ctxmetrics.adapting import (
     SampleWrapper,
     build_metric,
     current_run,
+    in_known_task,
     run_sync,
     using,
 )
@@ -280,7 +281,10 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
     ) -> float:
         """Score one of Ragas' samples; a metric that never waits is not timed, which would take a task of its own."""
-        return await super().single_turn_ascore(sample, callbacks, timeout if self.core.waits else None)
+        timed = timeout if self.core.waits else None
+        return await in_known_task(
+            super().single_turn_ascore, sample, callbacks, timed
+        )  # Ragas' timeout needs one
 
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """Score one of Ragas' samples, anywhere; no running loop is patched."""

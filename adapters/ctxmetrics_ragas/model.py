@@ -85,15 +85,11 @@ class RagasModel(adapting.ForeignModel):
             raise problem from None
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
-        from anyio import to_thread
-
         asking: dict[str, Any] = {"prompt": text, "response_model": adapting.any_reply(schema)}
         if getattr(self.llm, "is_async", True):
             found = await self._asked.agenerate(**asking)
         else:
-            found = await to_thread.run_sync(
-                partial(self._asked.generate, **asking), abandon_on_cancel=True
-            )
+            found = await adapting.in_thread(partial(self._asked.generate, **asking))
         answer = getattr(found, "_raw_response", None)
         if getattr(answer, "choices", None):
             reply = adapting.completion_reply(answer)

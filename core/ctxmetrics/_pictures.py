@@ -18,9 +18,12 @@ _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
 _WHOLE_TEXT = re.compile(
     r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
 )
-# A lone path or URL of a picture: Ragas' multimodal metrics load it.
+# A lone path or URL of a picture, as Ragas' multimodal metrics load it, or of a document, sound or film; an object of a
+# store; a placeholder or a link of a picture.
 _ADDRESS = re.compile(
-    r"\s*[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg)(?:[?#]\S*)?\s*", re.IGNORECASE
+    r"\s*(?:[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg|heic|pdf|docx?|pptx?|xlsx?|mp[34]|wav|ogg|flac|m4a|mov|avi"
+    r"|mkv|webm)(?:[?#]\S*)?|(?:s3|gs|file)://\S+|<(?:image|img|audio|video)\b[^<>]*>|!\[[^\]]*\]\([^()]*\))\s*",
+    re.IGNORECASE,
 )
 _LONGEST_ADDRESS = 4096
 # The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text.
@@ -59,7 +62,11 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         alone: Whether the text is a context, which may also be only the path or URL of a picture.
     """
     # No other form has a space in it: most texts end here. One character is found faster than several.
-    if " " in text.strip() and ("[" not in text or "[DEEPEVAL:" not in text):
+    if (
+        " " in text.strip()
+        and not (alone and text.lstrip()[:1] in ("!", "<"))
+        and ("[" not in text or "[DEEPEVAL:" not in text)
+    ):
         return None
     if alone and len(text) <= _LONGEST_ADDRESS and (address := _ADDRESS.fullmatch(text)):
         return address.group().strip()[-_LONGEST_SHOWN:]

@@ -110,6 +110,8 @@ _RUSSIAN: Mapping[str, str] = {
     "verdicts": "вердиктов",
     "samples": "примеров",
     "labels": "разметка",
+    "answered": "с ответом",
+    "nothing was retrieved for the others": "для остальных ничего не найдено",
     "distinct": "различных",
     "in the intervals each counts once": "в интервалах каждый учтён один раз",
     "without a judge, by strings and ids": "без судьи, по строкам и идентификаторам",

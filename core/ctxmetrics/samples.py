@@ -17,6 +17,8 @@ from ctxmetrics.fields import (
     FIELDS,
     TEXT_KEYS,
     TEXTS_OF,
+    Header,
+    Missing,
     Reading,
     RowFile,
     as_list,
@@ -226,6 +228,10 @@ def read_samples(
     *,
     references: str | os.PathLike[str] | None = None,
     on: str | None = None,
+    missing: Missing = "zero",
+    group_by: str | None = None,
+    split: str | None = None,
+    header: Header = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -244,6 +250,14 @@ def read_samples(
         references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
+        missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
+            after the others, for which nothing was retrieved. ``"drop"``: the same without a value.
+        group_by: A field or column, where each row is one passage: the rows with one value of it are one sample, and the
+            order of the rows is the rank.
+        split: What separates the passages, where a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
+            stands for any number).
+        header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
+            names of the columns; True where it is a header although it looks like data.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
 
     Returns:
@@ -256,7 +270,18 @@ def read_samples(
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
-    return RowFile(Sample.made, path, schema, columns, references=references, on=on)
+    return RowFile(
+        Sample.made,
+        path,
+        schema,
+        columns,
+        references=references,
+        on=on,
+        missing=missing,
+        group_by=group_by,
+        split=split,
+        header=header,
+    )
 
 
 def _read_lists(values: dict[str, Any], who: str) -> None:

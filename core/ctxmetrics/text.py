@@ -50,6 +50,25 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufa
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
+# What ends no sentence: a mark of a list, alone or behind one word ("Step 2."); an abbreviation before a number; an ordinal
+# behind a German article or preposition, or before a month; a full stop that begins a name (".NET"); a quotation before
+# what says who spoke.
+_MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)]|[IVXL]{1,5}\.|[a-zа-я]\))"
+_MARK_ALONE = re.compile(rf"(?:[^\W\d_]+\s+)?{_MARK}")
+_MARK_BEHIND = re.compile(r"(?<=[.!?])\s+\(?\d{1,3}[.)]$")
+_ABBREVIATION = re.compile(
+    r"\b(?:approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
+    r"|табл|гл|п)\.$",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(
+    r"\b(?<!I )(?:am|der|die|das|dem|den|des|vom|zum|zur|im|bis|seit)\s+\d{1,4}\.$", re.IGNORECASE
+)
+_DAY = re.compile(r"\b\d{1,2}\.$")
+_MONTH = re.compile(
+    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+)
+_SAYING = re.compile(r"[—–-]\s*[^\W\d_]|と|って|[^\W\d_]")
 # Characters of ASCII at which the splitter may begin a sentence in English.
 _SENTENCE_END = re.compile(r"[\n!.?)]")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
@@ -208,8 +227,39 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
                     start = mark.end()
                 if not has_content(text[start:end]):
                     continue
+            if found and found[-1].start >= block.start:
+                found[-1] = _without_mark(text, found[-1])
+            if found and found[-1].start >= block.start and _continues(text, found[-1], start):
+                before = found.pop()
+                is_mark = _LIST_MARK.fullmatch(f"{text[before.start : before.end]} ")
+                start = start if is_mark else before.start
             found.append(Span(start, end))
     return tuple(found)
+
+
+def _without_mark(text: str, piece: Span) -> Span:
+    """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
+    mark = _MARK_BEHIND.search(text[piece.start : piece.end])
+    return piece if mark is None else Span(piece.start, piece.start + mark.start())
+
+
+def _continues(text: str, before: Span, start: int) -> bool:
+    """Whether what begins at a place continues the piece before it, which the splitter ended too early."""
+    piece, rest = text[before.start : before.end], text[start : start + 20]
+    if _MARK_ALONE.fullmatch(piece):
+        return True
+    if piece[-1] in '»”"」』':
+        saying = _SAYING.match(rest)
+        return saying is not None and (saying[0][-1].islower() or saying[0] in {"と", "って"})
+    if piece[-1] != ".":
+        return False
+    if piece[-2:-1].isspace() and start == before.end:  # ".NET"
+        return True
+    if rest[:1].isdigit():
+        return _ABBREVIATION.search(piece) is not None
+    return rest[:1].isupper() and (
+        _ORDINAL.search(piece) is not None or bool(_DAY.search(piece) and _MONTH.match(rest))
+    )
 
 
 def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:

@@ -62,7 +62,7 @@ def test_a_judge_that_must_not_be_asked_is_not_asked() -> None:
         ("{", ", line 1: not valid JSON"),
         (
             '{"metric": "context_recall", "cases": [{"id": NaN}]}',
-            ", the file: not valid JSON: NaN is no",
+            " is no file of golden cases",
         ),
         ('{"metric": "x", "metric": "y"}', ", the file: the key 'metric' stands twice"),
         ('{"metric": "context_recall"}', " is no file of golden cases"),

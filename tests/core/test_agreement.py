@@ -47,11 +47,11 @@ def says(
     quote = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
     reply = {
         "code": "$code",
-        "sentences": [
-            {"id": f"s{number}", "supported": value, "evidence": quote if value else [], "missing": "r"}
+        "sentences": {
+            f"s{number}": {"evidence": quote if value else [], "missing": "r", "supported": value}
             for number, value in enumerate(sentences, 1)
-        ],
-        "contexts": [{"id": f"c{number}", "useful": value} for number, value in enumerate(contexts, 1)],
+        },
+        "useful": {f"c{number}": {"useful": value} for number, value in enumerate(contexts, 1)},
     }
     return ScriptedJudge({"joint": [reply], "attribution": [reply], "usefulness": [reply]})
 

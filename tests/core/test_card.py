@@ -329,7 +329,7 @@ def test_another_model_under_the_same_name_is_found_out(
         assert written.returncode == 0, written.stderr
         assert run_command(*command, *judge, server.base_url).returncode == 0
         card = json.loads((place / "card.json").read_text(encoding="utf-8"))
-        assert card["prompts"] == ["joint-en-2", "joint-ru-2"]
+        assert card["prompts"] == ["joint-en-3", "joint-ru-3"]
         (served,) = card["served_models"]
         forged(served_models=(f"{served}-older",))(place / "card.json")
         refused = run_command(*command, *judge, server.base_url)

@@ -40,11 +40,11 @@ def completion(content, **more):
 def without_echo(request):
     """The right answer about this data, but no code and no quote that is in its place."""
     given = HONEST.answer(read_question(request.text))
-    for sentence in given["sentences"]:
+    for sentence in given["sentences"].values():
         sentence.update(supported=False, evidence=[])
-    for context in given["contexts"]:
+    for context in given["useful"].values():
         context.update(useful=False)
-    return completion(json.dumps({key: value for key, value in given.items() if key != "data"}))
+    return completion(json.dumps({key: value for key, value in given.items() if key != "code"}))
 
 
 def moved(_):
@@ -153,7 +153,7 @@ def test_a_judge_that_says_one_thing_to_all_is_found(says):
     def respond(request):
         given = HONEST.answer(read_question(request.text))
         proof = [{"context": "c1", "quote": "The tower stands in Paris", "whole": True}]
-        for sentence in given["sentences"]:
+        for sentence in given["sentences"].values():
             sentence.update(supported=says, evidence=proof if says else [])
         return json.dumps(given)
 
@@ -165,7 +165,7 @@ def test_a_judge_that_says_one_thing_to_all_is_found(says):
 def test_a_quote_that_is_nowhere_is_named():
     def respond(request):
         given = HONEST.answer(read_question(request.text))
-        for sentence in given["sentences"]:
+        for sentence in given["sentences"].values():
             for item in sentence.get("evidence", ()):
                 item["quote"] = "The tower was never in Paris at all, say the papers"
         return json.dumps(given)

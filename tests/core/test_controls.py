@@ -63,10 +63,10 @@ class Judge:
                 self._change(item, question, reply)
             return reply
         evidence = [{"context": "c1", "quote": question.contexts["c1"], "whole": True}]
-        units = [{"id": id_, "evidence": evidence, "supported": True} for id_ in question.units]
-        own = None if units else question.contexts["c1"]
-        rated = [{"id": "c1", "quote": own, "useful": True}, {"id": "c2", "useful": False}]
-        return {"code": question.code, "sentences": units, "contexts": rated}
+        units = {id_: {"evidence": evidence, "supported": True} for id_ in question.units}
+        own = "" if units else question.contexts["c1"]
+        rated = {"c1": {"quote": own, "useful": True}, "c2": {"quote": "", "useful": False}}
+        return {"code": question.code, "sentences": units, "useful": rated}
 
     @property
     def judge(self) -> LLMJudge:
@@ -199,8 +199,8 @@ def test_an_estimate_counts_them():
 
 def test_what_was_not_judged_is_not_right_and_what_was_stopped_is_not_counted():
     def silent(item: Any, question: Any, reply: dict[str, Any]) -> None:
-        for key in ("sentences", "contexts"):
-            reply[key] = []
+        for key in ("sentences", "useful"):
+            reply[key] = {}
 
     results, _ = run(samples(5), change=silent)
     assert results.controls.right == 0

@@ -115,7 +115,7 @@ def test_claims_of_the_example_are_no_claims(language: str) -> None:
     assert [verdict.code for verdict in score.verdicts] == ["wrong_data"]
 
 
-@pytest.mark.parametrize("placeholder", ["...", "…", " - "])
+@pytest.mark.parametrize("placeholder", ["...", "…", " . . . "])
 def test_placeholder_decides_nothing(placeholder: str) -> None:
     reply = {
         "code": "$code",

@@ -24,14 +24,14 @@ TOWERS = "The castle is old. Its towers were not built by Queen Maud. It has a m
 def judged(reference, context, quote, *, joint=True, useful=False, own=None, **options):
     """Judge a reference of one sentence and one context, and a second context about nothing."""
     evidence = [{"context": "c1", "quote": quote, "whole": True}] if quote else []
-    units = [{"id": "s1", "evidence": evidence, "supported": bool(quote)}]
-    rated = [{"id": "c1", "useful": useful, "quote": own}, {"id": "c2", "useful": False}]
+    units = {"s1": {"evidence": evidence, "supported": bool(quote)}}
+    rated = {"c1": {"quote": own or "", "useful": useful}, "c2": {"quote": "", "useful": False}}
     steps = (
-        {"joint": {"sentences": units, "contexts": rated}}
+        {"joint": {"sentences": units, "useful": rated}}
         if joint
-        else {"attribution": {"sentences": units}, "usefulness": {"contexts": rated}}
+        else {"attribution": {"sentences": units}, "usefulness": {"useful": rated}}
     )
-    replies = {step: [{"code": "$code", **lists}] for step, lists in steps.items()}
+    replies = {step: [{"code": "$code", **parts}] for step, parts in steps.items()}
     sample = Sample(reference=reference, retrieved_contexts=[context, "It rained."])
     judge = LLMJudge(ScriptedModel(replies), joint=joint, **options.pop("judge", {}))
     metrics = [ContextRecall(), ContextPrecision()]

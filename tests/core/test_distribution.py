@@ -129,6 +129,20 @@ def test_the_wheel_scores_where_no_framework_is_installed(alone, source, tmp_pat
     assert re.sub(source_of_data, "", demo) == re.sub(source_of_data, "", out)
 
 
+def test_the_wheel_is_pure_python_and_needs_no_compiler_and_no_git(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert [name for name in archive.namelist() if name.endswith((".so", ".pyd", ".c"))] == []
+    nothing, place = tmp_path / "nothing", tmp_path / "place"
+    nothing.mkdir()
+    install = ("install", "-q", "--no-index", "--no-deps", "--only-binary", ":all:", "--target", place)
+    run(sys.executable, "-m", "pip", *install, wheel, cwd=tmp_path, PATH=str(nothing))
+    where = "import ctxmetrics; print(ctxmetrics.__file__)"
+    out = run(sys.executable, "-c", where, cwd=tmp_path, PATH=str(nothing), PYTHONPATH=str(place))
+    assert Path(out.strip()).is_relative_to(place)
+
+
 def test_the_tests_of_the_sdist_pass_with_the_core_alone(alone, source):
     """Tests of what is not installed are skipped, not failed: all are collected, and a part is run."""
     run(alone, "-m", "pytest", "-q", "-n", "0", "--collect-only", "tests", cwd=source, PYTHONPATH="")

@@ -689,7 +689,7 @@ def test_the_draft_in_a_think_block_says_the_opposite():
     assert answer.strip() == TEXT
     assert block.startswith("<think>")
     draft = json.loads(block[block.index("{") : block.rindex("}") + 1])
-    assert [item["supported"] for item in draft["sentences"]] == [False, True]
+    assert [cell["supported"] for cell in draft["sentences"].values()] == [False, True]
     assert "{" in spoiled("think", "no json").message.content
 
 
@@ -714,23 +714,27 @@ def test_faults_of_the_whole_reply():
 
 
 def test_faults_of_the_items():
-    s1, s2 = REPLY["sentences"]
-    c1, c2 = REPLY["contexts"]
-    assert spoiled_json("missing_items") == {"sentences": [s1], "contexts": [c1]}
+    s1, s2 = REPLY["sentences"].values()
+    c1, c2 = REPLY["useful"].values()
+    assert spoiled_json("missing_items") == {"sentences": {"s1": s1}, "useful": {"c1": c1}}
     assert spoiled_json("missing_items", param=5) == {"sentences": {}, "useful": {}}
     assert spoiled_json("extra_items") == {
-        "sentences": [s1, s2, {**s2, "id": "s9002"}],
-        "contexts": [c1, c2, {**c2, "id": "c9002"}],
+        "sentences": {"s1": s1, "s2": s2, "s9002": s2},
+        "useful": {"c1": c1, "c2": c2, "c9002": c2},
     }
-    assert spoiled_json("duplicate_items") == {"sentences": [s1, s2, s2], "contexts": [c1, c2, c2]}
-    assert spoiled_json("conflicting_items") == {
-        "sentences": [s1, s2, {**s2, "supported": True}],
-        "contexts": [c1, c2, {**c2, "useful": False}],
+    twice = spoiled("duplicate_items").message.content
+    assert json.loads(twice) == REPLY  # of one key twice, the last counts here
+    assert [twice.count(f'"{id_}": {{') for id_ in ("s1", "s2", "c1", "c2")] == [1, 2, 1, 2]
+    both = spoiled("conflicting_items").message.content
+    assert json.loads(both) == {
+        "sentences": {"s1": s1, "s2": {**s2, "supported": True}},
+        "useful": {"c1": c1, "c2": {**c2, "useful": False}},
     }
+    assert [both.count(f'"{id_}": {{') for id_ in ("s1", "s2", "c1", "c2")] == [1, 2, 1, 2]
     assert spoiled_json("empty_lists") == {"sentences": {}, "useful": {}}
     assert spoiled_json("wrong_ids") == {
-        "sentences": [{**s1, "id": "s2"}, {**s2, "id": "s3"}],
-        "contexts": [{**c1, "id": "c2"}, {**c2, "id": "c3"}],
+        "sentences": {"s2": s1, "s3": s2},
+        "useful": {"c2": c1, "c3": c2},
     }
 
 
@@ -740,9 +744,9 @@ def test_faults_of_the_items():
 )
 def test_faults_of_the_verdicts(kind, yes, no):
     changed = spoiled_json(kind)
-    assert [item["supported"] for item in changed["sentences"]] == [yes, no]
-    assert [item["useful"] for item in changed["contexts"]] == [no, yes]
-    assert changed["sentences"][0]["evidence"] == REPLY["sentences"][0]["evidence"]
+    assert [cell["supported"] for cell in changed["sentences"].values()] == [yes, no]
+    assert [cell["useful"] for cell in changed["useful"].values()] == [no, yes]
+    assert changed["sentences"]["s1"]["evidence"] == REPLY["sentences"]["s1"]["evidence"]
 
 
 def test_faults_of_the_verdicts_know_ragas_and_deepevals_forms():
@@ -751,17 +755,19 @@ def test_faults_of_the_verdicts_know_ragas_and_deepevals_forms():
     assert spoiled_json("number_bools", ragas)["classifications"][0]["attributed"] == 2
     assert spoiled_json("idk", deepeval) == {"verdicts": [{"verdict": "idk", "reason": "yes"}]}
     assert spoiled_json("conflicting_items", deepeval)["verdicts"][1]["verdict"] == "yes"
+    assert len(spoiled_json("duplicate_items", ragas)["classifications"]) == 2
+    assert spoiled_json("missing_items", deepeval) == {"verdicts": []}
 
 
 def test_faults_of_the_fields():
     changed = spoiled_json("missing_fields")
-    assert changed["sentences"][1] == {"id": "s2", "reason": "no year"}
-    assert changed["contexts"] == [{"id": "c1"}, {"id": "c2"}]
+    assert changed["sentences"]["s2"] == {"reason": "no year"}
+    assert changed["useful"] == {"c1": {}, "c2": {}}
     claims = {"claims": [{"id": "a", "text": "b"}]}
     assert spoiled_json("missing_fields", claims) == {"claims": [{"id": "a"}]}
     assert spoiled_json("wrong_keys") == {
         "my_sentences": REPLY["sentences"],
-        "my_contexts": REPLY["contexts"],
+        "my_useful": REPLY["useful"],
     }
 
 

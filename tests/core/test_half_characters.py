@@ -41,7 +41,7 @@ REPLY = {
     },
     "useful": {
         "c1": {"quote": "", "useful": True},
-        "c2": {"quote": HALF, "useful": False},
+        "c2": {"quote": f"Bananas{HALF}", "useful": False},
     },
 }
 

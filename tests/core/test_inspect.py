@@ -69,13 +69,16 @@ def test_both_files_are_shown(tmp_path: Path) -> None:
     )
     done = run_command("inspect", path, "--references", gold)
     assert re.search(r"^  reference +expected_output", done.stdout, re.MULTILINE)
-    assert "1 of the references without a partner, not scored: '2'" in done.stderr
+    assert (
+        "1 of the references without a partner (they count as questions with nothing retrieved): '2'"
+        in done.stderr
+    )
     assert f"score it with: ctxmetrics score {path} --references {gold}\n" in done.stdout
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    done = run_command("inspect", written(tmp_path, RAGAS_V1, {**RAGAS_V1, "answer": 7}))
-    assert (done.returncode, "line 2: field 'response' must be a string" in done.stderr) == (2, True)
+    done = run_command("inspect", written(tmp_path, RAGAS_V1, {**RAGAS_V1, "contexts": 7}))
+    assert (done.returncode, "line 2: field 'retrieved_contexts' must be" in done.stderr) == (2, True)
 
 
 # By the field: two columns that may both be it, with different values.

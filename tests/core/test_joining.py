@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
     ContextUtilization,
+    IDBasedContextRecall,
     IDBasedNDCG,
     IDBasedRecallAtK,
     IDBasedReciprocalRank,
     Sample,
     evaluate,
     read_samples,
+    score_table,
 )
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
 from support.command import run_command
@@ -209,9 +213,14 @@ def test_what_has_no_partner_is_named(tmp_path: Path, caplog: pytest.LogCaptureF
     gold = lines(
         tmp_path / "gold.jsonl", {"id": "a", "reference": "A."}, {"id": "c", "reference": "C."}
     )
-    assert [sample.reference for sample in read_samples(run, references=gold)] == ["A.", None]
+    samples = list(read_samples(run, references=gold))
+    assert [sample.reference for sample in samples] == ["A.", None, "C."]
+    assert (samples[2].id, samples[2].retrieved_contexts) == ("c", ())
     assert "1 without a partner among the references: 'b'" in caplog.text
-    assert "1 of the references without a partner, not scored: 'c'" in caplog.text
+    assert (
+        "1 of the references without a partner (they count as questions with nothing retrieved): 'c'"
+        in caplog.text
+    )
 
 
 def test_a_key_that_occurs_twice(tmp_path: Path) -> None:
@@ -262,3 +271,155 @@ def test_broken_references_are_named(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text("{")
     with pytest.raises(CtxMetricsError, match=r"gold\.jsonl, line 1: not valid JSON"):
         list(read_samples(run, references=tmp_path / "gold.jsonl"))
+
+
+# --- questions of the references that the run does not answer ---
+
+NAMES = ("id_based_ndcg(top_k=10)", "id_based_recall_at_k", "id_based_reciprocal_rank")
+RANK_METRICS = (IDBasedNDCG(top_k=10), IDBasedRecallAtK(), IDBasedReciprocalRank())
+GAPS_QRELS = {"a1": {"d1": 1, "d2": 1}, "a2": {"d9": 1}, "a3": {"d7": 2}}
+GAPS_RUN = {"a1": {"d1": 2.0, "d5": 1.0}, "a3": {"d7": 1.0}}
+
+
+def with_gaps(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Return qrels and a run with a gap of each kind: no query, no document, nothing relevant, no qrels."""
+    qrels, run = drawn(seed)
+    draw = random.Random(seed)
+    for query in draw.sample(sorted(run), draw.randint(1, 12)):
+        del run[query]
+    for query in draw.sample(sorted(run), 2):
+        run[query] = {}
+    query = draw.choice(sorted(run))
+    run[query] = {"nowhere": 1.0}
+    run["extra"] = {"d1": 1.0}
+    return qrels, run
+
+
+def means_of(samples: Any) -> list[float]:
+    summary = evaluate(samples, RANK_METRICS, progress=False).summary()
+    return [summary[name].mean for name in NAMES]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("form", ["trec", "beir", "json", "jsonl"])
+def test_means_are_over_the_questions_of_the_gold(form: str, seed: int, tmp_path: Path) -> None:
+    """Equal to ir-measures, and to pytrec_eval with the queries of the qrels as `trec_eval -c` counts them."""
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="an oracle of the dev extra")
+    qrels, run = with_gaps(seed)
+    found, gold = trec_files(tmp_path, qrels, run)
+    if form == "beir":
+        gold = beir_folder(tmp_path / "set", qrels, "test")
+    if form == "json":
+        found, gold = tmp_path / "run.json", tmp_path / "qrels.json"
+        found.write_text(json.dumps(run))
+        gold.write_text(json.dumps(qrels))
+    if form == "jsonl":
+        order = {q: sorted(row, key=lambda d: (-row[d], d), reverse=False) for q, row in run.items()}
+        found = lines(
+            tmp_path / "run.jsonl",
+            *({"id": q, "retrieved_context_ids": order[q]} for q in run),
+        )
+        run = {q: {d: float(-n) for n, d in enumerate(ids)} for q, ids in order.items()}
+    scored = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "recall.10", "recip_rank"}).evaluate(
+        run
+    )
+    complete = [
+        sum(row[name] for row in scored.values()) / len(qrels) for name in ("ndcg_cut_10", "recip_rank")
+    ]
+    expected = by_ir_measures(qrels, run)
+    assert len(expected) == len(qrels)
+    samples = list(read_samples(found, references=gold))
+    means = means_of(samples)
+    for name, mean in zip(NAMES, means, strict=True):
+        oracle = sum(row[name] for row in expected.values()) / len(qrels)
+        assert mean == pytest.approx(oracle, abs=TOLERANCE)
+    if form != "jsonl":  # with single precision there, its ties are cut otherwise
+        assert [means[0], means[2]] == pytest.approx(complete, abs=1e-9)
+
+
+def test_the_questions_of_the_gold_on_the_command_line(tmp_path: Path) -> None:
+    run, gold = trec_files(tmp_path, GAPS_QRELS, GAPS_RUN)
+    asked = [part for name in NAMES for part in ("-m", name)]
+    done = run_command("score", run, "--references", gold, *asked, "--report", tmp_path / "r.html")
+    for name, mean in zip(NAMES, ("0.5377", "0.5000", "0.6667"), strict=True):
+        assert re.search(rf"{re.escape(name)} +{mean} +3 of 3", done.stdout), done.stdout
+    assert "2 of 3 answered: nothing was retrieved for the others" in done.stdout
+    assert "2 of 3 answered" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    gate = ("--fail-under", "id_based_recall_at_k=.7")
+    assert run_command("score", run, "--references", gold, *asked, *gate).returncode == 1
+    dropped = run_command("score", run, "--references", gold, *asked, "--missing", "drop")
+    assert re.search(r"id_based_recall_at_k +0\.7500 +2 of 3", dropped.stdout), dropped.stdout
+    assert "id_based_recall_at_k: without a value: missing_field 1" in dropped.stdout
+
+
+def test_a_table_with_references_has_the_questions_of_the_gold(tmp_path: Path) -> None:
+    """Rows of two tables, CSV and Parquet, with texts: half of the questions are answered."""
+    pandas = pytest.importorskip("pandas")
+    asked = [f"What is {number}?" for number in range(4)]
+    texts = [f"The number {number} is even." for number in range(4)]
+    gold = pandas.DataFrame({"question": asked, "ground_truth": texts})
+    run = pandas.DataFrame({"question": asked[:2], "contexts": [[text] for text in texts[:2]]})
+    gold.to_parquet(tmp_path / "gold.parquet")
+    run.to_csv(tmp_path / "run.csv", index=False)
+    samples = list(read_samples(tmp_path / "run.csv", references=tmp_path / "gold.parquet"))
+    results = evaluate(samples, [ContextRecall(), ContextPrecision()], progress=False)
+    assert [results.summary()[name].mean for name in results.metrics] == [0.5, 0.5]
+    assert results.summary().to_dict()["answered"] == 2
+    frame = pandas.DataFrame([sample.to_dict() for sample in samples])
+    assert score_table(frame, [ContextRecall()])["context_recall"].tolist() == [1, 1, 0, 0]
+    ragas = evaluate(samples, [ContextRecall(convention="ragas")], progress=False)
+    assert [item.mean for item in ragas.summary().values()] == [0.5]
+
+
+def test_what_one_run_leaves_unanswered_is_a_loss_in_a_comparison(tmp_path: Path) -> None:
+    qrels = {f"q{number}": {"d1": 1} for number in range(10)}
+    whole = {query: {"d1": 1.0} for query in qrels}
+    half = dict([*whole.items()][:5])
+    results = []
+    for name, run in (("whole", whole), ("half", half)):
+        folder = tmp_path / name
+        folder.mkdir()
+        found, gold = trec_files(folder, qrels, run)
+        results.append(evaluate(read_samples(found, references=gold), RANK_METRICS, progress=False))
+    comparison = results[0].compare(results[1])
+    assert comparison["id_based_recall_at_k"].difference == -0.5
+
+
+def test_the_stages_of_an_unanswered_question_are_empty(tmp_path: Path) -> None:
+    stages = {"search": [{"id": "d1", "text": "A."}], "rerank": [{"id": "d1", "text": "A."}]}
+    run = lines(tmp_path / "run.jsonl", {"id": "a", "stages": stages})
+    gold = lines(
+        tmp_path / "gold.jsonl",
+        {"id": "a", "reference_context_ids": ["d1"]},
+        {"id": "b", "reference_context_ids": ["d2"]},
+    )
+    results = evaluate(read_samples(run, references=gold), [IDBasedContextRecall()], progress=False)
+    assert results.summary()["id_based_context_recall"].mean == 0.5
+    assert [len(stage.ids or ()) for stage in results[1].sample.stages.values()] == [0, 0]
+
+
+def test_two_unanswered_references_of_one_key_are_refused(tmp_path: Path) -> None:
+    run = lines(tmp_path / "run.jsonl", {"id": "a", **RUN})
+    gold = lines(tmp_path / "gold.jsonl", *({"id": one, "reference": "A."} for one in "abb"))
+    with pytest.raises(InputFileError, match=r"two references have its key: .*line 2 and .*line 3"):
+        list(read_samples(run, references=gold))
+    with pytest.raises(ParameterError, match="missing"):
+        read_samples(run, references=gold, missing="skip")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_row_of_a_run_without_a_value_is_unanswered(form: str, tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", *({"id": one, "reference": REFERENCE} for one in "abc"))
+    run = lines(
+        tmp_path / "run.jsonl", {"id": "a", "contexts": None}, {"id": "b", "contexts": CONTEXTS}
+    )
+    if form == "csv":
+        run = tmp_path / "run.csv"
+        run.write_text("id,contexts\na,\nb," + '"' + json.dumps(CONTEXTS).replace('"', '""') + '"\n')
+    samples = list(read_samples(run, references=gold))
+    assert {str(sample.id): len(sample.retrieved_contexts or ()) for sample in samples} == {
+        "a": 0,
+        "b": len(CONTEXTS),
+        "c": 0,
+    }
+    assert evaluate(samples, [ContextRecall()], progress=False).summary()["context_recall"].scored == 3

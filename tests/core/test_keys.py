@@ -23,7 +23,7 @@ from ctxmetrics._runtime.background import run_sync
 from ctxmetrics._secrets import mask_logs_of, masked, remember_key, remember_keys_of, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import FAULTS, FakeOpenAIServer, Fault, answer_from
 from support.chat import InvalidRequestError
 
@@ -136,7 +136,7 @@ def test_no_exception_shows_it(key):
     with FakeOpenAIServer(telling(key)) as server:
         model = OpenAIModel("m", base_url=server.base_url, api_key=key)
         with pytest.raises(JudgeError) as caught:
-            run_sync(model.generate, asked, SCHEMAS["claims"])
+            run_sync(model.generate, asked, reply_schema("claims"))
         score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     problem = caught.value
     assert "Incorrect API key provided: [key]" in str(problem)
@@ -351,7 +351,7 @@ def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
 
     def respond(request):
         answer = json.loads(plain(request))
-        answer["sentences"][1]["missing"] = f"your key is {key[3:]}"
+        answer["sentences"]["s2"]["missing"] = f"your key is {key[3:]}"
         return json.dumps(answer)
 
     with FakeOpenAIServer(respond) as server:

@@ -25,7 +25,7 @@ from ctxmetrics.agreement.labelling.draw import (
 )
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.cli import app
-from ctxmetrics.comparison.answers import read_answers
+from ctxmetrics.comparison.answers import Answers, read_answers
 from ctxmetrics.errors import (
     InputFileError,
     MissingFieldError,
@@ -486,7 +486,9 @@ def test_the_terminal_asks_and_goes_on_where_it_stopped(tmp_path):
     second = run_command("label", file, "--terminal", typed="y\n" * 5)
     assert "[5 of 8]" in second.stdout
     assert "[1 of 8]" not in second.stdout
-    assert second.stdout.splitlines()[-1].endswith("; 0 of 8 questions are open")
+    *_, counts, command = second.stdout.splitlines()
+    assert counts.endswith("; 0 of 8 questions are open")
+    assert command == f"next: ctxmetrics agree {file} --labels {file}.labels.jsonl"
     said = [(one["item"], one["answer"], one["contexts"]) for one in answers_in(file)]
     assert said[:2] == [("s1", "yes", ["c2"]), ("s2", "no", [])]
 
@@ -509,7 +511,73 @@ def test_the_whole_way_from_drawing_to_agree(tmp_path):
     }
     assert table["samples"] == ["25", "25"]
     assert (table["answers"], table["people"]) == (["50", "50"], ["0.500", "0.500"])
-    assert run_command("agree", file, "--annotator", "me").returncode == 2
+    beside = run_command("agree", file)
+    assert beside.stdout == run.stdout
+    assert f"labels: {file}.labels.jsonl\n" in beside.stderr
+    other = written(tmp_path, [sample(number) for number in range(30)], "other.jsonl")
+    assert run_command("agree", other, "--annotator", "me").returncode == 2
+
+
+def test_agree_says_which_labels_it_took_where_the_samples_have_their_own(tmp_path):
+    own = [sample(n, labels={"context_useful": [True, False]} if n < 3 else {}) for n in range(30)]
+    file = written(tmp_path, own)
+    run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25)
+    run = run_command("agree", file)
+    assert f"labels: {file}.labels.jsonl, not those of 3 samples in {file}" in run.stderr
+    assert run_command("agree", file, "--labels", f"{file}.labels.jsonl").stderr == run.stderr
+
+
+def of_two_people(folder: Path, *options: object) -> tuple[Path, Path]:
+    """A file of 40 samples, and the answers of two people who each labelled a draw of their own, put together."""
+    file = written(folder, [sample(n, "ab"[n % 2]) for n in range(40)])
+    lines = []
+    for name, seed, n in (("ann", 1, 9), ("ben", 2, 12)):
+        labels = folder / f"{name}.jsonl"
+        run_command(
+            "label", file, "--n", n, "--seed", seed, "--annotator", name, "--labels", labels, "--terminal", *options,
+            typed="y\nn\nn\ny\n" * n,
+        )  # fmt: skip
+        lines.append(labels.read_text())
+    both = folder / "both.jsonl"
+    both.write_text("".join(lines))
+    return file, both
+
+
+def test_answers_of_two_people_with_two_draws_all_count(tmp_path):
+    file, both = of_two_people(tmp_path)
+    people = [json.loads(line) for line in both.read_text().splitlines() if "draw" not in line[:8]]
+    drawn = {line["sample_id"] for line in people}
+    assert len(drawn) > 12
+    run = run_command("agree", file, "--labels", both)
+    assert re.search(rf"^samples +{len(drawn)} +{len(drawn)}$", run.stdout, re.MULTILINE), run.stdout
+    assert {one.weight for one in Answers(both).draw.drawn} == {40 / len(drawn)}
+
+
+def test_two_draws_by_a_key_are_refused(tmp_path):
+    file, both = of_two_people(tmp_path, "--by", "metadata.topic")
+    run = run_command("agree", file, "--labels", both)
+    assert run.returncode == 2
+    assert "have other weights than those of an earlier one" in " ".join(run.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"sample_id": "n99"}, "0 about other texts of a drawn sample, 1 about other ids, the first about 'n99'"),
+        ({"hash": "0" * 32}, "1 about other texts of a drawn sample, 0 about other ids"),
+    ],
+)  # fmt: skip
+def test_an_answer_about_a_sample_that_was_not_drawn_is_refused(tmp_path, changed, reason):
+    file = written(tmp_path, [sample(n) for n in range(3)])
+    run_command("label", file, "--terminal", typed="y\nn\nn\ny\n" * 3)
+    labels = tmp_path / "data.jsonl.labels.jsonl"
+    *lines, last = labels.read_text().splitlines()
+    labels.write_text("\n".join([*lines, json.dumps(json.loads(last) | changed), ""]))
+    run = run_command("agree", file)
+    assert run.returncode == 2
+    assert reason in " ".join(run.stderr.split())
+    with pytest.raises(InputFileError, match="1 answer is about samples that were not drawn"):
+        Answers(labels)
 
 
 def test_the_draw_is_kept_unless_more_is_asked_for(tmp_path):

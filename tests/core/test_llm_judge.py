@@ -41,14 +41,14 @@ SAMPLE = Sample(
     ],
 )
 EVIDENCE = [{"context": "c2", "quote": "Paris is the capital", "whole": True}]
-YES = {"id": "s1", "evidence": EVIDENCE, "missing": "", "supported": True}
-NO = {"id": "s2", "evidence": [], "missing": "about 2 million inhabitants", "supported": False}
-CONTEXTS = [
-    {"id": "c1", "quote": "", "useful": False},
-    {"id": "c2", "quote": "Paris is the capital", "useful": True},
-    {"id": "c3", "quote": "", "useful": False},
-]
-GOOD = {"code": "$code", "sentences": [YES, NO], "contexts": CONTEXTS}
+YES = {"evidence": EVIDENCE, "missing": "", "supported": True}
+NO = {"evidence": [], "missing": "about 2 million inhabitants", "supported": False}
+USEFUL = {
+    "c1": {"quote": "", "useful": False},
+    "c2": {"quote": "Paris is the capital", "useful": True},
+    "c3": {"quote": "", "useful": False},
+}
+GOOD = {"code": "$code", "sentences": {"s1": YES, "s2": NO}, "useful": USEFUL}
 
 
 class Recorder:
@@ -67,7 +67,7 @@ class Recorder:
         if isinstance(answer, dict):
             answer = {
                 **answer,
-                "data": str(answer.get("data", "$code")).replace("$code", prompt.data_code),
+                "code": str(answer.get("code", "$code")).replace("$code", prompt.data_code),
             }
         return Reply(content=answer, usage=Usage(calls=1))
 
@@ -84,19 +84,17 @@ def honest(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
     if prompt.step == "claims":
         return {"claims": [piece.strip() + "." for piece in data["text"].split(".") if piece.strip()]}
     if prompt.step in ("joint", "attribution"):
-        answer["sentences"] = []
+        answer["sentences"] = {}
         for sentence in sentences:
             opening = " ".join(sentence["text"].split()[:3])
             found = [context["id"] for context in contexts if opening in context["text"]]
             evidence = [{"context": id_, "quote": opening, "whole": True} for id_ in found]
-            answer["sentences"].append(
-                {"id": sentence["id"], "evidence": evidence, "supported": bool(found)}
-            )
+            answer["sentences"][sentence["id"]] = {"evidence": evidence, "supported": bool(found)}
     if prompt.step in ("joint", "usefulness"):
-        answer["contexts"] = [
-            {"id": item["id"], "quote": "Paris is the", "useful": "Paris is the" in item["text"]}
+        answer["useful"] = {
+            item["id"]: {"quote": "Paris is the", "useful": "Paris is the" in item["text"]}
             for item in contexts
-        ]
+        }
     return answer
 
 
@@ -181,13 +179,15 @@ def test_per_context_evidence_names_the_context_of_the_sample() -> None:
 
 
 def test_missing_ids_are_asked_again_and_only_those() -> None:
-    replies = iter([{"sentences": [YES], "contexts": CONTEXTS}, {"sentences": [NO]}])
+    replies = iter([{"sentences": {"s1": YES}, "useful": USEFUL}, {"sentences": {"s2": NO}}])
     model = Recorder(lambda prompt, data: next(replies))
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert score.value == 0.5
-    again = data_of(model.prompts[1])
-    assert model.prompts[1].step == "attribution"
-    assert [sentence["id"] for sentence in again["sentences"]] == ["s2"]
+    again = model.prompts[1]
+    assert (again.step, again.sentences, again.useful) == ("attribution", ("s2",), ())
+    assert again.system == model.prompts[0].system
+    assert data_of(again) == data_of(model.prompts[0])
+    assert "\nKeys of sentences: s2.\n" in again.user
     assert "no entry for: s2" in model.prompts[1].user
 
 
@@ -196,19 +196,24 @@ def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_t
 ):
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         if prompt.attempt == 0:
-            return {"sentences": [YES], "contexts": CONTEXTS[:1]}
+            return {"sentences": {"s1": YES}, "useful": {"c1": USEFUL["c1"]}}
         return honest(prompt, data)
 
     model = Recorder(answer)
     score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
     assert score.value == 0.5
     assert [prompt.step for prompt in model.prompts] == ["joint", "attribution", "usefulness"]
-    assert data_of(model.prompts[2])["answer"] == SAMPLE.reference
-    assert [context["id"] for context in data_of(model.prompts[2])["contexts"]] == ["c2", "c3"]
+    assert model.prompts[1].sentences == ("s2",)
+    assert model.prompts[2].useful == ("c2", "c3")
+    assert {prompt.system for prompt in model.prompts} == {model.prompts[0].system}
+    texts = [item["text"] for item in data_of(model.prompts[2])["sentences"]]
+    assert " ".join(texts) == SAMPLE.reference
 
 
 def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
-    score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": [YES]}]})).score(SAMPLE)
+    score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": {"s1": YES}}]})).score(
+        SAMPLE
+    )
     assert score.value is None
     assert score.reason_code == "not_judged"
     assert score.message is not None
@@ -216,19 +221,30 @@ def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominato
     assert [verdict.code for verdict in score.verdicts] == [None, "missing_id"]
 
 
-def test_shifted_ids_decide_nothing() -> None:
-    shifted = [{**entry, "id": f"c{number}"} for number, entry in enumerate(CONTEXTS)]  # c0, c1, c2
-    score = ContextPrecision(judge=ScriptedJudge({"joint": [{**GOOD, "contexts": shifted}]})).score(
+def test_ids_that_were_not_asked_about_are_dropped_and_counted() -> None:
+    more = {**GOOD, "useful": {**USEFUL, "c4": USEFUL["c2"], "s1": YES}}
+    score = ContextPrecision(judge=ScriptedJudge({"joint": [more]})).score(SAMPLE)
+    assert (score.value, score.usage.calls) == (0.5, 1)
+    assert score.metadata["stray_ids"] == 2
+    assert [verdict.code for verdict in score.verdicts] == [None, None, None]
+
+
+def test_shifted_ids_are_no_number() -> None:
+    shifted = {f"c{number}": cell for number, cell in enumerate(USEFUL.values())}  # c0, c1, c2
+    score = ContextPrecision(judge=ScriptedJudge({"joint": [{**GOOD, "useful": shifted}]})).score(
         SAMPLE
     )
     assert score.value is None
-    assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
+    # The quote of c1 stands in c2; c2 is evidence of s1, which wins; c3 has no entry.
+    codes = [verdict.code for verdict in score.verdicts]
+    assert codes == ["unverified_evidence", "contradicted", "missing_id"]
+    assert score.metadata["stray_ids"] >= 1
 
 
 def test_a_quote_that_is_not_there_is_asked_again_once_then_the_verdict_is_no_and_flagged() -> None:
     invented = {**YES, "evidence": [{"context": "c2", "quote": "Paris has been the capital since 508"}]}
-    useless = [{**entry, "useful": False} for entry in CONTEXTS]
-    model = Recorder(lambda prompt, data: {"sentences": [invented, NO], "contexts": useless})
+    useless = {id_: {**entry, "useful": False} for id_, entry in USEFUL.items()}
+    model = Recorder(lambda prompt, data: {"sentences": {"s1": invented, "s2": NO}, "useful": useless})
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert score.value == 0.0
     assert score.verdicts[0].code == "unverified_evidence"
@@ -256,7 +272,7 @@ def test_transport_trouble_is_a_reason_code_and_costs_nobody_else() -> None:
 
 def test_a_truncated_reply_is_asked_again_for_less() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
-        if len(data.get("sentences", [])) + len(data["contexts"]) * (prompt.step == "joint") > 2:
+        if len(prompt.sentences) + len(prompt.useful) > 2:
             return JudgeError("finish_reason length", reason_code="truncated")
         return honest(prompt, data)
 
@@ -270,10 +286,10 @@ def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other
     bad: list[Any] = [
         JudgeError("finish_reason length", reason_code="truncated"),
         "?",
-        "?",
+        {"sentences": {}},
         None,
-        "?",
-        "?",
+        "??",
+        {"useful": {}},
     ]
 
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
@@ -319,8 +335,8 @@ def test_claims_of_a_judge_that_cannot_decompose_are_an_error_that_names_the_fix
 
 
 def test_votes_take_the_majority_and_report_their_stability() -> None:
-    no = {"id": "s1", "evidence": [], "missing": "unsure", "supported": False}
-    by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}, GOOD]
+    no = {"evidence": [], "missing": "unsure", "supported": False}
+    by_vote = [GOOD, {**GOOD, "sentences": {"s1": no, "s2": NO}}, GOOD]
     model = Recorder(lambda prompt, data: by_vote[prompt.vote])
     score = ContextRecall(judge=LLMJudge(model, votes=3)).score(SAMPLE)
     assert score.value == 0.5
@@ -333,8 +349,8 @@ def test_votes_take_the_majority_and_report_their_stability() -> None:
 
 
 def test_a_split_vote_is_no_verdict() -> None:
-    no = {"id": "s1", "evidence": [], "missing": "unsure", "supported": False}
-    by_vote = [GOOD, {**GOOD, "sentences": [no, NO]}]
+    no = {"evidence": [], "missing": "unsure", "supported": False}
+    by_vote = [GOOD, {**GOOD, "sentences": {"s1": no, "s2": NO}}]
     score = ContextRecall(
         judge=LLMJudge(Recorder(lambda prompt, data: by_vote[prompt.vote]), votes=2)
     ).score(SAMPLE)
@@ -343,7 +359,7 @@ def test_a_split_vote_is_no_verdict() -> None:
 
 def test_raw_replies_are_kept_on_request_only() -> None:
     text = json.dumps(
-        {**GOOD, "data": "c0ffee00"}
+        {**GOOD, "code": "c0ffee00"}
     )  # another code: its quotes are in place, so it counts
     kept = ContextRecall(judge=ScriptedJudge({"joint": [text]}, keep_raw=True)).score(SAMPLE)
     assert kept.metadata["raw_replies"] == [text]
@@ -354,7 +370,7 @@ def test_raw_replies_are_kept_on_request_only() -> None:
 
 
 def test_relevance_supports_comes_from_the_attribution_alone() -> None:
-    useless = {**GOOD, "contexts": [{**entry, "useful": False} for entry in CONTEXTS]}
+    useless = {**GOOD, "useful": {id_: {**entry, "useful": False} for id_, entry in USEFUL.items()}}
     score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [useless]})).score(
         SAMPLE
     )
@@ -363,7 +379,7 @@ def test_relevance_supports_comes_from_the_attribution_alone() -> None:
 
 
 def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
-    partial = {**GOOD, "sentences": [YES]}
+    partial = {**GOOD, "sentences": {"s1": YES}}
     score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(
         SAMPLE
     )
@@ -402,7 +418,7 @@ def test_a_function_without_a_name_gets_no_judgement_of_another_that_is_gone() -
     """Python gives the address of an object that is gone to the next one."""
 
     def value(supported: bool) -> float | None:
-        sentences = [YES, NO] if supported else [{**NO, "id": "s1"}, NO]
+        sentences = {"s1": YES if supported else NO, "s2": NO}
         judge = ScriptedJudge(lambda _: {**GOOD, "sentences": sentences})
         return ContextRecall(judge=judge).score(SAMPLE).value
 
@@ -438,23 +454,23 @@ def test_a_reply_about_other_data_is_asked_again_once_with_the_code_spelled_out(
     wrong = {
         **GOOD,
         "code": "00000000",
-        "sentences": [{**YES, "evidence": [{**EVIDENCE[0], "context": "c1"}]}, NO],
+        "sentences": {"s1": {**YES, "evidence": [{**EVIDENCE[0], "context": "c1"}]}, "s2": NO},
     }
     model = Recorder(lambda prompt, data: wrong)
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert score.reason_code == "not_judged"
     assert {verdict.code for verdict in score.verdicts} == {"wrong_data"}
     assert len(model.prompts) == 2
-    assert f'{{"data":"{model.prompts[0].data_code}"' in model.prompts[1].user
+    assert f"The code of this data is {model.prompts[0].data_code}." in model.prompts[1].user
     assert "no other" not in model.prompts[1].user.rpartition("\n")[2]
 
 
 def test_a_reply_without_quotes_needs_the_code() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
-        sentences = [{"id": id_, "evidence": [], "supported": False} for id_ in ("s1", "s2")]
-        useless = [{"id": id_, "useful": False} for id_ in ("c1", "c2", "c3")]
-        code = {"code": "$code"} if prompt.attempt else {"data": None}
-        return {**code, "sentences": sentences, "contexts": useless}
+        sentences = {id_: {"evidence": [], "supported": False} for id_ in ("s1", "s2")}
+        useless = {id_: {"useful": False} for id_ in ("c1", "c2", "c3")}
+        code = {"code": "$code" if prompt.attempt else None}
+        return {**code, "sentences": sentences, "useful": useless}
 
     model = Recorder(answer)
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
@@ -470,18 +486,18 @@ def test_claims_need_the_code() -> None:
 
 def test_a_weak_verdict_is_asked_again_only_beside_another() -> None:
     weak = {**YES, "evidence": [{"context": "c3", "quote": "the city of light", "whole": True}]}
-    alone = Recorder(lambda prompt, data: {**GOOD, "sentences": [weak, NO]})
+    alone = Recorder(lambda prompt, data: {**GOOD, "sentences": {"s1": weak, "s2": NO}})
     score = ContextRecall(judge=LLMJudge(alone)).score(SAMPLE)
     assert (score.verdicts[0].code, len(alone.prompts)) == ("weak_evidence", 1)
 
     def answer(prompt: Prompt, data: dict[str, Any]) -> dict[str, Any]:
         if prompt.attempt == 0:
-            return {**GOOD, "sentences": [weak]}
-        return {"sentences": [YES, NO]}
+            return {**GOOD, "sentences": {"s1": weak}}
+        return {"sentences": {"s1": YES, "s2": NO}}
 
     beside = Recorder(answer, identity="beside")
     score = ContextRecall(judge=LLMJudge(beside)).score(SAMPLE)
-    assert [item["id"] for item in data_of(beside.prompts[1])["sentences"]] == ["s1", "s2"]
+    assert beside.prompts[1].sentences == ("s1", "s2")
     assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [
         (True, None),
         (False, None),
@@ -495,7 +511,7 @@ def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
         == score.verdicts[1].reason
         == "about 2 million inhabitants"
     )
-    odd = {**GOOD, "sentences": [{**YES, "missing": "everything"}, NO]}
+    odd = {**GOOD, "sentences": {"s1": {**YES, "missing": "everything"}, "s2": NO}}
     assert ContextRecall(judge=ScriptedJudge({"joint": [odd]})).score(SAMPLE).value == 0.5
 
 
@@ -509,8 +525,8 @@ def test_every_context_that_states_a_sentence_is_evidence_and_says_whether_alone
         {"context": "c3", "quote": "Paris is called the city", "whole": False},
         {"context": "c4", "quote": "Paris is the capital of France", "whole": True},
     ]
-    reply = {**GOOD, "sentences": [{**YES, "evidence": evidence}, NO]}
-    reply["contexts"] = [*CONTEXTS, {"id": "c4", "useful": True}]
+    reply = {**GOOD, "sentences": {"s1": {**YES, "evidence": evidence}, "s2": NO}}
+    reply["useful"] = {**USEFUL, "c4": {"useful": True}}
     score = ContextRecall(judge=ScriptedJudge({"joint": [reply]})).score(sample)
     assert [(span.context, span.whole) for span in score.verdicts[0].evidence] == [
         (1, True),  # a context's entries differ: true wins
@@ -542,22 +558,22 @@ def test_the_name_that_the_server_gave_is_in_the_provenance_and_comes_back_from_
     )
 
 
-@pytest.mark.parametrize("prompt", ["joint-en-1", "joint-en-2"])
+@pytest.mark.parametrize("prompt", ["joint-en-2", "joint-en-3"])
 def test_resuming_asks_again_what_an_older_prompt_judged_and_says_so(
     prompt: str, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = tmp_path / "out.jsonl"
     judge = ScriptedJudge({"joint": [GOOD]})
     evaluate([SAMPLE], [ContextRecall()], judge=judge, out=out, progress=False)
-    left = out.read_text(encoding="utf-8").replace("joint-en-2", prompt)
+    left = out.read_text(encoding="utf-8").replace("joint-en-3", prompt)
     (tmp_path / "out.jsonl.part").write_text(left, encoding="utf-8")
     out.unlink()
     forget()
     again = evaluate([SAMPLE], [ContextRecall()], judge=judge, out=out, resume=True, progress=False)
-    outdated = prompt == "joint-en-1"
+    outdated = prompt == "joint-en-2"
     assert again.usage.calls == outdated
-    assert ("judged with the prompt joint-en-1" in caplog.text) == outdated
-    assert '"prompt": "joint-en-2"' in out.read_text(encoding="utf-8")
+    assert ("judged with the prompt joint-en-2" in caplog.text) == outdated
+    assert '"prompt": "joint-en-3"' in out.read_text(encoding="utf-8")
 
 
 def test_of_a_model_of_ones_own_the_name_that_answered_may_be_anything():

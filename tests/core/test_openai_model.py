@@ -30,7 +30,7 @@ from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.openai.model import Key, read_answer
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
 from support.chat import InvalidRequestError
 from support.faults import HARMLESS
@@ -54,10 +54,14 @@ def prompt(step="joint", vote=0, data=None):
     return render(get_pack("en"), step, DATA if data is None else data, vote=vote)
 
 
+def schema_for(asked):
+    return reply_schema(asked.step, sentences=asked.sentences, useful=asked.useful)
+
+
 def ask(server, model="judge", *, vote=0, **options):
     """One request, without a run: no retries."""
     asked = OpenAIModel(model, base_url=server.base_url, **options)
-    return run_sync(asked.generate, prompt(vote=vote), SCHEMAS["joint"])
+    return run_sync(asked.generate, prompt(vote=vote), schema_for(prompt()))
 
 
 def failure(server, **options):
@@ -144,8 +148,7 @@ def test_tokens_are_estimated_where_the_server_counts_none():
 
 
 def test_strict_schema_of_the_joint_reply():
-    text = {"type": "string"}
-    nullable, flag = {"anyOf": [text, {"type": "null"}]}, {"type": "boolean"}
+    text, flag = {"type": "string"}, {"type": "boolean"}
 
     def closed(**properties):
         return {
@@ -155,18 +158,21 @@ def test_strict_schema_of_the_joint_reply():
             "additionalProperties": False,
         }
 
-    def listed(name):
-        return {"type": "array", "items": {"$ref": f"#/$defs/{name}"}}
+    def named(name):
+        return {"$ref": f"#/$defs/{name}"}
 
-    assert response_format(SCHEMAS["joint"])["json_schema"]["schema"] == {
+    schema = reply_schema("joint", sentences=["s1", "s2"], useful=["c1"])
+    evidence = {"type": "array", "items": closed(context=text, quote=text, whole=flag)}
+    assert response_format(schema)["json_schema"]["schema"] == {
         "$defs": {
-            "ContextReply": closed(id=text, quote=nullable, useful=flag),
-            "EvidenceReply": closed(context=text, quote=text, whole=flag),
-            "SentenceReply": closed(
-                id=text, evidence=listed("EvidenceReply"), missing=nullable, supported=flag
-            ),
+            "C": closed(quote=text, useful=flag),
+            "S": closed(evidence=evidence, missing=text, supported=flag),
         },
-        **closed(data=text, sentences=listed("SentenceReply"), contexts=listed("ContextReply")),
+        **closed(
+            code=text,
+            sentences=closed(s1=named("S"), s2=named("S")),
+            useful=closed(c1=named("C")),
+        ),
     }
 
 
@@ -180,7 +186,8 @@ def test_a_strict_server_takes_every_schema(step):
     }[step]
     with FakeOpenAIServer(answer_from()) as server:
         model = OpenAIModel("judge", base_url=server.base_url, reply_format="json_schema")
-        run_sync(model.generate, prompt(step, data=data), SCHEMAS[step])
+        asked = prompt(step, data=data)
+        run_sync(model.generate, asked, schema_for(asked))
         assert [request.status for request in server.requests] == [200]
 
 
@@ -400,8 +407,10 @@ def test_a_large_schema_that_is_refused_does_not_switch_off_small_ones(message, 
 
     with FakeOpenAIServer(refusing((is_large, message, param, code))) as server:
         model = OpenAIModel("judge", base_url=server.base_url)
-        for schema in (SCHEMAS["joint"], large, SCHEMAS["joint"], large):
-            run_sync(model.generate, prompt(), schema)
+        asked = prompt()
+        small = schema_for(asked)
+        for schema in (small, large, small, large):
+            run_sync(model.generate, asked, schema)
         forms = [request.response_format for request in server.requests]
         assert forms == ["json_schema", "json_schema", "json_object", "json_schema", "json_object"]
         assert model.form == "json_schema"
@@ -452,7 +461,7 @@ def test_some_400s_are_about_the_reply(code, reason):
     [
         (Reply(refusal="I cannot\nhelp"), "refused", False),
         (Reply(content="{", finish_reason="content_filter"), "refused", False),
-        (Reply(content='{"sentences": [', finish_reason="length"), "truncated", False),
+        (Reply(content='{"sentences": {', finish_reason="length"), "truncated", False),
         (Reply(no_choices=True), "server_error", True),
     ],
 )
@@ -772,13 +781,13 @@ def test_copies_share_the_key_and_pickles_take_it_from_the_environment(monkeypat
             OpenAIModel(**asdict_shallow(model)),
         ):
             assert same == model
-            run_sync(same.generate, prompt(), SCHEMAS["joint"])
+            run_sync(same.generate, prompt(), schema_for(prompt()))
         sent = pickle.loads(pickle.dumps(model))  # noqa: S301 - dumped in the same line
         assert sent == model
         with pytest.raises(JudgeError, match="401"):
-            run_sync(sent.generate, prompt(), SCHEMAS["joint"])
+            run_sync(sent.generate, prompt(), schema_for(prompt()))
         monkeypatch.setenv("OPENAI_API_KEY", "right")
-        run_sync(sent.generate, prompt(), SCHEMAS["joint"])
+        run_sync(sent.generate, prompt(), schema_for(prompt()))
 
 
 def asdict_shallow(model):
@@ -798,9 +807,9 @@ def test_the_key_comes_from_the_environment_at_each_request(monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", " first\n")
         model = OpenAIModel("m", base_url=server.base_url)
         with pytest.raises(JudgeError, match="401"):
-            run_sync(model.generate, prompt(), SCHEMAS["joint"])
+            run_sync(model.generate, prompt(), schema_for(prompt()))
         monkeypatch.setenv("OPENAI_API_KEY", "second\n")
-        run_sync(model.generate, prompt(), SCHEMAS["joint"])
+        run_sync(model.generate, prompt(), schema_for(prompt()))
 
 
 def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
@@ -813,7 +822,7 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
     unpickled = pickle.loads(pickle.dumps(OpenAIModel("m", api_key="k")))  # noqa: S301 - dumped in the same line
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
-        run_sync(unpickled.generate, prompt(), SCHEMAS["joint"])
+        run_sync(unpickled.generate, prompt(), schema_for(prompt()))
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         ContextRecall(judge=LLMJudge(unpickled)).score(samples(1)[0])
 

@@ -196,6 +196,9 @@ def test_the_oldest_python_is_the_same_wherever_it_is_written() -> None:
         for name in PROJECT["project"]["classifiers"]
         if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", name)
     ]
+    made = environments()
+    tested = {made.version_of(each) for each in made.LIST["environment"]}
+    assert {supported[0], *supported[-2:]} <= tested
     assert supported[0] == oldest
     assert PROJECT["tool"]["pyright"]["pythonVersion"] == oldest
     assert PROJECT["tool"]["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
@@ -207,7 +210,8 @@ def test_the_oldest_python_is_the_same_wherever_it_is_written() -> None:
             r"python-version: [^\n]*\n((?: +3\.\d+\n)+)", workflow.read_text(encoding="utf-8")
         )
         assert named, workflow.name
-        assert named[1].split() == [supported[-1], oldest], workflow.name
+        assert sorted(named[1].split()) == sorted(tested), workflow.name
+        assert named[1].split()[-1] == oldest, workflow.name
 
 
 def environments() -> ModuleType:
@@ -236,6 +240,17 @@ def test_ci_runs_every_extra_at_its_lowest_versions_and_every_framework_alone() 
     large = {"ray", "spark"}  # at the newest versions alone, in the README's environment
     pulled_in = {"tables"}  # by pandas
     assert set().union(*lowest) | large | pulled_in == extras
+
+
+def test_ci_runs_every_framework_alone_at_its_newest_versions_on_the_newest_python() -> None:
+    made = environments()
+    alone = [
+        each["extras"]
+        for each in made.LIST["environment"]
+        if each["versions"] == "newest" and each["python"] == made.PYTHONS[-1]
+    ]
+    frameworks = {path.name.removeprefix("ctxmetrics_").replace("_", "-") for path in ADAPTERS}
+    assert [name for name in sorted(frameworks) if [name] not in alone] == []
 
 
 def test_a_python_that_only_has_a_name_is_not_found(

@@ -13,9 +13,11 @@ from ctxmetrics._runtime import run
 from ctxmetrics._runtime.background import run_sync
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm import judge as judges
+from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.prompt_size import Tokenizer, least_tokens
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.prompts import get_pack, render, reply_schema
+from ctxmetrics.verdicts import Usage
 from support import FakeOpenAIServer, Reply, answer_from
 from support.chat import InvalidRequestError
 
@@ -132,11 +134,16 @@ def test_short_requests_of_a_run_find_a_cut_to_a_half():
 
 def test_short_requests_in_latin_letters_say_nothing_about_another_script():
     tokenizer = Tokenizer()
+
+    def check(data, counted):
+        prompt = Prompt(step="joint", version="1", system="", user=data)
+        tokenizer.check(prompt, Usage(calls=1, prompt_tokens=counted), 0)
+
     for _ in range(8):
-        assert tokenizer.expected("short words", "word " * 200, 250) is None
-    han = "漢字" * 6000
-    assert tokenizer.expected(han, han, 6000) is None
-    assert tokenizer.expected(han, han, 5000) == 5454
+        check("word " * 200, 250)
+    check("漢字" * 6000, 6000)
+    with pytest.raises(JudgeError, match="5000 tokens where the prompt has 5454"):
+        check("漢字" * 6000, 5000)
 
 
 # ---- the bound of a reply ----
@@ -145,7 +152,8 @@ def test_short_requests_in_latin_letters_say_nothing_about_another_script():
 def ask(server, model="judge", reply_tokens=300, **options):
     prompt = render(get_pack("en"), "joint", DATA)
     asked = OpenAIModel(model, base_url=server.base_url, **options)
-    return run_sync(asked.generate, replace(prompt, reply_tokens=reply_tokens), SCHEMAS["joint"])
+    schema = reply_schema("joint", sentences=prompt.sentences, useful=prompt.useful)
+    return run_sync(asked.generate, replace(prompt, reply_tokens=reply_tokens), schema)
 
 
 DATA = {
@@ -197,6 +205,13 @@ def test_a_model_that_thinks_gets_no_bound(content):
             "max_tokens",
         ),
         ("`max_tokens` must be less than or equal to `200`", None),
+        (
+            (
+                "This model's maximum context length is 1024 tokens. However, you requested 1124 tokens (824 in the "
+                "messages, 300 in the completion). Please reduce the length of the messages or completion."
+            ),
+            None,
+        ),
     ],
 )
 def test_a_bound_above_the_servers_own_is_left_out(message, param):

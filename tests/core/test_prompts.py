@@ -17,7 +17,7 @@ from ctxmetrics.judges.llm.asking import Question
 from ctxmetrics.judges.llm.encoding import Answer
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.prompts import SCHEMAS, Pack, get_pack, register_pack, render
+from ctxmetrics.prompts import Pack, get_pack, register_pack, render, reply_schema
 from ctxmetrics.prompts.packs import _packs
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -41,8 +41,11 @@ def test_rendered_prompt(step: str, language: str) -> None:
 def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None:
     for language in ("en", "ru"):
         text = get_pack(language).texts[step]
-        reply = text[text.rindex("\n{") :]
-        assert SCHEMAS[step].model_validate(json.loads(reply))
+        reply = json.loads(text[text.rindex("\n{") :])
+        sentences = ["s1", "s2"] if step in {"joint", "attribution"} else []
+        useful = ["c1", "c2"] if step in {"joint", "usefulness"} else []
+        schema = reply_schema(step, sentences=sentences, useful=useful)
+        assert schema.model_validate(reply).model_dump(mode="json") == reply
 
 
 def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:

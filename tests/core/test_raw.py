@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics.models.frameworks import any_reply, content_of, validated_texts
-from ctxmetrics.prompts import SCHEMAS
+from ctxmetrics.prompts import reply_schema
 
-SCHEMA = SCHEMAS["joint"]
+SCHEMA = reply_schema("joint", sentences=["s1", "s2"], useful=["c1"])
 ANY = any_reply(SCHEMA)
 
 
@@ -21,7 +21,7 @@ def test_it_is_sent_as_the_schema_is() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"sentences": {}, "sentences": [1]}',
+        '{"sentences": {}, "sentences": {"s1": 1}}',
         "no idea",
         "[]",
         "null",

@@ -11,18 +11,18 @@ from rapidfuzz import fuzz
 from ctxmetrics import text
 from ctxmetrics._frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.checking import MOST_QUOTES, settle
+from ctxmetrics.judges.llm.checking import MOST_QUOTES, count_strays, settle
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
-from ctxmetrics.prompts import SCHEMAS, get_pack
+from ctxmetrics.prompts import get_pack, reply_schema
 from ctxmetrics.verdicts import Evidence, Verdict
 from support.judges import Checked
 
-KEYS = ("sentences", "contexts")
+KEYS = ("sentences", "useful")
 EVIDENCE = [{"context": "c1", "quote": "the pump hums", "whole": True}]
 DATA: dict[str, Any] = {
-    "data": "12345678",
+    "code": "12345678",
     "sentences": {"s1": {"evidence": EVIDENCE, "missing": "", "supported": True}},
     "useful": {"c1": {"quote": "", "useful": True}},
 }
@@ -43,15 +43,15 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         f"Here is my verdict:\n{TEXT}\nI hope this helps.",
         f"With a brace {{like this}} before: {TEXT}",
         f"My verdicts on the sentences and contexts:\n{TEXT}",
-        f'<think>{{"sentences": {}, "useful": {}}} or so</think>{TEXT}',
+        f'<think>{{"sentences": {{}}, "useful": {{}}}} or so</think>{TEXT}',
         f"no opening tag </think>\n{TEXT}",
         f"\ufeff {TEXT}",
-        TEXT.replace("}]}", "},]}"),
+        TEXT.replace("}]", "},]"),
         TEXT.replace('"', "'").replace("True", "true"),
         f"{TEXT}\n{TEXT}",
         f'{{"thought": "let me see"}} {TEXT}',
         DATA,
-        SCHEMAS["joint"].model_validate(DATA),
+        reply_schema("joint", sentences=["s1"], useful=["c1"]).model_validate(DATA),
     ],
     ids=[
         "plain", "fence", "bare fence", "prose", "prose with a brace", "prose with a key's name", "think block", "end of thought", "byte order mark",
@@ -60,8 +60,8 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
 )  # fmt: skip
 def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
     found = read(content)
-    assert [entry["id"] for entry in found["sentences"]] == ["s1"]
-    assert found["sentences"][0]["supported"] is True
+    assert list(found["sentences"]) == ["s1"]
+    assert found["sentences"]["s1"]["supported"] is True
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,11 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         TEXT[: len(TEXT) // 2],
         TEXT[:-1],
         f"{TEXT} {TEXT.replace('true', 'false')}",
-        '{"answers": []}',
+        '{"answers": {}}',
         '{"sentences": "all of them", "useful": {}}',
+        '{"sentences": [{"id": "s1", "supported": false}], "contexts": []}',
+        TEXT.replace('"useful": {"c1"', '"sentences": {"s1"'),
+        TEXT.replace('"c1": {"quote"', '"c1": {"useful": true}, "c1": {"quote"'),
         '{"sentences": NaN, "useful": {}}',
         "{" * 5000,
         '{"sentences": ' + "[" * 100_000,
@@ -86,11 +89,11 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         f"Let me see.\n<thinking>{TEXT}",
         f"<think>a</think><think>{TEXT}",
         f"{TEXT}<think>or was it",
-        f"<think>First guess: {TEXT.replace('}]}', '},]}')}",
+        f"<think>First guess: {TEXT.replace('}]', '},]')}",
     ],
     ids=[
         "empty", "refusal", "null", "list", "bool", "half", "last brace missing", "two verdicts", "wrong key",
-        "no list", "NaN", "many braces", "deep", "html", "unclosed thought", "unclosed thought with two",
+        "no object", "lists", "a part twice", "an id twice", "NaN", "many braces", "deep", "html", "unclosed thought", "unclosed thought with two",
         "unclosed thought after prose", "second thought unclosed", "thought after it", "unclosed thought to mend",
     ],
 )  # fmt: skip
@@ -105,7 +108,7 @@ def test_what_is_neither_a_text_nor_an_object_decides_nothing(content: Any) -> N
         read(content)
 
 
-def test_a_list_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> None:
+def test_a_part_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> None:
     found = read('{"sentences": {"s1": {"supported": false}}}')
     checked = Checked(found, PART, ("s1",), ("c1",), get_pack("en"))
     assert checked.verdicts["s1"].value is False
@@ -113,16 +116,16 @@ def test_a_list_that_is_left_out_is_missing_ids_and_spoils_nothing_else() -> Non
 
 
 def test_the_fuller_object_is_meant() -> None:
-    assert read(f'{{"sentences": {}}} then {TEXT}')["contexts"]
+    assert read(f'{{"sentences": {{}}}} then {TEXT}')["useful"]
 
 
 def verdict(entry: Any, language: str = "en") -> Any:
-    checked = Checked({"sentences": [entry]}, PART, ("s1",), (), get_pack(language))
+    checked = Checked({"sentences": {"s1": entry}}, PART, ("s1",), (), get_pack(language))
     found = checked.verdicts.get("s1")
     return found.value if found else checked.problems["s1"]
 
 
-YES = {"id": "s1", "evidence": EVIDENCE}
+YES = {"evidence": EVIDENCE}
 
 
 @pytest.mark.parametrize("word", [True, "yes", "Yes", " TRUE. ", "true"])
@@ -132,12 +135,12 @@ def test_words_for_yes(word: Any) -> None:
 
 @pytest.mark.parametrize("word", [False, "no", "No.", "false"])
 def test_words_for_no(word: Any) -> None:
-    assert verdict({"id": "s1", "supported": word}) is False
+    assert verdict({"supported": word}) is False
 
 
 @pytest.mark.parametrize(("number", "wanted"), [(1, True), (0, False), (1.0, True), (0.0, False)])
 def test_one_and_zero_are_yes_and_no(number: float, wanted: bool) -> None:
-    assert verdict({**(YES if wanted else {"id": "s1"}), "supported": number}) is wanted
+    assert verdict({**(YES if wanted else {}), "supported": number}) is wanted
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_anything_else_is_no_verdict(word: Any) -> None:
 
 def test_russian_words_count_where_the_question_was_russian() -> None:
     assert verdict({**YES, "supported": "Да"}, "ru") is True
-    assert verdict({"id": "s1", "supported": "нет"}, "ru") is False
+    assert verdict({"supported": "нет"}, "ru") is False
 
 
 @pytest.mark.parametrize(
@@ -158,8 +161,8 @@ def test_russian_words_count_where_the_question_was_russian() -> None:
     ids=["exact", "white space", "case", "quotation marks", "one letter off"],
 )
 def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
-    entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}
-    checked = Checked({"sentences": [entry]}, PART, ("s1",), (), get_pack("en"))
+    entry = {"supported": True, "evidence": [{"context": "c1", "quote": quote}]}
+    checked = Checked({"sentences": {"s1": entry}}, PART, ("s1",), (), get_pack("en"))
     span = checked.verdicts["s1"].evidence[0]
     assert PART.contexts["c1"][span.start : span.end] == span.quote
     assert span.quote.startswith("the pump  hums")
@@ -181,7 +184,7 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
     ],
 )
 def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> None:
-    assert verdict({"id": "s1", "supported": True, "evidence": evidence}) == "unverified_evidence"
+    assert verdict({"supported": True, "evidence": evidence}) == "unverified_evidence"
 
 
 def test_a_number_that_differs_is_never_found() -> None:
@@ -190,38 +193,45 @@ def test_a_number_that_differs_is_never_found() -> None:
         contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."},
     )
     quote = "The warranty of the compressor runs for 12 years from purchase."
-    entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": quote}]}
-    assert Checked({"sentences": [entry]}, part, ("s1",), (), get_pack("en")).problems == {
+    entry = {"supported": True, "evidence": [{"context": "c1", "quote": quote}]}
+    assert Checked({"sentences": {"s1": entry}}, part, ("s1",), (), get_pack("en")).problems == {
         "s1": "unverified_evidence"
     }
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [{"supported": True}, {"id": "s2", "supported": True}, {"id": 1, "supported": True}, "s1", None],
-)
-def test_an_entry_for_nobody_makes_the_whole_reply_decide_nothing(bad: Any) -> None:
-    with pytest.raises(UnreadableReplyError):
-        Checked(
-            {"sentences": [{"id": "s1", "supported": False}, bad]}, PART, ("s1",), (), get_pack("en")
-        )
+@pytest.mark.parametrize("stray", ["", "s2", "S1", "c1", "sentence one", 1, None])
+@pytest.mark.parametrize("cell", [{"supported": True}, True, "s1", None, []])
+def test_an_entry_for_nobody_decides_nothing_and_the_others_count(stray: Any, cell: Any) -> None:
+    data = {"code": "12345678", "sentences": {"s1": {"supported": False}, stray: cell}}
+    checked = Checked(data, PART, ("s1",), (), get_pack("en"), code="12345678")
+    assert {id_: one.value for id_, one in checked.verdicts.items()} == {"s1": False}
+    assert count_strays(data, PART, ()) == 1
 
 
-@pytest.mark.parametrize(
-    ("code", "error"), [("12345678", UnreadableReplyError), ("87654321", WrongDataError)]
-)
-def test_an_id_that_was_not_shown_in_a_reply_to_another_request_is_wrong_data(code, error) -> None:
-    data = {"data": "12345678", "sentences": {"s9": {"supported": False}}}
-    with pytest.raises(UnreadableReplyError) as raised:
+@pytest.mark.parametrize("cell", [True, "yes", None, [], [{"supported": True}], 1])
+def test_an_entry_that_is_no_object_is_no_verdict(cell: Any) -> None:
+    assert verdict(cell) == "invalid_reply"
+
+
+@pytest.mark.parametrize("code", ["87654321", "12345678"])
+def test_an_id_that_was_not_shown_in_a_reply_to_another_request_is_wrong_data(code: str) -> None:
+    """Although all of its quotes are in place; to its own request it is a stray id."""
+    strays = {"s9": {"evidence": EVIDENCE, "supported": True}}
+    data = {"code": "12345678", "sentences": {"s1": {**YES, "supported": True}, **strays}}
+    if code == "12345678":
+        assert Checked(data, PART, ("s1",), (), get_pack("en"), code=code).verdicts["s1"].value is True
+        return
+    with pytest.raises(WrongDataError):
         Checked(data, PART, ("s1",), (), get_pack("en"), code=code)
-    assert type(raised.value) is error
 
 
 @pytest.mark.parametrize(("others", "contexts"), [(1, [1]), (2, None)])
 def test_a_quote_of_another_context_counts_where_it_stands_in_one_only(others, contexts) -> None:
     shown = {"c1": "Nothing of that.", **{f"c{n}": PART.contexts["c1"] for n in range(2, 2 + others)}}
     part = Part(units=PART.units, contexts=shown)
-    found = Checked({"sentences": [{**YES, "supported": True}]}, part, ("s1",), (), get_pack("en"))
+    found = Checked(
+        {"sentences": {"s1": {**YES, "supported": True}}}, part, ("s1",), (), get_pack("en")
+    )
     if contexts is None:
         assert found.problems == {"s1": "unverified_evidence"}
     else:
@@ -232,9 +242,13 @@ def test_a_quote_of_another_context_counts_where_it_stands_in_one_only(others, c
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_no_that_quotes_the_part_that_is_stated_stands(others) -> None:
     contexts = {**PART.contexts, **{f"c{n}": "Nothing of that." for n in range(2, 2 + others)}}
-    entry = {"id": "s1", "supported": False, "evidence": [{**EVIDENCE[0], "whole": False}]}
+    entry = {"supported": False, "evidence": [{**EVIDENCE[0], "whole": False}]}
     found = Checked(
-        {"sentences": [entry]}, Part(units=PART.units, contexts=contexts), ("s1",), (), get_pack("en")
+        {"sentences": {"s1": entry}},
+        Part(units=PART.units, contexts=contexts),
+        ("s1",),
+        (),
+        get_pack("en"),
     )
     assert (found.problems, found.verdicts["s1"].value, found.verdicts["s1"].code) == ({}, False, None)
     assert [(span.context, span.whole) for span in found.verdicts["s1"].evidence] == [(0, False)]
@@ -258,10 +272,10 @@ def test_a_useful_context_shows_its_own_quote_and_one_good_piece_of_evidence_is_
     units = {**PART.units, "s2": "Rabbits sleep."}
     request = JudgeRequest(units=(), contexts=(), answer="It hums at night.")
     part = Part(units=units, contexts=PART.contexts, request=request)
-    sentences = [
-        {**YES, "supported": True},
-        {"id": "s2", "supported": True, "evidence": [{"context": "c1", "quote": "At night"}]},  # weak
-    ]
+    sentences = {
+        "s1": {**YES, "supported": True},
+        "s2": {"supported": True, "evidence": [{"context": "c1", "quote": "At night"}]},  # weak
+    }
     for quote, shown in (("At night", ["At night"]), (None, ["At night", "the pump  hums"])):
         data = {"sentences": sentences, "useful": {"c1": {"useful": True, "quote": quote}}}
         found = Checked(data, part, ("s1", "s2"), ("c1",), get_pack("en")).verdicts
@@ -271,15 +285,16 @@ def test_a_useful_context_shows_its_own_quote_and_one_good_piece_of_evidence_is_
 
 
 def test_the_same_verdict_twice_is_one_and_two_verdicts_are_none() -> None:
-    same = {"sentences": {"s1": {"supported": False}, "s1": {"supported": "no"}}}
+    """One id in two spellings: white space around it does not count."""
+    same = {"sentences": {"s1": {"supported": False}, " s1": {"supported": "no"}}}
     assert Checked(same, PART, ("s1",), (), get_pack("en")).verdicts["s1"].value is False
-    both = {"sentences": [{"id": "s1", "supported": False}, {**YES, "supported": True}]}
+    both = {"sentences": {"s1": {"supported": False}, "s1 ": {**YES, "supported": True}}}
     assert Checked(both, PART, ("s1",), (), get_pack("en")).problems["s1"] == "conflicting_verdicts"
 
 
 def test_evidence_without_a_common_word_is_flagged_for_a_person() -> None:
-    entry = {"id": "s1", "supported": True, "evidence": [{"context": "c1", "quote": "At night"}]}
-    found = Checked({"sentences": [entry]}, PART, ("s1",), (), get_pack("en")).verdicts["s1"]
+    entry = {"supported": True, "evidence": [{"context": "c1", "quote": "At night"}]}
+    found = Checked({"sentences": {"s1": entry}}, PART, ("s1",), (), get_pack("en")).verdicts["s1"]
     assert (found.code, found.details["weak"]) == ("weak_evidence", ("unrelated",))
 
 
@@ -313,14 +328,13 @@ def test_a_useless_context_becomes_useful_where_a_supported_unit_rests_on_it(wea
 
 
 def quoting(quotes, units=("s1",)):
-    entries = [
-        {
-            "id": id_,
+    entries = {
+        id_: {
             "supported": True,
             "evidence": [{"context": "c1", "quote": quote, "whole": True} for quote in quotes(id_)],
         }
         for id_ in units
-    ]
+    }
     return {"sentences": entries}
 
 
@@ -354,11 +368,12 @@ def test_so_many_quotes_about_one_unit_are_looked_for_and_the_others_are_told(co
 
 @pytest.mark.parametrize(("quotes", "problem"), [(0, "unverified_evidence"), (1, "too_many_quotes")])
 def test_so_many_quotes_about_one_context_are_looked_for(quotes, problem):
+    """White space around an id does not count, so one context can have many entries."""
     data = {
-        "contexts": [
-            {"id": "c1", "useful": True, "quote": f"words {n} that are not there"}
+        "useful": {
+            " " * n + "c1": {"useful": True, "quote": f"words {n} that are not there"}
             for n in range(MOST_QUOTES + quotes)
-        ]
+        }
     }
     assert Checked(data, PART, (), ("c1",), get_pack("en")).problems == {"c1": problem}
 

@@ -70,16 +70,16 @@ class Page(HTMLParser):
 def judged(quote: str, **sample: Any) -> str:
     """The page of one sample whose only sentence is supported by a quote from the first context."""
     evidence = [{"context": "c1", "quote": quote, "whole": True}]
-    sentence = {"id": "s1", "evidence": evidence, "supported": True}
+    sentence = {"evidence": evidence, "supported": True}
     if "why" in sample:
-        sentence = {"id": "s1", "evidence": [], "missing": sample["why"], "supported": False}
+        sentence = {"evidence": [], "missing": sample["why"], "supported": False}
     reply = {
         "code": "$code",
-        "sentences": [sentence],
-        "contexts": [
-            {"id": f"c{number}", "quote": text, "useful": number == 1}
+        "sentences": {"s1": sentence},
+        "useful": {
+            f"c{number}": {"quote": text, "useful": number == 1}
             for number, text in enumerate(sample["contexts"], 1)
-        ],
+        },
     }
     one = Sample(
         id=sample.get("id", "one"),

@@ -24,7 +24,7 @@ from ctxmetrics._secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Reply
-from ctxmetrics.prompts import SCHEMAS, get_pack, render
+from ctxmetrics.prompts import get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage
 
 try:
@@ -33,7 +33,7 @@ except ModuleNotFoundError:
     import httpx
 
 PROMPT = render(get_pack("en"), "claims", {"text": "x"})
-SCHEMA = SCHEMAS["claims"]
+SCHEMA = reply_schema("claims")
 
 
 @pytest.fixture(autouse=True)

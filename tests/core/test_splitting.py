@@ -26,10 +26,8 @@ class Counter:
         data = json.loads(prompt.user.split("\n")[1])
         self.shown.append((len(data.get("sentences", ())), len(data["contexts"])))
         answer = {"code": prompt.data_code}
-        answer["contexts"] = [{"id": item["id"], "useful": False} for item in data["contexts"]]
-        answer["sentences"] = [
-            {"id": item["id"], "supported": False} for item in data.get("sentences", ())
-        ]
+        answer["sentences"] = {item["id"]: {"supported": False} for item in data.get("sentences", ())}
+        answer["useful"] = {item["id"]: {"useful": False} for item in data["contexts"]}
         return Reply(content={key: answer[key] for key in schema.model_fields})
 
 

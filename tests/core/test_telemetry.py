@@ -68,7 +68,7 @@ def test_one_span_a_call_with_the_genai_names(spans):
         "gen_ai.usage.input_tokens": tokens,
         "gen_ai.usage.output_tokens": answer,
         "ctxmetrics.step": "joint",
-        "ctxmetrics.prompt": "joint-en-2",
+        "ctxmetrics.prompt": "joint-en-3",
         "ctxmetrics.attempt": 0,
         "ctxmetrics.vote": 0,
     }

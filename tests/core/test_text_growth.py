@@ -82,7 +82,7 @@ def test_the_splitter_gets_a_long_text_in_blocks(script, monkeypatch):
 def test_blocks_cut_where_the_whole_text_is_cut(language):
     said = {
         "zh": "她说：“你好。我来了。”然后走了！天气好吗？",
-        "ja": "「はい。行きます。」と言った。いいえ。",
+        "ja": "「はい。行きます。」言った。いいえ。",
         "de": "Er sagte: „Nein. Nie!“ Am 3. Mai kam Dr. Groß z. B. nach Köln. Warum?",
         "ru": "Он сказал: «Да. Иду». В 1990 г. был г. Москва. Нет!",
         "fr": "M. Dupré dit : « Oui. Non. » Il part à 3,5 km. Où ?",

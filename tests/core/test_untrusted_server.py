@@ -249,11 +249,11 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
     quotes = [
         {"context": "c1", "quote": f"quote {number} that stands nowhere"} for number in range(5000)
     ]
-    entry = {"id": "s1", "supported": True, "evidence": quotes}
+    sentences = {"s1": {"supported": True, "evidence": quotes}}
 
     def respond(request):
-        contexts = [{"id": "c1", "useful": True}]
-        return json.dumps({"code": "$code", "sentences": [entry], "contexts": contexts})
+        useful = {"c1": {"useful": True}}
+        return json.dumps({"code": "$code", "sentences": sentences, "useful": useful})
 
     with FakeOpenAIServer(respond) as server:
         assert codes(score(server)) == (None, {"too_many_quotes"})
@@ -264,7 +264,7 @@ def test_thousands_of_quotes_are_asked_again_and_then_not_judged():
 # ---- replies that are no HTTP ----
 
 YES = (
-    '{"data": "CODE", "sentences": {"s1": {"evidence": [{"context": "c1", "quote": "door is green", "whole": true}],'
+    '{"code": "CODE", "sentences": {"s1": {"evidence": [{"context": "c1", "quote": "door is green", "whole": true}],'
     '"missing": "", "supported": true}}}'
 )
 
@@ -316,7 +316,7 @@ def answering(*answers):
             while (line := self.rfile.readline().strip()) != b"":
                 name, _, value = line.partition(b":")
                 length = int(value) if name.lower() == b"content-length" else length
-            code = re.search(rb"data: (\w{8})", self.rfile.read(length))
+            code = re.search(rb"code: (\w{8})", self.rfile.read(length))
             if code is None:
                 return  # no request
             seen.append(code[1])

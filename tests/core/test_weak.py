@@ -173,25 +173,22 @@ def _honest(rows: dict[Any, dict[str, Any]]):
         def quote(text: str, found: str) -> str:
             return _closest(text, _sentences(found))
 
-        entries, named = [], set()
+        entries, named = {}, set()
         for id_, unit in question.units.items():
             best = max(marked, key=lambda item: _shared(unit, item[1]), default=None)
             found = [{"context": best[0], "quote": quote(unit, best[1]), "whole": True}] if best else []
             named.update(item["context"] for item in found)
-            missing = None if best else unit
-            entries.append(
-                {"id": id_, "evidence": found, "missing": missing, "supported": best is not None}
-            )
+            missing = "" if best else unit
+            entries[id_] = {"evidence": found, "missing": missing, "supported": best is not None}
         whole = " ".join(question.units.values())
-        rated = [
-            {
-                "id": id_,
-                "quote": quote(whole, text) if (id_, text) in marked and id_ not in named else None,
+        rated = {
+            id_: {
+                "quote": quote(whole, text) if (id_, text) in marked and id_ not in named else "",
                 "useful": (id_, text) in marked,
             }
             for id_, text in shown
-        ]
-        return {"code": question.code, "sentences": entries, "contexts": rated}
+        }
+        return {"code": question.code, "sentences": entries, "useful": rated}
 
     return answer
 

@@ -26,12 +26,13 @@ scalars = st.one_of(
     texts,
     st.sampled_from(["s1", "s2", "c1", "c2", "yes", "no"]),
 )
-trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "whole", "missing", "data", "sentences", "contexts"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
-entries = st.lists(
+trees = st.recursive(scalars, lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(["id", "supported", "useful", "evidence", "context", "quote", "whole", "missing", "code", "sentences", "s1", "c1"]) | texts, children, max_size=5), max_leaves=20)  # fmt: skip
+entries = st.dictionaries(
+    st.sampled_from(["s1", "s2", " s2", "s3", "c1", "c2", "c9", ""]) | texts,
     st.one_of(
         trees,
         st.fixed_dictionaries(
-            {"id": st.sampled_from(["s1", "s2", "s3", "c1", "c2", "c9"])},
+            {},
             optional={
                 "supported": scalars,
                 "useful": scalars,
@@ -44,7 +45,7 @@ entries = st.lists(
     max_size=6,
 )  # fmt: skip
 objects = st.fixed_dictionaries(
-    {"data": st.just("$code") | scalars, "sentences": entries | trees, "contexts": entries | trees}
+    {"code": st.just("$code") | scalars, "sentences": entries | trees, "useful": entries | trees}
 )
 replies = st.one_of(
     objects,
@@ -63,10 +64,10 @@ SAMPLE = Sample(
 @given(texts | replies.filter(lambda reply: isinstance(reply, str)))
 def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
     try:
-        found = parse(Reply(content=content), ("sentences", "contexts"))
+        found = parse(Reply(content=content), ("sentences", "useful"))
     except UnreadableReplyError:
         return
-    assert any(isinstance(found.get(key), list) for key in ("sentences", "contexts"))
+    assert any(isinstance(found.get(key), dict) for key in ("sentences", "useful"))
 
 
 @settings(max_examples=200, deadline=None)
@@ -140,15 +141,16 @@ def test_data_stays_in_its_block_and_is_the_same_data(
         "contexts": [{"id": f"c{number}", "text": text} for number, text in enumerate(contexts, 1)],
     }
     prompt = render(get_pack("en"), "usefulness", data)
-    opening, body, code, closing, form = prompt.user.split("\n")
+    opening, body, code, closing, *keys = prompt.user.split("\n")
     assert json.loads(body) == data
     nonce = opening.removeprefix("BEGIN DATA ")
     assert closing == f"END DATA {nonce}"
     assert nonce not in body
-    assert code == f"data: {prompt.data_code}"
+    assert code == f"code: {prompt.data_code}"
     assert nonce.startswith(prompt.data_code)
     assert len(nonce) >= 96 / 4
-    assert form.startswith("JSON: {")
+    ids = ", ".join(f"c{number}" for number in range(1, len(contexts) + 1))
+    assert keys == ([f"Keys of useful: {ids}."] if ids else [])
     assert all(character in string.hexdigits for character in nonce)
 
 
@@ -168,15 +170,15 @@ def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(
     def answer(prompt: Any) -> Any:
         data = json.loads(prompt.user.split("\n")[1])
         quote = {"context": "c1", "quote": "the pump hums", "whole": True}
-        sentences = [
-            {"id": item["id"], "supported": "pump" in item["text"], "evidence": [quote]}
+        sentences = {
+            item["id"]: {"supported": "pump" in item["text"], "evidence": [quote]}
             for item in data.get("sentences", [])
-        ]
-        contexts = [
-            {"id": item["id"], "quote": item["text"], "useful": "pump" in item["text"]}
+        }
+        useful = {
+            item["id"]: {"quote": item["text"], "useful": "pump" in item["text"]}
             for item in data["contexts"]
-        ]
-        return {"code": "$code", "sentences": sentences, "contexts": contexts}
+        }
+        return {"code": "$code", "sentences": sentences, "useful": useful}
 
     alone = {}
     for name, metric in metrics.items():

@@ -25,7 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.report.report import render_html
 from ctxmetrics.text import split_sentences
-from support import FakeOpenAIServer, answer_from, missing, read_question
+from support import FakeOpenAIServer, answer_from, missing
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 CATEGORIES = list(dict.fromkeys(payload["category"] for payload in PAYLOADS))
@@ -216,15 +216,25 @@ class Desk:
     def __init__(self, name):
         self.name, self.respond = name, HONEST
         self.server = FakeOpenAIServer(self._answer)
-        self.frames = {}
+        self._frames = {}
 
     def open(self):
         self.model = ADAPTERS[self.name](self.server.base_url)
-        harmless = Sample(
-            reference=FACT, response=OTHER, user_input="When?", retrieved_contexts=[SOURCE]
-        )
-        score(self, harmless, ContextRecall(), ContextUtilization())
-        self.frames = {tuple(data): frame for frame, data in map(arrived, self.server.requests)}
+
+    def frames(self, units, contexts):
+        """What stands around the data of a harmless sample of this size, by the names of its fields."""
+        if (units, contexts) not in self._frames:
+            harmless = Sample(
+                reference=" ".join(f"Fact number {number} stands here." for number in range(units)),
+                response=OTHER,
+                user_input="When?",
+                retrieved_contexts=[f"Passage {number}." for number in range(contexts)],
+            )
+            metrics = ContextRecall(language="en"), ContextUtilization(language="en")
+            score(self, harmless, *metrics)
+            requests = map(arrived, self.server.requests)
+            self._frames[units, contexts] = {tuple(data): frame for frame, data in requests}
+        return self._frames[units, contexts]
 
     def _answer(self, request):
         return self.respond(request)
@@ -281,7 +291,7 @@ def _cut(text, blocks):
     nonce = hashlib.sha256(lines[begin + 1].encode()).hexdigest()[:24]
     assert (lines[begin], lines[begin + 2], lines[end]) == (
         f"BEGIN DATA {nonce}",
-        f"data: {nonce[:8]}",
+        f"code: {nonce[:8]}",
         f"END DATA {nonce}",
     )
     blocks.append(lines[begin + 1])
@@ -347,12 +357,13 @@ def test_data_stays_in_its_block(desk, canary, category):
             _listed("c", sample.retrieved_contexts),
         )
         assert len(units) <= 64
+        frames = desk.frames(len(units), len(contexts))
         row = score(desk, sample, recall, utilization)
         found = {}
         assert len(desk.server.requests) == 2  # as for anything harmless: one an answer
         for request in desk.server.requests:
             frame, data = arrived(request)
-            assert frame == desk.frames[tuple(data)]
+            assert frame == frames[tuple(data)]
             found[tuple(data)] = data
         assert found == {
             tuple(data): data
@@ -397,11 +408,11 @@ def _all_yes(evidence):
     """Say yes to everything, with the evidence that a function gives for a unit."""
     return {
         "code": "$code",
-        "sentences": [
-            {"id": f"s{number}", "supported": True, "evidence": evidence(text)}
+        "sentences": {
+            f"s{number}": {"supported": True, "evidence": evidence(text)}
             for number, text in enumerate(UNITS, 1)
-        ],
-        "contexts": [{"id": f"c{number}", "useful": True} for number in (1, 2, 3)],
+        },
+        "useful": {f"c{number}": {"useful": True} for number in (1, 2, 3)},
     }
 
 
@@ -411,23 +422,22 @@ def _cited(context, quote):
 
 def _shifted(amount):
     reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
-    for entry in (*reply["sentences"], *reply["contexts"]):
-        entry["id"] = f"{entry['id'][0]}{int(entry['id'][1:]) + amount}"
+    for part in ("sentences", "useful"):
+        reply[part] = {f"{id_[0]}{int(id_[1:]) + amount}": cell for id_, cell in reply[part].items()}
     return reply
 
 
 def _extra():
     reply = _all_yes(lambda _: [{"context": "c2", "quote": QUOTE, "whole": True}])
-    reply["sentences"] += [
-        {"id": f"s{number}", "supported": True, "evidence": []} for number in range(4, 40)
-    ]
+    for number in range(4, 40):
+        reply["sentences"][f"s{number}"] = {"supported": True, "evidence": []}
     return reply
 
 
 def _words(value):
     reply = _all_yes(lambda _: [])
-    for entry in reply["sentences"]:
-        entry["supported"] = value
+    for cell in reply["sentences"].values():
+        cell["supported"] = value
     return reply
 
 
@@ -463,8 +473,10 @@ def test_a_judge_that_obeys_turns_nothing_to_yes_without_a_flag(desk, obeyed):
     desk.respond = lambda _: json.dumps(OBEDIENT[obeyed])
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     recall, precision = row["context_recall"], row["context_precision"]
+    # Ids that were not asked about are dropped: what is left of these replies is right about the fact and its source.
+    right = {FACT, SOURCE} if "ids" in obeyed else set()
     for verdict in (*recall.verdicts, *precision.verdicts):
-        assert verdict.value is not True or verdict.code == "weak_evidence"
+        assert verdict.value is not True or verdict.code == "weak_evidence" or verdict.text in right
     assert [verdict.id for verdict in recall.verdicts] == ["s1", "s2", "s3"]
     assert [verdict.id for verdict in precision.verdicts] == ["c1", "c2", "c3"]
     if recall.value is None:
@@ -504,8 +516,8 @@ def _reply_texts(category, canary, *, whole=False):
 
 def test_half_a_character_in_a_reply_costs_its_verdict_at_most(desk):
     reply = _cited("c2", "half \ud800 a character \udfff")
-    for entry in (*reply["sentences"], *reply["contexts"]):
-        entry["reason"] = "half \ud800 a character"
+    for cell in {**reply["sentences"], **reply["useful"]}.values():
+        cell["reason"] = "half \ud800 a character"
     desk.respond = lambda _: json.dumps(reply)
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     assert row["context_recall"].value in (None, 0.0)
@@ -519,27 +531,22 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
     contexts = [f"Passage {number} is about birds." for number in range(1, len(texts) + 1)]
     reply = {
         "code": "$code",
-        "sentences": [
-            {
-                "id": f"s{number}",
+        "sentences": {
+            f"s{number}": {
                 "evidence": [{"context": f"c{number}", "quote": text, "whole": True}],
                 "missing": text,
                 "supported": False,
             }
             for number, text in enumerate(texts, 1)
-        ],
-        "contexts": [
-            {"id": f"c{number}", "quote": text, "useful": True} for number, text in enumerate(texts, 1)
-        ],
+        },
+        "useful": {
+            f"c{number}": {"quote": text, "useful": True} for number, text in enumerate(texts, 1)
+        },
     }
 
     def respond(request):
         assert len(arrived(request)[1]["contexts"]) == len(texts)
-        return json.dumps(
-            reply
-            if read_question(request.text).step == "joint"
-            else {"code": "$code", "contexts": reply["contexts"]}
-        )
+        return json.dumps(reply)
 
     desk.respond = respond
     row = score(
@@ -550,14 +557,21 @@ def test_reasons_and_quotes_of_a_reply_are_only_texts(desk, canary, category):
         max_repairs=1,
     )
     recall, precision = row["context_recall"], row["context_precision"]
-    assert recall.value == 0.0
+    # A text of dots alone is a form that was not filled in.
+    blank = [bool(text.strip()) and not text.strip()[:500].strip(" .…") for text in texts]
+    assert recall.value == (None if any(blank) else 0.0)
     assert precision.value in (None, 0.0)
     assert {verdict.code for verdict in precision.verdicts} <= {
         "unverified_evidence",
         "too_many_quotes",
+        # Where such a text is asked about again and the reply is the same, the contexts are not reached.
+        *(["wrong_data"] if any(blank) else []),
     }
-    for verdict, text in zip(recall.verdicts, texts, strict=True):
-        assert verdict.reason == (text.strip()[:500] or None)
+    for verdict, text, is_blank in zip(recall.verdicts, texts, blank, strict=True):
+        if is_blank:
+            assert (verdict.value, verdict.code) == (None, "wrong_data")
+        else:
+            assert (verdict.value, verdict.reason) == (False, text.strip()[:500] or None)
     assert len(desk.server.requests) == 2  # the joint judgement, and once more for the quotes
 
 
@@ -571,15 +585,19 @@ def test_a_reply_that_is_no_answer_decides_nothing(desk, canary, category):
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_a_reply_about_ids_nobody_asked_about_decides_nothing(desk, canary, category):
+def test_entries_for_ids_nobody_asked_about_decide_nothing(desk, canary, category):
+    """Beside the right code they are dropped and the others count; beside another code the reply is other data's."""
     texts = _reply_texts(category, canary)
     evidence = [{"context": "c1", "quote": QUOTE, "whole": True}]
     reply = {
         "code": "$code",
-        "sentences": [{"id": text, "supported": True, "evidence": evidence} for text in ("s1", *texts)],
-        "contexts": [{"id": text, "useful": True} for text in ("c1", *texts)],
+        "sentences": {text: {"evidence": evidence, "supported": True} for text in ("s1", *texts)},
+        "useful": {text: {"useful": True} for text in ("c1", *texts)},
     }
-    desk.respond = lambda _: json.dumps(reply)
+    without = {**reply, "sentences": {text: reply["sentences"][text] for text in texts}}
+    expected = ((reply, 1.0, None), (without, None, "missing_id"))
     sample = Sample(reference=FACT, retrieved_contexts=[SOURCE])
-    found = score(desk, sample, ContextRecall(), max_repairs=0)["context_recall"]
-    assert (found.value, found.reason_code) == (None, "not_judged")
+    for given, value, code in (*expected, ({**reply, "code": "00000000"}, None, "wrong_data")):
+        desk.respond = lambda _, given=given: json.dumps(given)
+        found = score(desk, sample, ContextRecall(), max_repairs=0)["context_recall"]
+        assert (found.value, [verdict.code for verdict in found.verdicts]) == (value, [code])

@@ -74,19 +74,17 @@ def _obeying(
         question = read_question(prompt.text)
         first, shown = next(iter(question.contexts.items()))
         said: dict[str, Any] = {"code": "$code"} if echo else {}
-        said["sentences"] = [
-            {
-                "id": id_,
+        said["sentences"] = {
+            id_: {
                 "evidence": [{"context": first, "quote": quote(text, shown), "whole": True}],
                 "missing": "",
                 "supported": True,
             }
             for id_, text in question.units.items()
-        ]
-        said["contexts"] = [
-            {"id": id_, "quote": quote(text, text), "useful": True}
-            for id_, text in question.contexts.items()
-        ]
+        }
+        said["useful"] = {
+            id_: {"quote": quote(text, text), "useful": True} for id_, text in question.contexts.items()
+        }
         return said
 
     return reply
@@ -127,8 +125,8 @@ def test_what_the_judge_is_told_to_lower_it_can_lower_except_where_a_sentence_st
         question = read_question(prompt.text)
         return {
             "code": "$code",
-            "sentences": [{"id": id_, "evidence": [], "supported": False} for id_ in question.units],
-            "contexts": [{"id": id_, "quote": "", "useful": False} for id_ in question.contexts],
+            "sentences": {id_: {"evidence": [], "supported": False} for id_ in question.units},
+            "useful": {id_: {"quote": "", "useful": False} for id_ in question.contexts},
         }
 
     judge = ScriptedJudge(refuse, name="no")

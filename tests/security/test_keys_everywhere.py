@@ -152,8 +152,8 @@ def telling():
         def reply(self, body, message):
             request = parse_chat(body, {})
             answer = json.loads(honest(request))
-            for entry in (*answer.get("sentences", ()), *answer.get("contexts", ())):
-                entry["reason"] = message
+            for cell in {**answer.get("sentences", {}), **answer.get("useful", {})}.values():
+                cell["reason"] = message
             return json.dumps(completion(request, Reply(content=json.dumps(answer))))
 
         def answer(self, status, text):

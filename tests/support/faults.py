@@ -44,7 +44,7 @@ HARMLESS = frozenset(
         "think",
         "single_quotes",
         "string_bools",
-        "duplicate_items",
+        "extra_items",
     }
 )
 """Slow, or unusual but clear: judged all the same."""

@@ -3,6 +3,11 @@
 Sync calls run in it, so they work in a script, in a notebook whose own loop is running, and in any thread; no loop of
 the caller is patched. The requests of the library's own models run in it too, whichever loop asks, so that one pooled
 client serves the whole process. A forked child, which has no threads of its parent, starts a loop of its own.
+
+Notebooks and some frameworks apply nest_asyncio, which replaces asyncio's class of tasks for the whole process. Since
+Python 3.14, asyncio does not know the tasks of that class: ``asyncio.current_task()`` returns None or another task in
+them, so that ``asyncio.timeout``, anyio, and the clients that use them fail. Tasks of the library's loop keep asyncio's
+own class, and what needs a current task runs there.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError
@@ -23,6 +29,9 @@ T = TypeVar("T")
 
 # How long unfinished tasks have to end when the interpreter exits.
 _CLOSING_SECONDS = 1.0
+
+# How long a cancelled call has to end until it is cancelled again.
+_CANCEL_SECONDS = 0.05
 
 # How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
 WAKE_SECONDS = 0.5
@@ -36,6 +45,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
     loop = _loops.get(os.getpid())
     if loop is None:
         new = asyncio.new_event_loop()
+        new.set_task_factory(_make_task)
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
             thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
@@ -123,6 +133,74 @@ async def on_background(
     if on_background_loop():
         return await coroutine
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
+
+
+async def in_known_task(
+    function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Await a coroutine function in the running loop, or on the library's where asyncio knows no current task."""
+    if asyncio.current_task() is None:
+        return await on_background(function, *args, **kwargs)
+    return await function(*args, **kwargs)
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Call a function in a worker thread, from any loop; when cancelled, do not wait for its end."""
+    from anyio import to_thread
+
+    return await on_background(
+        partial(to_thread.run_sync, abandon_on_cancel=True),  # it needs a current task
+        function,
+    )
+
+
+async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Await a coroutine function in the running loop, or on the library's where asyncio does not know the running task.
+
+    Args:
+        seconds: After these it is cancelled.
+        function: The coroutine function.
+
+    Raises:
+        TimeoutError: It was cancelled.
+    """
+    caller = asyncio.current_task()
+
+    async def call() -> tuple[T | None, BaseException | None]:
+        try:
+            known = asyncio.current_task() not in {None, caller}
+            return await (function() if known else on_background(function)), None
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a task that ends with SystemExit would end its loop
+            return None, error
+
+    task = asyncio.ensure_future(call())
+    try:
+        await asyncio.wait((task,), timeout=seconds)
+        late = not task.done()
+        while not task.done():  # a client may swallow a cancellation
+            task.cancel()
+            await asyncio.wait((task,), timeout=_CANCEL_SECONDS)
+    finally:
+        task.cancel()
+    if late and task.cancelled():
+        raise TimeoutError
+    value, error = task.result()
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]  # what the function returned
+
+
+def _make_task(
+    loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T], **options: Any
+) -> asyncio.Task[T]:
+    """Make a task of asyncio's own class, whatever stands in its place."""
+    try:
+        from _asyncio import Task
+    except ImportError:  # an interpreter without the compiled module
+        from asyncio import Task
+    return Task(coroutine, loop=loop, **options)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

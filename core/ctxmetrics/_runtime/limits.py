@@ -123,11 +123,6 @@ class Limiter:
             self._answered = False
         return self.in_flight == 1
 
-    def start_low(self, name: str) -> None:
-        """Begin with few requests to the model of this name, whose server is local."""
-        self.started.add(name)
-        self.bound = min(self.bound, FIRST_LOCAL)
-
     def _lower(self, sent_at: float, bound: float) -> bool:
         """Lower the bound, unless the request was sent before it was lowered the last time."""
         if sent_at <= self._lowered_at:

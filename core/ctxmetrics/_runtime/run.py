@@ -209,7 +209,8 @@ class Run:
             loop, Limiter(self.max_concurrency, bound=self.max_concurrency, patience=self.timeout)
         )
         if local and name not in limiter.started:
-            limiter.start_low(name)
+            limiter.started.add(name)
+            limiter.bound = min(limiter.bound, limits.FIRST_LOCAL)
         breaker = self.breaker_of(name)
         trial = await breaker.admit() if breaker.message else None
         try:

@@ -18,6 +18,7 @@ import typer
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.options import DEFAULTS
+from ctxmetrics.fields import Missing
 
 ConventionName = Annotated[
     str | None,
@@ -54,6 +55,13 @@ LabelsPath = Annotated[
         "--labels", help="People's answers, which `ctxmetrics label` writes to FILE.labels.jsonl."
     ),
 ]
+
+
+def labels_beside(file: Path) -> Path:
+    """Return where `ctxmetrics label` writes the answers about a file."""
+    return file.with_name(file.name + ".labels.jsonl")
+
+
 JUnitFile = Annotated[
     Path | None, typer.Option("--junit", help="Write the gates as JUnit XML: FILE.xml.")
 ]
@@ -87,6 +95,38 @@ class Columns:
         str | None,
         typer.Option(
             help="The field or column that joins both files. Without it: the id, else the question."
+        ),
+    ] = None
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="A question of --references that FILE does not answer counts as one with nothing retrieved (zero), or is "
+            "left out of the means (drop)."
+        ),
+    ] = "zero"
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of the question, where each row is one passage: its rows become one sample."
+        ),
+    ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="What separates the passages, where one text holds several: '|', '\\n\\n', '[Chunk 1]' (any number)."
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a CSV or TSV file names its columns.",
+        ),
+    ] = None
+    names: Annotated[
+        str | None,
+        typer.Option(
+            help="The names of the columns of a CSV or TSV file without a header: id,question."
         ),
     ] = None
 

@@ -61,7 +61,15 @@ def sample_file(source: Input) -> RowFile[Sample]:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
         given[column] = name
     return read_samples(
-        source.file, source.schema or AUTO, given, references=source.references, on=source.on
+        source.file,
+        source.schema or AUTO,
+        given,
+        references=source.references,
+        on=source.on,
+        missing=source.missing,
+        group_by=source.group_by,
+        split=source.split,
+        header=source.names.split(",") if source.names else source.header,
     )
 
 

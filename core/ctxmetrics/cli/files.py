@@ -54,7 +54,13 @@ def inspect(source: Input) -> None:
     except CtxMetricsError as error:
         problem = str(error)
     both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
-    for option in doubts[0] if doubts else [""] * bool(fitting or given):
+    commands: Sequence[str] = doubts[0] if doubts else [""] * bool(fitting or given)
+    if doubts and not file.reading.unsure and len(commands) > 1:
+        commands = []  # no reading is the likely one
+        print_result(
+            f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
+        )
+    for option in commands:
         line = "".join(f" --map {shlex.quote(one)}" for one in filter(None, (*given, option)))
         print_result(f"score it with: ctxmetrics score {shlex.quote(str(source.file))}{both}{line}")
     if problem and not doubts:

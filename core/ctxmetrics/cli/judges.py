@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ctxmetrics._wording import plural
 from ctxmetrics.cli._options import (
     BaseUrl,
     CacheDir,
@@ -19,6 +20,7 @@ from ctxmetrics.cli._options import (
     LabelsPath,
     MaxCharacters,
     Pace,
+    labels_beside,
 )
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, leave, message, print_result
 from ctxmetrics.errors import JudgeError, ParameterError
@@ -64,6 +66,12 @@ CardPath = Annotated[
 ]
 
 
+def _written_beside(file: Path) -> Path | None:
+    """Return the file that `ctxmetrics label` writes beside the samples, where it is there."""
+    path = labels_beside(file)
+    return path if path.is_file() else None
+
+
 def agree(
     source: Input,
     people: People,
@@ -78,20 +86,27 @@ def agree(
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
+    from ctxmetrics.agreement.labels import KINDS
     from ctxmetrics.cli._run import convention_of, judge_of, samples_of
     from ctxmetrics.evaluation.writer import check_outputs
 
-    if people.annotator is not None and people.labels is None:
+    samples = list(samples_of(source))
+    labels = people.labels or _written_beside(source.file)
+    if people.annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
+    if labels is not None:
+        own = sum(not sample.labels.keys().isdisjoint(KINDS) for sample in samples)
+        beside = f", not those of {plural(own, 'sample')} in {source.file}" if own else ""
+        message(f"labels: {labels}{beside}")
     results = verdicts.results or []
     names = verdicts.judge or ([] if results else ["lexical"])
     if write is not None and len(names) + len(results) > 1:
         raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
     if write is not None and people.cluster is not None:
         raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
-    check_outputs({"--write": write}, {"FILE": source.file, "--labels": people.labels})
+    check_outputs({"--write": write}, {"FILE": source.file, "--labels": labels})
     judges = [judge_of(name, base_url, max_characters) for name in dict.fromkeys(names)]
-    measured = partial(compare, samples_of(source), **vars(people))
+    measured = partial(compare, samples, **{**vars(people), "labels": labels})
     reports = [measured(results=path) for path in results]
     with collected_warnings() as warnings:
         asked = partial(

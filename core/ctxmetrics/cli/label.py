@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxmetrics._wording import plural
-from ctxmetrics.cli._options import Input, LabelsPath
+from ctxmetrics.cli._options import Input, LabelsPath, labels_beside
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 
@@ -86,7 +86,7 @@ def label(
     if wrong := [name for name in ask or () if name not in ASKED]:
         raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
     file, samples = source.file, samples_by_key(samples_of(source))
-    path = labels or file.with_name(file.name + ".labels.jsonl")
+    path = labels or labels_beside(file)
     answers = _drawn(LabelsFile(path), samples, drawing)
     session = Session(
         samples,
@@ -107,6 +107,8 @@ def label(
         print_result(
             f"{path}: {annotator} answered {said}; {found['open']} of {plural(found['questions'], 'question', 'is', 'are')} open"
         )
+        if not found["open"]:
+            print_result(f"next: {session.then}")
 
 
 def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> LabelsFile:

@@ -40,6 +40,13 @@ class Budget(Pace):
     max_tokens: Annotated[
         int | None, typer.Option(help="The most tokens in all. The rest is not judged.")
     ] = DEFAULTS["max_tokens"]
+    one_context: Annotated[
+        bool,
+        typer.Option(
+            "--one-context",
+            help="The one context of each sample is one passage, whatever stands in it.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

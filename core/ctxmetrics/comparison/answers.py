@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ctxmetrics._display import visible
+from ctxmetrics._wording import plural
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics import metric_named
@@ -120,12 +121,12 @@ class Answers:
 
     Attributes:
         path: The file.
-        draw: The last draw, or None.
+        draw: The last draw, or None. Where the files of several people were put together, all draws together.
         answers: The last answer of each person to each question.
         size: How many bytes its whole lines have. What a kill left of a last line is no answer.
 
     Raises:
-        InputFileError: The file cannot be read, or is no file of labels.
+        InputFileError: The file cannot be read, is no file of labels, or has answers about samples that were not drawn.
     """
 
     def __init__(self, path: Path) -> None:
@@ -145,19 +146,52 @@ class Answers:
             pass  # it begins with the first draw
         except OSError as error:
             raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
+        self._check_drawn()
+
+    def _check_drawn(self) -> None:
+        """Raise where an answer is about a sample that no draw has: it would count nowhere."""
+        drawn = {one.key for one in self.draw.drawn} if self.draw else set()
+        names = {name for name, _ in drawn if name is not None}
+        strange = [question.key for _, question in self.answers if question.key not in drawn]
+        if not strange:
+            return
+        changed = sum(key[0] in names for key in strange)
+        raise InputFileError(
+            f"{self.path}: {plural(len(strange), 'answer', 'is', 'are')} about samples that were not drawn: "
+            f"{changed} about other texts of a drawn sample, {len(strange) - changed} about other ids, the first "
+            f"about {visible(strange[0][0] or strange[0][1])[:80]!r}. Take these lines out, or give the file as it was written."
+        )
 
     def _read(self, line: bytes, number: int) -> None:
         try:
             data = json.loads(line)
             if "draw" in data:
-                self.draw = _draw_of(data)
+                self.draw = self._joined(_draw_of(data), number)
             elif self.draw is not None:
                 answer = _answer_of(data)
                 self.answers[answer.annotator, answer.question] = answer
             else:
                 raise self._problem(number)
+        except InputFileError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             raise self._problem(number) from None
+
+    def _joined(self, draw: Draw, number: int) -> Draw:
+        """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
+        if self.draw is None:
+            return draw
+        earlier = {one.key: one for one in self.draw.drawn}
+        everyone = earlier | {one.key: one for one in draw.drawn}
+        if len(everyone) == len(draw.drawn):
+            return draw  # it continues the earlier one
+        if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
+            raise InputFileError(
+                f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
+                "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
+            )
+        weight = draw.samples / len(everyone)
+        return replace(draw, drawn=tuple(replace(one, weight=weight) for one in everyone.values()))
 
     def _problem(self, number: int) -> InputFileError:
         return InputFileError(

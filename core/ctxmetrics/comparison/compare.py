@@ -16,15 +16,15 @@ from ctxmetrics.comparison.answers import label_of, labelled_by, labels_in, peop
 from ctxmetrics.comparison.joining import Pair, Run, check_comparable, group_of, joined, unknown_models
 from ctxmetrics.comparison.means import (
     EQUAL,
-    FEWEST,
     LEVEL,
-    corrected,
+    corrected_difference,
     holm,
     paired_mean,
     weighted_mean,
 )
 from ctxmetrics.comparison.stages import compared_stages
 from ctxmetrics.comparison.view import (
+    Causes,
     ChangedUnit,
     Comparison,
     Comparisons,
@@ -260,9 +260,46 @@ def _difference(
         worse=worse,
         equal=len(places) - better - worse,
         detectable=found.detectable,
-        corrected=_corrected(name, valued, differences, own, by_file=by_file),
+        corrected=_corrected(name, valued, differences, own, scale=scale, by_file=by_file),
         scale=scale,
+        causes=_causes(name, valued, differences),
     )
+
+
+def _same_contexts(one: Row, other: Row) -> bool | None:
+    """Return whether both runs asked the same about the same texts in the same order; None where hashes are missing."""
+    records = [record_of(row) or {} for row in (one, other)]
+    first, second = (
+        (record.get("hash"), record.get("context_hashes"), record.get("stage_sizes"))
+        for record in records
+    )
+    if first[0] is None or first[1] is None or second[1] is None:
+        return None
+    return bool(first == second)
+
+
+def _causes(name: str, pairs: Sequence[Pair], differences: Sequence[float]) -> Causes | None:
+    """Return whether the contexts or the judge changed; None where no judge answered, or nothing is known."""
+    counts: Counter[str] = Counter()
+    known = False
+    for (one, other), difference in zip(pairs, differences, strict=True):
+        same = _same_contexts(one, other)
+        if same is None or one[name].provenance.judge is None:
+            continue
+        known = True
+        if abs(difference) > EQUAL:
+            counts["same" if same else "other"] += 1
+        if same:
+            before, after = one[name].verdicts, other[name].verdicts
+            its = {(verdict.id, text_hash(verdict.text)): verdict.value for verdict in after}
+            for verdict in before:
+                value = its.get((verdict.id, text_hash(verdict.text)))
+                if value is not None and verdict.value is not None:
+                    counts["verdicts"] += 1
+                    counts["different"] += verdict.value is not value
+    if not known:
+        return None
+    return Causes(counts["other"], counts["same"], counts["verdicts"], counts["different"])
 
 
 def _differences(
@@ -317,6 +354,7 @@ def _corrected(
     differences: Sequence[float],
     clusters: Sequence[str] | None,
     *,
+    scale: float,
     by_file: bool,
 ) -> Corrected | None:
     """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
@@ -346,21 +384,22 @@ def _corrected(
     people = [(said[place][1] or 0.0) - (said[place][0] or 0.0) for place in order[:number]]
     weights = [_weight(*pairs[place]) for place in order[:number]]
     judge = [differences[place] for place in order]
-    found = corrected(
+    found = corrected_difference(
         people,
         judge[:number],
         judge[number:],
         weights=weights,
         clusters=None if clusters is None else groups,
-        most=1.0 if number >= FEWEST else 0.0,
+        scale=scale,
     )
     half = found.half(1 - LEVEL)
     return Corrected(
         number,
         weighted_mean(weights, people),
         found.mean,
-        (found.mean - half, found.mean + half),
+        (max(found.mean - half, -scale), min(found.mean + half, scale)),
         found.p,
+        found.size,
     )
 
 
@@ -478,7 +517,7 @@ def _worst(pairs: Sequence[Pair], names: Iterable[str]) -> Iterator[Worse]:
     """Yield the samples that fell, of each metric those that fell most."""
     for name in names:
         fallen = [
-            Worse(name, one.name, _question(one, other), left, right)
+            Worse(name, one.name, _question(one, other), left, right, _same_contexts(one, other))
             for one, other in pairs
             if (left := one[name].value) is not None
             and (right := other[name].value) is not None

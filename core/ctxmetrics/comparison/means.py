@@ -35,6 +35,8 @@ FEWEST = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
 UNSEEN = 0.4
+# The same for a difference, whose ends lie farther apart. Chosen by simulation, `benchmarks/interval_coverage.py`.
+UNSEEN_CHANGE = 1.25
 # Differences that are smaller count as equal.
 EQUAL = 1e-9
 
@@ -193,7 +195,7 @@ def corrected(
     *,
     weights: Sequence[float] | None = None,
     clusters: Sequence[object] | None = None,
-    most: float = 1.0,
+    trust: float | None = None,
     apart: bool = False,
 ) -> CorrectedMean:
     """Mean of people's scores on n samples, with a smaller error by a judge's scores on N more samples.
@@ -221,7 +223,8 @@ def corrected(
         others: The judge's scores of samples that people did not look at.
         weights: How many samples each of the labelled ones stands for; None, or all equal: they were drawn equally often.
         clusters: What each sample belongs to, first the labelled ones, then the others.
-        most: The most that the judge may count; 0: people's scores alone.
+        trust: How much the judge counts; 0: people's scores alone; 1: ``mean(everyone) + mean(people - judge)``; None:
+            the w of the formula.
         apart: Whether the others are those of another run, whose mean is looked for.
 
     Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv 2311.01453;
@@ -234,11 +237,17 @@ def corrected(
     shares = np.asarray(given, dtype=float) / math.fsum(given)
     pool = everyone if weighted and not apart else rest
     spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
-    trust = _trust(said, its, rest)
-    if weighted:
+    if apart:
+        trust = 1.0
+    elif trust is not None:
+        # Everyone are the labelled samples, too: without weights the others stand for their part of everyone.
+        trust *= 1.0 if weighted else len(rest) / len(everyone)
+    elif weighted:
         own = _covariance(shares, its, its) + spread
         trust = _covariance(shares, said, its) / own if own > 0 else 0.0
-    trust = 1.0 if apart else min(max(trust, 0.0), most)
+    else:
+        trust = _trust(said, its, rest)
+    trust = min(max(trust, 0.0), 1.0)
     errors = said - trust * its
     centre = float(shares @ errors)
     size = min(1 / float((shares**2).sum()), len(rest) if apart else math.inf)
@@ -253,6 +262,42 @@ def corrected(
         variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
     mean = centre + (trust * float(pool.mean()) if trust else 0.0)
     return CorrectedMean(mean, math.sqrt(variance), round(size, 9), trust)
+
+
+def corrected_difference(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    *,
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[object] | None = None,
+    scale: float = 1.0,
+) -> CorrectedMean:
+    """Mean of paired differences, corrected by the samples of which people give the difference too.
+
+    Formula: that of `corrected`. Where fewer than ten labelled samples changed, their spread does not say how much the judge
+    is worth, and it counts in full. ``error**2`` grows by ``(1.25 * scale / size)**2``, what one more label would
+    add that lies more than the whole scale off: a few labels may show no sample that changed.
+
+    Args:
+        people: The differences by people's labels, two at least.
+        judge: The judge's differences of the same samples, in the same order.
+        others: The judge's differences of the samples without labels.
+        weights: As in `corrected`.
+        clusters: As in `corrected`.
+        scale: The largest possible difference.
+
+    Source: simulated coverage and errors of the gates: ``benchmarks/interval_coverage.py``.
+
+    >>> found = corrected_difference([0.0] * 25, [0.0] * 25, [-0.5] * 40 + [0.0] * 35)  # no loss is labelled
+    >>> round(found.mean, 3), round(found.half(0.95), 3)
+    (-0.2, 0.113)
+    """
+    both = np.abs([people, judge])
+    changed = int((both.max(axis=0) > EQUAL).sum())
+    trust = 1.0 if changed < FEW else None
+    found = corrected(people, judge, others, weights=weights, clusters=clusters, trust=trust)
+    return found._replace(error=math.hypot(found.error, UNSEEN_CHANGE * scale / found.size))
 
 
 def _trust(people: Any, judge: Any, others: Any) -> float:
@@ -299,7 +344,7 @@ def corrected_mean(
     Formula: the mean is that of `corrected`; below 25 labels people's scores alone, since how much the judge is worth
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics._statistics.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
-    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts,
+    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
     ``error**2`` also grows by ``(0.4 / size)**2``, what one label more would add that lies 0.4 of the scale off: near the ends of
     the scale few labels seldom show the samples on which the judge is wrong. 0.4 was chosen by simulation.
 
@@ -337,13 +382,16 @@ def corrected_mean(
             "corrected_mean: clusters must be one for each sample of people and of others."
         )
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
-    most = 1.0 if n >= FEWEST else 0.0
-    found = corrected(people, judge, others, weights=weights, clusters=clusters, most=most, apart=apart)
+    trust = None if n >= FEWEST else 0.0
+    found = corrected(
+        people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
+    )
     mean, size, z = found.mean / scale, found.size, NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(mean, 0.0), 1.0)
     if found.error > EQUAL * scale:
         t = found.half(confidence) / found.error
-        unseen = UNSEEN / size if found.trust else 0.0
+        weighted = weights is not None and len(set(weights)) > 1
+        unseen = UNSEEN / size if found.trust or weighted else 0.0
         error = math.hypot(found.error / scale, unseen)
         size = max(size, mean * (1 - mean) * (z / (t * error)) ** 2)
     low, high = wilson(mean, size, z)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics._frozen import Plain
 from ctxmetrics._wording import clean, plural
-from ctxmetrics.comparison.means import FEW, LEVEL
+from ctxmetrics.comparison.means import EQUAL, FEW, FEWEST, LEVEL
 from ctxmetrics.comparison.stages import ComparedStages
 from ctxmetrics.pages import render
 from ctxmetrics.report.view import aligned
@@ -45,6 +45,7 @@ class Corrected(Plain):
         difference: The corrected difference.
         interval: Its 95 % interval.
         p: p value of "no difference", from the same distribution.
+        size: How many independent labels there are: samples, clusters, or Kish's effective number of samples.
     """
 
     labelled: int
@@ -52,6 +53,38 @@ class Corrected(Plain):
     difference: float
     interval: tuple[float, float]
     p: float
+    size: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are so many independent labels that verdict and gates rest on them."""
+        return self.size >= FEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Causes(Plain):
+    """Whether the retrieved texts changed or the judge did, of the samples of which both runs have hashes.
+
+    Attributes:
+        other_contexts: Changed samples for which the runs retrieved other texts, or the same in another order.
+        same_contexts: Changed samples for which they retrieved the same: the judge changed.
+        verdicts: Verdicts of both runs about the same thing on equal requests.
+        different: Those of them that differ; their share is the judge's instability.
+    """
+
+    other_contexts: int
+    same_contexts: int
+    verdicts: int
+    different: int
+
+    @property
+    def instability(self) -> float | None:
+        """Share of verdicts that differ on equal requests; None without one."""
+        return self.different / self.verdicts if self.verdicts else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        return {**Plain.to_dict(self), "instability": self.instability}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +102,7 @@ class Difference(Plain):
         interval: Its 95 % interval (`ctxmetrics.comparison.means.paired_mean`); None below two samples or clusters, and
             where none changed.
         p: p value of "no difference", from the same distribution.
-        p_adjusted: That of the corrected difference, else ``p``, adjusted for the number of primary metrics by Holm's
+        p_adjusted: That of `basis`, adjusted for the number of primary metrics by Holm's
             method; None for a secondary metric.
         better: Samples with a higher value in the second run.
         worse: Samples with a lower one.
@@ -77,6 +110,7 @@ class Difference(Plain):
         detectable: The smallest true difference that a test at 5 % finds in 80 % of such comparisons.
         corrected: The difference corrected by people's labels, where two samples or more have them in both runs.
         scale: The metric's highest value.
+        causes: Whether the contexts or the judge changed; None where no judge answered, or no hashes are known.
     """
 
     name: str
@@ -95,11 +129,12 @@ class Difference(Plain):
     detectable: float | None
     corrected: Corrected | None = None
     scale: float = 1.0
+    causes: Causes | None = None
 
     @property
     def basis(self) -> Difference | Corrected:
-        """What verdict and gates rest on: the difference corrected by people's labels, where there is one."""
-        return self.corrected or self
+        """What verdict and gates rest on: the difference corrected by people's labels, from 25 independent ones on."""
+        return self.corrected if self.corrected is not None and self.corrected.decides else self
 
     @property
     def changed(self) -> int:
@@ -109,7 +144,7 @@ class Difference(Plain):
     @property
     def few(self) -> bool:
         """Whether so few samples changed that nothing is called better or worse."""
-        return self.corrected is None and self.changed < FEW
+        return self.basis is self and self.changed < FEW
 
     @property
     def shown(self) -> bool:
@@ -132,7 +167,8 @@ class Difference(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return {**Plain.to_dict(self), "verdict": self.verdict}
+        causes = None if self.causes is None else self.causes.to_dict()
+        return {**Plain.to_dict(self), "causes": causes, "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +223,7 @@ class Worse(Plain):
         user_input: The question.
         before: The value in the first run.
         after: The value in the second.
+        same_contexts: Whether both runs retrieved the same texts in the same order; None where that is not known.
     """
 
     metric: str
@@ -194,6 +231,7 @@ class Worse(Plain):
     user_input: str | None
     before: float
     after: float
+    same_contexts: bool | None
 
 
 class _Shown(Plain):
@@ -335,8 +373,7 @@ def heading(found: Comparison) -> str:
 
 
 def cells(item: Difference) -> tuple[str, ...]:
-    """Return a metric's row of the table; the p value is adjusted, and raw for a secondary metric."""
-    p = item.basis.p if item.p_adjusted is None else item.p_adjusted
+    """Return a metric's row of the table: the judge's difference with the interval and the p value of the same test."""
     interval = (
         "-"
         if item.interval is None
@@ -348,9 +385,13 @@ def cells(item: Difference) -> tuple[str, ...]:
         number(item.after, item),
         number(item.difference, item, sign="+"),
         interval,
-        f"{p:.4f}" if p >= 0.0001 else "<0.0001",  # noqa: PLR2004 - four digits are shown
+        _p_text(item.p),
         *map(str, (item.better, item.worse, item.equal)),
     )
+
+
+def _p_text(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"  # noqa: PLR2004 - four digits are shown
 
 
 def conclusion(item: Difference) -> str:
@@ -363,15 +404,38 @@ def clauses(item: Difference) -> list[str]:
     parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
     if item.verdict in {"better", "worse"}:
         parts[0] += f" by {number(abs(item.basis.difference), item)}"
+    if item.p_adjusted is not None and item.p_adjusted > item.basis.p:
+        parts.append(
+            f"its p {_p_text(item.basis.p)} becomes {_p_text(item.p_adjusted)} by Holm's adjustment for all comparisons; "
+            "this one decides"
+        )
     if item.few:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:
         parts.append(f"{found_in(number(item.detectable, item))} such comparisons")
     if item.unpaired:
         parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
+    if item.causes is not None:
+        parts += _causes(item.causes)
     if item.corrected is not None:
         parts += _corrected(item, item.corrected)
     return parts
+
+
+def _causes(found: Causes) -> Iterator[str]:
+    """Yield how many changes have other contexts, and how often the judge changed where nothing else did."""
+    changed = found.other_contexts + found.same_contexts
+    if changed:
+        judge = ": the judge" if found.same_contexts else ""
+        yield (
+            f"{found.other_contexts} of {plural(changed, 'change')} with other contexts, "
+            f"{found.same_contexts} with the same{judge}"
+        )
+    if found.different:
+        yield (
+            f"the judge's instability: {found.different} of {plural(found.verdicts, 'verdict')} on equal requests "
+            f"{'differs' if found.different == 1 else 'differ'} ({found.instability:.3f})"
+        )
 
 
 def found_in(difference: str) -> str:
@@ -380,16 +444,26 @@ def found_in(difference: str) -> str:
 
 
 def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
-    """Yield the difference that people's labels correct, and where the judge alone says something else."""
+    """Yield the difference that people's labels correct, what it decides, and how the judge's own stands to it."""
     mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
     yield f"corrected by {plural(found.labelled, 'sample')} with labels in both runs: {mean} ({low} to {high})"
-    judge = item.p <= LEVEL and item.difference
-    people = found.p <= LEVEL and found.difference
-    if (judge > 0, judge < 0) != (people > 0, people < 0):
-        yield (
-            f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f}), which the labels contradict; "
-            "they decide"
-        )
+    judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f})"
+    apart = not found.interval[0] - EQUAL <= item.difference <= found.interval[1] + EQUAL
+    if not found.decides:
+        yield f"the judge's difference decides: labels of {FEWEST} independent samples are needed, and {int(found.size)} have some"
+        if apart:
+            yield f"{judge}, which the labels contradict"
+    elif apart:
+        yield f"{judge}, which the labels contradict; they decide"
+    elif _direction(item) != _direction(found):
+        yield f"{judge}, and the labels do not show it yet; they decide"
+
+
+def _direction(item: Difference | Corrected) -> int:
+    """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
+    if item.p > LEVEL or not item.difference:
+        return 0
+    return 1 if item.difference > 0 else -1
 
 
 def unit_lists(found: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
@@ -415,7 +489,8 @@ def worst_line(found: Comparison, item: Worse) -> str:
     metric = found[item.metric]
     question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
     values = f"{number(item.before, metric)} to {number(item.after, metric)}"
-    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{question}"
+    contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
+    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{contexts}{question}"
 
 
 def number(value: float, item: Difference, *, sign: str = "") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -56,6 +57,9 @@ GRACE = 2.0
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 
+# Families of metrics over the texts of contexts whose value depends on how many contexts there are.
+_RANKED = frozenset({"precision", "string_precision"})
+
 _log = logging.getLogger("ctxmetrics")
 
 
@@ -95,6 +99,9 @@ def evaluate(
             out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
             ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
             leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
+            one_context: The one context of each sample is one passage, whatever stands in it. Without it, precisions of
+            texts have no value (``joined_contexts``) where nearly every sample has one context and it holds several
+            passages (numbered, or with ``|`` or ``---`` between them): the rank says nothing there.
             keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False).
 
     Returns:
@@ -205,6 +212,7 @@ class Evaluation:
             ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
         )
         requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
+        self._joined = None if every["one_context"] else self.source.joined
         self._run = Run(
             max_concurrency=every["max_concurrency"],
             timeout=every["timeout"],
@@ -309,6 +317,8 @@ class Evaluation:
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
         """Start the samples one after the other, while there is room."""
+        if self._joined and any(metric.family in _RANKED for metric in self.metrics):
+            _log.warning("samples: %s", _joined_message(self._joined))
         index = self._first
         while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
             if self._controls:
@@ -334,13 +344,8 @@ class Evaluation:
         """Start a sample, and wait until there is room for the next one."""
         most = self._run.max_concurrency
         if not job.known and self._stopped is None:
-            job.scores = [
-                asyncio.create_task(score_sample(metric, job.sample))
-                if metric.waits
-                else score_now(metric, job.sample)
-                for metric in job.metrics
-            ]
-            job.tasks = [score for score in job.scores if isinstance(score, asyncio.Future)]
+            job.scores = [self._score(metric, job.sample) for metric in job.metrics]
+            job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
         self._jobs.append(job)
         self._changed.set()
         if job.tasks:
@@ -359,6 +364,15 @@ class Evaluation:
         ):
             self._changed.clear()
             await self._changed.wait()
+
+    def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
+        """Score a sample, or begin to, where the metric waits."""
+        if self._joined and metric.family in _RANKED and len(sample.retrieved_contexts or ()) == 1:
+            message = _joined_message(self._joined)
+            return metric.build(sample, None, reason_code="joined_contexts", message=message)
+        if metric.waits:
+            return asyncio.create_task(score_sample(metric, sample))
+        return score_now(metric, sample)
 
     def _scored(
         self,
@@ -391,7 +405,7 @@ class Evaluation:
             why = f"not scored: {self._stopped or 'cancelled'}"
             for metric, given in zip_longest(job.metrics, job.scores):
                 try:
-                    found = given.result() if isinstance(given, asyncio.Future) else given
+                    found = given.result() if asyncio.isfuture(given) else given
                 except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
                     found = None
                 scores.append(
@@ -417,6 +431,14 @@ class Evaluation:
         if failed and self._stopped is None:
             self._run.check_sent()
         return failed
+
+
+def _joined_message(separator: str) -> str:
+    """Return why the rank of contexts says nothing, and what to write."""
+    return (
+        f"the one context of each sample holds several passages (separator {separator!r}), so that precision says nothing. "
+        f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
+    )
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:

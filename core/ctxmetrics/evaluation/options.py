@@ -30,6 +30,7 @@ class RunOptions(TypedDict, total=False):
     deadline: float | None
     out: str | os.PathLike[str] | None
     keep_texts: bool
+    one_context: bool
 
 
 # The defaults of the options; None for those that are not named here.
@@ -40,6 +41,7 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
         "timeout": DEFAULT_TIMEOUT,
         "on_error": "record",
         "keep_texts": False,
+        "one_context": False,
     }
 )
 # The smallest value of each number: of counts, and of seconds.

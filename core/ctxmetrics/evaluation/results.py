@@ -81,7 +81,7 @@ class Results(Sequence[Row]):
         """Append a row; only the engine calls it."""
         self._ids.append(row.sample_id)
         if row.sample is not None:
-            self._labels.add(row.sample)
+            self._labels.add(row.sample, row.record)
         # Samples are told apart by the fields that metrics look at, not by their ids.
         told = (row.record or {}).get("content_hash")
         if told is None and row.sample is not None:
@@ -165,6 +165,7 @@ class Results(Sequence[Row]):
             self.started,
             self.controls,
             self._labels.notes(),
+            len(self) - self._labels.unanswered,
         )
 
     @property

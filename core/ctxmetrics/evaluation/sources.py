@@ -11,7 +11,8 @@ from typing import Any
 from ctxmetrics._runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics._secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
-from ctxmetrics.fields import Reading, recognise
+from ctxmetrics.fields import Reading, RowFile, recognise
+from ctxmetrics.fields.shapes import joined_by
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples import Sample
 
@@ -28,6 +29,7 @@ class Source:
 
     Attributes:
         total: How many samples there are, or None when that is not known.
+        joined: The separator of the passages, where nearly every sample has several in its one context.
 
     Raises:
         ParameterError: It is no iterable of samples.
@@ -58,10 +60,13 @@ class Source:
         self._listed = isinstance(samples, (list, tuple))
         self._reading: Reading | None = None
         self._samples: Iterator[Any] = iter(samples)
+        self.joined: str | None = samples.reading.joined if isinstance(samples, RowFile) else None
         if self._listed:
             if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
                 self._reading = recognise(mappings, written=False, source="samples")
-            self._samples = iter([self._checked(sample) for sample in samples])
+            checked = [self._checked(sample) for sample in samples]
+            self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)
+            self._samples = iter(checked)
             if self._lacking and samples:
                 check_present(metrics, self._lacking)
 

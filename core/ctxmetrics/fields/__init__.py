@@ -21,7 +21,8 @@ from ctxmetrics.fields.documents import (
     text_of,
     write_span,
 )
-from ctxmetrics.fields.formats import SCALE, Payload, line_rows
+from ctxmetrics.fields.formats import SCALE, Header, Payload, line_rows
+from ctxmetrics.fields.joining import Missing
 from ctxmetrics.fields.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.fields.retrievals import Retrieval, retrieval_of
 from ctxmetrics.fields.row_file import RowFile
@@ -40,7 +41,9 @@ __all__ = [
     "SPAN_MARK",
     "TEXTS_OF",
     "TEXT_KEYS",
+    "Header",
     "KeyParams",
+    "Missing",
     "Payload",
     "Place",
     "Reading",

@@ -7,6 +7,7 @@ reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved docume
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -165,6 +166,15 @@ def as_list(value: Any) -> Any:
         else list(value)
         if hasattr(value, "__next__")
         else value
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is none: None, NaN, and what pandas has beside them."""
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in {"NAType", "NaTType"}
     )
 
 

@@ -14,10 +14,11 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date, time
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,6 +31,8 @@ from ctxmetrics.fields.schema import OPTIONS
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LARGEST_CELL = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
+# Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
+Header = bool | Sequence[str] | None
 # Cells without a value, as pandas and databases write them.
 _GAPS = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>"})
 # How many levels deep a list of rows is looked for in an export.
@@ -74,29 +77,38 @@ def opened(file: Path) -> Iterator[TextIO]:
 # --- CSV and TSV ---
 
 
-def cell_rows(file: Path) -> Iterator[tuple[str, Any]]:
+def cell_rows(file: Path, header: Header = None) -> Iterator[tuple[str, Any]]:
     """Return each row of a CSV or TSV file with its place; empty cells are left out.
 
     Cells hold text; lists and objects in them are read with the fields. The delimiter is the one that splits the header
     into the most columns: spreadsheets write ``;`` where the comma is the decimal sign.
+
+    Args:
+        file: The file.
+        header: False: it has no header, and the columns are ``column 1``, ``column 2`` ..; names: these.
 
     Raises:
         InputFileError: It is not valid, two columns have one name, or a row has not as many cells as the header.
     """
     csv.field_size_limit(_LARGEST_CELL)
     with opened(file) as text:
-        header = text.readline()
+        first = text.readline()
         heads = {
-            mark: next(csv.reader([header], delimiter=mark), [])
+            mark: next(csv.reader([first], delimiter=mark), [])
             for mark in ("\t" if ending_of(file) == ".tsv" else _DELIMITERS)
         }
         delimiter = max(heads, key=lambda mark: len(heads[mark]))
         # The name that pandas gives to an index without a name.
         names = [name or f"Unnamed: {number}" for number, name in enumerate(heads[delimiter])]
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        headless = header is False or not isinstance(header, (bool, type(None)))
+        if header is False:
+            names = [f"column {number}" for number in range(1, len(names) + 1)]
+        elif header is not None and header is not True:
+            names = [*header]
+        reader = csv.reader(chain([first] if headless else [], text), delimiter=delimiter, strict=True)
         try:
             for cells in filter(None, reader):
-                where = f"line {reader.line_num + 1}"
+                where = f"line {reader.line_num + (not headless)}"
                 row = dict(zip(names, cells, strict=False))
                 if len(cells) != len(names):
                     raise InputFileError(
@@ -202,7 +214,7 @@ def _fields_in(rows: list[Any]) -> int:
 
 def _parsed(text: str, file: Path, where: str | None) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=object_of)
+        return json.loads(text, parse_constant=_no_value, object_pairs_hook=object_of)
     except RecursionError:
         problem = "nested too deeply. Write a flat object"
     except SampleError as error:
@@ -215,8 +227,8 @@ def _parsed(text: str, file: Path, where: str | None) -> Any:
     raise InputFileError(f"{file}, {where or 'the file'}: {problem}.")
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON; write null")
+def _no_value(name: str) -> None:
+    """Read NaN and infinities, which are no JSON and which pandas writes for a gap, as no value."""
 
 
 # --- Parquet and Arrow ---
@@ -245,6 +257,8 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                         pa.ipc.open_stream(stack.enter_context(pa.memory_map(str(file))))
                     )
                 for batch in batches:
+                    if name := doubled(batch.schema.names):
+                        raise InputFileError(f"{file}: two columns are named {name!r}. Rename one.")
                     rows = json.loads(
                         json.dumps(batch.to_pylist(), default=_plain),
                         parse_constant=lambda name: None if name == "NaN" else float(name),

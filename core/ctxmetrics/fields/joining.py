@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.fields.documents import look_up
@@ -14,6 +14,7 @@ from ctxmetrics.fields.schema import some_of
 _EXPECTED = (
     "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
 )  # fmt: skip
+_RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "stages")
 # Other names of the columns of that file, where it has none of the above: all columns of that file are
 # about what is expected.
 _MEANT = {
@@ -21,6 +22,8 @@ _MEANT = {
     "retrieved_contexts": "reference_contexts",
     "retrieved_context_ids": "reference_context_ids",
 }
+# What becomes of a question of the references that the run does not answer.
+Missing = Literal["zero", "drop"]
 
 
 class Partners:
@@ -29,22 +32,32 @@ class Partners:
     Args:
         rows: The fields of the references' rows, each with its place.
         on: A field, or a column or path that is in the metadata of both sides; None: see above.
+        missing: What becomes of a reference without a partner; see `unanswered`.
     """
 
-    def __init__(self, rows: Iterable[tuple[Mapping[str, Any], str]], on: str | None = None) -> None:
+    def __init__(
+        self,
+        rows: Iterable[tuple[Mapping[str, Any], str]],
+        on: str | None = None,
+        missing: Missing = "zero",
+    ) -> None:
+        self._missing = missing
         self._keys = (on,) if on else ("id", "user_input")
         self._found: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
-        self._left: dict[str, str] = {}
+        self._left: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        # The fields in which the samples have what was retrieved, each with the value of nothing.
+        self._retrieved: dict[str, Any] = {}
+        self._empty: list[tuple[dict[str, Any], str]] = []
         self._alone: list[str] = []
         self._ids: Counter[str] = Counter()  # of what was joined
         for row, where in rows:
             names = [*self._names(row)]
-            self._left[where] = names[0][1] if names else where
+            self._left[where] = (names[0][1] if names else where, row)
             for name in names:
                 self._found.setdefault(name, []).append((row, where))
 
-    def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return the fields of a sample with what is expected of it.
+    def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
+        """Return the fields of a sample with what is expected of it; None where it comes at the end (`unanswered`).
 
         Raises:
             InputFileError: Two rows of the references have its key, or one has it with another question.
@@ -55,22 +68,16 @@ class Partners:
         if not found:
             self._alone.append(names[0][1] if names else where)
             return dict(values)
-        (partner, place), *more = found
-        if more:
-            raise InputFileError(
-                f"{where}: two references have its key: {place} and {more[0][1]}. Remove one, or write --on COLUMN."
-            )
+        partner, place = _only(found, where)
         self._left.pop(place, None)
+        self._note_retrieved(values)
         asked = {_plain(side["user_input"]) for side in (values, partner) if side.get("user_input")}
         if len(asked) > 1 and self._keys[0] == "id":
             raise InputFileError(
                 f"{where}: its id is that of {place}, and the questions differ. If the ids are not of one source, write "
                 "--on user_input."
             )
-        held = {name: value for name, value in partner.items() if value is not None}
-        expected = {name: held[name] for name in _EXPECTED if name in held} or {
-            meant: held[name] for name, meant in _MEANT.items() if name in held
-        }
+        expected = _expected(partner)
         if both := [name for name in expected if values.get(name, expected[name]) != expected[name]]:
             raise SampleError(
                 f"{where}: field '{both[0]}' differs from that of {place}. Keep one of them, such as with --map "
@@ -82,10 +89,31 @@ class Partners:
             if partner.get(name)
         }
         joined = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
-        self._ids[name := str(joined["id"])] += 1
-        if joined["id"] is not None and self._ids[name] > 1:  # a reference may have several partners
-            joined["id"] = f"{name} ({self._ids[name]})"
-        return {**joined, **expected, **merged}
+        joined["id"] = self._distinct_id(joined["id"])  # a reference may have several partners
+        fields = {**joined, **expected, **merged}
+        if all(values.get(name) is None for name in _RETRIEVED):
+            self._empty.append((fields, where))
+            return None
+        return fields
+
+    def unanswered(self) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield the fields of each reference without an answer, with its place: nothing was retrieved for it.
+
+        It has no partner, or one that lacks every field of what was retrieved. With ``missing="drop"`` they lack what was retrieved, so that no metric has a value.
+
+        Raises:
+            InputFileError: Two of them have one key.
+        """
+        retrieved = {} if self._missing == "drop" else self._retrieved
+        for place, (_, partner) in self._left.items():
+            for name in [*self._names(partner)][:1]:
+                _only(self._found[name], place)
+            carried = ("user_input", "labels", "metadata")
+            values: dict[str, Any] = {name: partner[name] for name in carried if partner.get(name)}
+            values["id"] = self._distinct_id(partner.get("id"))
+            yield {**values, **_expected(partner), **retrieved}, place
+        for values, where in self._empty:
+            yield {**values, **retrieved}, where
 
     def notes(self) -> Iterator[str]:
         """Return notes about samples and references without a partner.
@@ -96,12 +124,32 @@ class Partners:
         if not self._ids:
             raise InputFileError(
                 f"no sample has a partner among the references: samples {some_of(map(repr, self._alone))}; references "
-                f"{some_of(map(repr, self._left.values()))}. Write --on COLUMN, a column of both files."
+                f"{some_of(repr(name) for name, _ in self._left.values())}. Write --on COLUMN, a column of both files."
             )
         if self._alone:
             yield f"{len(self._alone)} without a partner among the references: {some_of(map(repr, self._alone))}"
         if self._left:
-            yield f"{len(self._left)} of the references without a partner, not scored: {some_of(map(repr, self._left.values()))}"
+            names = some_of(repr(name) for name, _ in self._left.values())
+            outcome = (
+                "left out"
+                if self._missing == "drop"
+                else "they count as questions with nothing retrieved"
+            )
+            yield f"{len(self._left)} of the references without a partner ({outcome}): {names}"
+
+    def _note_retrieved(self, values: Mapping[str, Any]) -> None:
+        """Note in which fields the samples have what was retrieved."""
+        for name in _RETRIEVED[:2]:
+            if values.get(name) is not None:
+                self._retrieved[name] = []
+        stages = values.get("stages")
+        if isinstance(stages, Mapping) and "stages" not in self._retrieved:
+            self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}
+
+    def _distinct_id(self, id_: Any) -> Any:
+        """Return an id, with a number behind it from its second sample on."""
+        self._ids[name := str(id_)] += 1
+        return f"{name} ({self._ids[name]})" if id_ is not None and self._ids[name] > 1 else id_
 
     def _names(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the keys of a row, each with its kind."""
@@ -109,6 +157,24 @@ class Partners:
             for found in (look_up(values, key), look_up(values.get("metadata"), key)):
                 if isinstance(found, (str, int)) and _plain(found):
                     yield key, _plain(found)
+
+
+def _only(rows: Sequence[tuple[Mapping[str, Any], str]], where: str) -> tuple[Mapping[str, Any], str]:
+    """Return the one row of the references that has a key."""
+    first, *more = rows
+    if more:
+        raise InputFileError(
+            f"{where}: two references have its key: {first[1]} and {more[0][1]}. Remove one, or write --on COLUMN."
+        )
+    return first
+
+
+def _expected(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of the references says is expected."""
+    values = {name: value for name, value in row.items() if value is not None}
+    return {name: values[name] for name in _EXPECTED if name in values} or {
+        meant: values[name] for name, meant in _MEANT.items() if name in values
+    }
 
 
 def _plain(key: object) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +14,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.fields.rows import Reading, is_ambiguous, letters_of, rest_of
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
+from ctxmetrics.fields.shapes import header_in, joined_by, refusal_of, texts_in
 from ctxmetrics.fields.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -22,6 +25,12 @@ PEEKED = 100
 _NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
+# Names of what is expected, or was made to mislead: it was not retrieved.
+_NOT_RETRIEVED = re.compile(
+    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard"
+    r"|(?:^|[\W_])(?:gt|pos|neg)(?:[\W_]|$)",
+    re.IGNORECASE,
+)
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -54,6 +63,9 @@ def recognise(
     written: bool = True,
     single: bool = False,
     source: object = None,
+    grouped: bool = False,
+    headed: bool = False,
+    split: str | None = None,
 ) -> Reading:
     """Decide how rows are read, and log what was decided.
 
@@ -68,13 +80,17 @@ def recognise(
         written: Whether lists and objects may stand as text, as files have them.
         single: Whether one text may stand for a list of one, if every row has it so.
         source: What the log calls the rows, such as their file; None logs nothing.
+        grouped: Whether rows of one question become one sample.
+        headed: Whether the names of the columns are names, although they look like data.
+        split: What separates the passages of a retrieved text.
 
     Raises:
         ParameterError: There is no such schema, field or column.
         SampleError: A key stands twice in one object that is JSON in a text.
     """
     given = dict(columns or {})
-    merged = _merged([row for row in rows if hasattr(row, "items")])
+    mappings = [row for row in rows if hasattr(row, "items")]
+    merged = _merged(mappings)
     reading = Reading(name="ragas" if schema == AUTO else schema, columns=given, written=written)
     _check_columns(given, merged)
     if schema == AUTO and merged:
@@ -103,15 +119,67 @@ def recognise(
                 rest_of(opened, {path for places in spots.values() for path, _ in places})
             )
         ),
-        unread=tuple(path for path, value in leaves(unread, _DEPTH) if _are_passages(value)),
+        split=split,
+        texts=frozenset(
+            name
+            for name in ("user_input", "response", "reference")
+            if _has_text(reading, mappings, name)
+        ),
+        unread=tuple(
+            path
+            for path, value in leaves(unread, _DEPTH)
+            if _are_passages(value) and not _NOT_RETRIEVED.search(path)
+        ),
     )
+    is_known = headed or any(letters_of(str(key)) in _BY_LETTERS for key in merged)
+    if not is_known and (data := header_in(merged)) is not None:
+        no_header = (
+            f"the first line is no header, it looks like data ({data[:60]!r}). Write --no-header or --names A,B (in Python "
+            "header=False or header=[..]); if it is one, --header (header=True)."
+        )
+        return replace(reading, refusal=no_header)
+    if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
+        records = [_record(reading, row) for row in mappings[:PEEKED]]
+        reading = replace(
+            reading,
+            refusal=refusal_of(records, reading.mapping),
+            joined=None if split else joined_by(map(texts_in, records)),
+        )
     for note in _notes(reading, opened, found) if source else ():
         logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
     return reading
 
 
+def _has_text(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> bool:
+    """Whether one of the first rows has a text in a field."""
+    values = (
+        value for row in rows[:PEEKED] for _, value in reading.spots(reading.opened(row)[1], name)
+    )
+    return any(isinstance(value, str) for value in values)
+
+
+def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Return question and reference of a row as texts, and what was retrieved."""
+    _, opened = reading.opened(row)
+    question, reference, retrieved = (
+        next((value for _, value in reading.spots(opened, name)), None)
+        for name in ("user_input", "reference", "retrieved_contexts")
+    )
+    return str(question or ""), str(reference or ""), retrieved
+
+
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return one row with the first value of each key; lists come before texts, and objects are merged."""
+    """Return one row with the first value of each key; lists come before texts, and objects are merged.
+
+    Under the name of a text, a list comes first only where more rows have one than a text.
+    """
+    kinds = Counter(
+        (str(key), isinstance(value, str))
+        for row in rows
+        for key, value in row.items()
+        if key in TEXT_NAMES
+    )
+    texts = {key for key, is_text in kinds if is_text and kinds[key, True] >= kinds[key, False]}
     merged: dict[str, Any] = {}
     for row in rows:
         for name, value in row.items():
@@ -124,7 +192,10 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
                 }
             elif value is not None and (
                 before is None
-                or (isinstance(before, str) and not isinstance(value, str))
+                or (
+                    isinstance(before, str) != isinstance(value, str)
+                    and isinstance(value, str) == (key in texts)
+                )
                 or (is_list_text(value) and not is_list_text(before))
             ):
                 merged[key] = value

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
+from ctxmetrics._checks import check_choice
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.fields.cells import object_in
 from ctxmetrics.fields.documents import look_up
 from ctxmetrics.fields.formats import (
+    Header,
     Payload,
     arrow_rows,
     cell_rows,
@@ -28,11 +30,12 @@ from ctxmetrics.fields.formats import (
     read_payload,
     rows_in,
 )
-from ctxmetrics.fields.joining import Partners
+from ctxmetrics.fields.joining import Missing, Partners
 from ctxmetrics.fields.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
 from ctxmetrics.fields.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.fields.rows import Reading
 from ctxmetrics.fields.schema import TEXTS, some_of
+from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.fields.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
@@ -59,6 +62,11 @@ class RowFile(Iterator[T], Generic[T]):
         columns: Which column or path holds which field, where no schema is right.
         references: The file of what is expected, which is joined; see `ctxmetrics.fields.joining.Partners`.
         on: The key that both files have.
+        missing: ``"zero"``: a reference without a partner is a sample with nothing retrieved. ``"drop"``: one without a
+            value.
+        group_by: A field or column: the rows with one value of it are one sample.
+        split: What separates the passages of a retrieved text.
+        header: Whether a table has a header, or the names of its columns; see `ctxmetrics.fields.formats.cell_rows`.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -72,6 +80,10 @@ class RowFile(Iterator[T], Generic[T]):
         *,
         references: str | os.PathLike[str] | None = None,
         on: str | None = None,
+        missing: Missing = "zero",
+        group_by: str | None = None,
+        split: str | None = None,
+        header: Header = None,
         expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
@@ -89,11 +101,15 @@ class RowFile(Iterator[T], Generic[T]):
                 expected=True,
             )
         )
+        check_choice("missing", missing, get_args(Missing))
         self._on = on
+        self._group_by, self._split, self._header = group_by, split, header
+        self._missing: Missing = missing
         self._expected = expected
         self._first: list[dict[str, Any]] = []
         self._named: set[str] = set()
         self._place = "the first row"
+        self._raw: Mapping[str, Any] = {}
         self._rows = self._placed()
         self._made = self._read()
 
@@ -154,7 +170,16 @@ class RowFile(Iterator[T], Generic[T]):
             if column not in elsewhere or any(look_up(row, column) is not None for row in rows)
         }
         try:
-            reading = recognise(rows, self._schema, columns, single=True, source=self.path)
+            reading = recognise(
+                rows,
+                self._schema,
+                columns,
+                single=True,
+                source=self.path,
+                grouped=self._group_by is not None,
+                split=self._split,
+                headed=self._header is not None,
+            )
         except CtxMetricsError as error:
             raise type(error)(f"{self.path}: {error}") from None
         self._named.update(reading.others)
@@ -170,25 +195,44 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _read(self) -> Iterator[T]:
         reading = self.reading
-        partners = None if self.references is None else Partners(self.references, self._on)
+        partners = (
+            None if self.references is None else Partners(self.references, self._on, self._missing)
+        )
+        rows = self._read_fields(reading)
+        if self._group_by is not None:
+            rows = group_rows(rows, self._group_by, reading.mapping)
+        for values, where in rows:
+            try:
+                joined = values if partners is None else partners.join(values, where)
+                made = [] if joined is None else [self._make(joined, where)]
+            except CtxMetricsError as error:
+                raise type(error)(_explained(str(error), where, reading, self._raw)) from None
+            yield from made
+        if partners is None:
+            return
+        for note in partners.notes():
+            self._tell(note)
+        for values, where in partners.unanswered():
+            self._place = where
+            yield self._make(values, where)
+
+    def _read_fields(self, reading: Reading) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield the fields of each row with its place."""
         for place, fields in self._rows:
             self._place = place
             if not isinstance(fields, dict):
                 raise InputFileError(
                     f"{self.path}, {place}: a sample must be a JSON object of its fields."
                 )
-            where = f"{self.path}, {place}"
+            self._raw, where = fields, f"{self.path}, {place}"
             try:
                 values, others = reading.row(fields, where)
-                made = self._make(values if partners is None else partners.join(values, where), where)
             except CtxMetricsError as error:
                 raise type(error)(_explained(str(error), where, reading, fields)) from None
             if new := [name for name in others if name not in self._named]:
                 self._named.update(new)
                 self._tell(f"no field, carried along as metadata: {some_of(new)}")
-            yield made
-        for note in partners.notes() if partners else ():
-            self._tell(note)
+            yield values, where
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""
@@ -199,7 +243,8 @@ class RowFile(Iterator[T], Generic[T]):
         elif ending not in _NEVER_RANKINGS and is_ranking(self.path):
             yield from ranking_rows(self.path)
         elif ending in _READERS:
-            yield from _READERS[ending](self.path)
+            is_table = _READERS[ending] is cell_rows
+            yield from cell_rows(self.path, self._header) if is_table else _READERS[ending](self.path)
         elif ending != ".json":
             raise InputFileError(
                 f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "

@@ -6,10 +6,13 @@ carried along as metadata. A name that is close to a field that no row has is an
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
@@ -17,6 +20,7 @@ from ctxmetrics.fields.cells import is_list_text, list_in, object_in
 from ctxmetrics.fields.documents import (
     as_list,
     ids_of,
+    is_missing,
     labels_are_spans,
     listed,
     look_up,
@@ -24,6 +28,7 @@ from ctxmetrics.fields.documents import (
     text_of,
 )
 from ctxmetrics.fields.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.fields.shapes import split_at
 from ctxmetrics.fields.systems import SCHEMAS
 
 # How LangChain prints a document.
@@ -54,6 +59,10 @@ class Reading:
         others: Names in the first rows that no schema knows; a nested one as its path.
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
+        refusal: Why the rows are no samples; then no row is read either.
+        texts: Fields of which some of the first rows has a text: another value is that row's fault alone.
+        joined: The separator of the passages, where the first rows have several in one text.
+        split: What separates the passages of a retrieved text; see `ctxmetrics.fields.shapes.split_at`.
     """
 
     name: str
@@ -66,6 +75,10 @@ class Reading:
     written: bool = False
     others: tuple[str, ...] = ()
     unsure: tuple[tuple[str, ...], ...] = ()
+    refusal: str | None = None
+    joined: str | None = None
+    texts: frozenset[str] = frozenset()
+    split: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in SCHEMAS:
@@ -103,6 +116,8 @@ class Reading:
         spots = {name: self.spots(opened, name) for name in FIELDS}
         name = next((value for _, value in spots["id"]), None)
         who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
+        if self.refusal:
+            raise SampleError(f"{who}: {self.refusal}")
         self._check_names(raw, opened, spots, who)
         if self.unsure:
             options = " or ".join(f"--map {shlex.quote(option)}" for option in self.unsure[0])
@@ -113,12 +128,14 @@ class Reading:
         values = self._values(raw, spots, who)
         self._read_lists(values, who)
         if isinstance(reference := values.get("reference"), list):
-            if len(reference) != 1:
+            if len(reference) != 1 and "reference" not in self.texts:
                 raise SampleError(
                     f"{who}: field 'reference' holds {len(reference)} answers. Give one, or several acceptable ones "
-                    "as 'references', such as with --map COLUMN=references."
+                    "as 'references', such as with --map COLUMN=references. Parts that are all needed are facts: --map "
+                    "COLUMN=reference_facts."
                 )
-            values["reference"] = reference[0]
+            values["reference"] = reference[0] if len(reference) == 1 else reference
+        self._drop_others(values, who)
         carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
         for key in ("labels", "metadata") if self.written else ():
             if key in values and not hasattr(values[key], "items"):
@@ -138,8 +155,9 @@ class Reading:
         place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
         nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
         found = given or [there[key] for key in keys if key in there]
+        readable = not (self.unsure or self.refusal or self.split or self.joined)
         plain = found[0] in columns if given else nested.isdisjoint(there)
-        return found[0] if len(found) == 1 and plain and not self.unsure else None
+        return found[0] if len(found) == 1 and plain and readable else None
 
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
@@ -228,6 +246,14 @@ class Reading:
                     )
                 )
                 value = raw[path] if written else as_list(found)
+                if self.absent is not None and is_missing(value):  # one of several rows
+                    continue
+                if (
+                    self.absent is not None
+                    and name in TEXTS - {"id"}
+                    and isinstance(value, (bool, Real))
+                ):
+                    value = json.dumps(value) if isinstance(value, bool) else str(value)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
@@ -235,6 +261,19 @@ class Reading:
                         f"such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE shows both."
                     )
         return values
+
+    def _drop_others(self, values: dict[str, Any], who: str) -> None:
+        """Leave out what is no text where other rows have one, and log it: it costs this sample only."""
+        for name in self.texts & values.keys():
+            if not isinstance(values[name], str):
+                kind = type(values.pop(name)).__name__
+                logging.getLogger("ctxmetrics").warning(
+                    "%s: field '%s' is a %s, and no text as in other rows: the sample has no %s",
+                    who,
+                    name,
+                    kind,
+                    name,
+                )
 
     def _read_lists(self, values: dict[str, Any], who: str) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
@@ -263,6 +302,15 @@ class Reading:
                 values[texts] = [
                     _unprinted(item, f"{who}: field '{texts}', item {number}")
                     for number, item in enumerate(values[texts], 1)
+                ]
+            contexts = values.get(texts)
+            if self.split and ids == "retrieved_context_ids" and isinstance(contexts, list):
+                documents = [text_of(item) for item in contexts]
+                values[texts] = [
+                    piece
+                    for text in documents
+                    if text is not None
+                    for piece in split_at(text, self.split)
                 ]
             if ids not in values and (
                 found := ids_of(

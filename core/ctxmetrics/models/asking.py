@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ctxmetrics._runtime.background import in_time
 from ctxmetrics._runtime.failures import after_sending, classify
 from ctxmetrics._runtime.run import Run
 from ctxmetrics._secrets import remember_keys_of
@@ -39,7 +40,7 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         name,
         partial(_ask_once, run, model, prompt, schema),
         tokens,
-        local=is_local(name),
+        local="@" in name and is_local(name),
     )
     try:
         return await send()
@@ -57,8 +58,6 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     """
     import asyncio
 
-    from anyio import fail_after
-
     own: Any = getattr(model, "timeout", None)
     seconds = (
         float(own)
@@ -71,9 +70,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     turn = asyncio.get_running_loop().call_soon(turns.append, None)
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
-            # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
-            with nullcontext() if getattr(model, "times_requests", False) else fail_after(seconds):
-                reply = await model.generate(prompt, schema)
+            generate = partial(model.generate, prompt, schema)
+            own_clock = getattr(model, "times_requests", False)
+            reply = await (generate() if own_clock else in_time(seconds, generate))
         except (BudgetExceededError, ParameterError):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
@@ -88,37 +87,16 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                 )
             usage = checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
             spent.append(usage)
-            _check_read_whole(run, model.identity, prompt, reply, usage)
+            # Only a first request is looked at: a server may have cached the text of a later one.
+            if usage.prompt_tokens and not (usage.estimated or prompt.attempt or prompt.vote):
+                tokenizer = run.tokenizers.setdefault(model.identity, Tokenizer())
+                tokenizer.check(prompt, usage, reply.cached_tokens)
             return replace(reply, usage=usage)
         finally:
             turn.cancel()
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from
-
-
-def _check_read_whole(run: Run, name: str, prompt: Prompt, reply: Reply, usage: Usage) -> None:
-    """Raise where the server read only a part of the prompt, by the tokens that it counted.
-
-    Only a first request is looked at: a server may have cached the text of a later one.
-
-    Raises:
-        JudgeError: It did; the reason code is ``truncated_prompt``.
-    """
-    if prompt.attempt or prompt.vote or usage.estimated or usage.calls == 0:
-        return
-    counted = usage.prompt_tokens and usage.prompt_tokens + reply.cached_tokens
-    tokenizer = run.tokenizers.setdefault(name, Tokenizer())
-    expected = tokenizer.expected(prompt.user, prompt.text, counted)
-    if expected is not None:
-        raise JudgeError(
-            f"the server cut the prompt: it counted {counted} tokens where the prompt has {expected} at least. Let the "
-            "server read more (num_ctx of Ollama, --ctx-size of llama.cpp), or send less text in one request: "
-            "max_characters of LLMJudge, --max-characters",
-            reason_code="truncated_prompt",
-            usage=usage,
-            limit=counted,
-        )
 
 
 @contextmanager

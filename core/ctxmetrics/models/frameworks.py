@@ -179,7 +179,7 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
     counted = getattr(completion, "usage", None)
-    dump = getattr(counted, "model_dump", None)
+    dump: Any = getattr(counted, "model_dump", None)
     return Reply(
         content="\n".join(
             call.function.arguments for call in getattr(message, "tool_calls", None) or ()
@@ -188,7 +188,7 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
         or "",
         usage=usage or token_usage(counted),
         served_model=served_name(getattr(completion, "model", None)),
-        cached_tokens=count_cached(dump()) if callable(dump) else 0,
+        cached_tokens=count_cached(dict(dump())) if dump is not None else 0,
     )
 
 

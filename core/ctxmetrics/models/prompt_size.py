@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.models.base import Prompt
+from ctxmetrics.verdicts import Usage
+
 # Letters that one token holds at most on average, by script: measured over nine tokenizers and 28 kinds of text.
 # Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
 LETTERS_A_TOKEN: Mapping[str, float] = MappingProxyType(
@@ -55,32 +59,38 @@ class Tokenizer:
 
     _ratios: list[float] = field(default_factory=list)
 
-    def expected(self, data: str, text: str, counted: int) -> int | None:
-        """Return how many tokens a prompt must have, if the server counted fewer; else None.
+    def check(self, prompt: Prompt, usage: Usage, cached: int) -> None:
+        """Check that a server read a prompt whole.
 
         Args:
-            data: The part of the prompt that differs from sample to sample: a server may leave out the rest, which it
-                has cached.
-            text: The whole prompt.
-            counted: Tokens of the prompt that the server counted, with cached ones; 0 says nothing.
+            prompt: The prompt. Of a long one the data alone must have been counted at least: a server may leave out the
+                rest, which it has cached.
+            usage: What the server counted, above 0.
+            cached: Tokens of the prompt that it counted apart.
+
+        Raises:
+            JudgeError: It counted fewer tokens than the prompt has; the reason code is ``truncated_prompt``.
         """
-        if counted <= 0:
-            return None
-        if len(text) <= SHORT_CHARACTERS and len(self._ratios) < SHORT_REQUESTS:
-            least = least_tokens(text)
-            if least > 0:
-                self._ratios.append(counted / least)
-        least = least_tokens(data)
-        if least >= SMALLEST_PROMPT and counted < least:
-            return int(least)
-        if len(self._ratios) < SHORT_REQUESTS or len(text) <= SHORT_CHARACTERS:
-            return None
-        scripts = _tokens_by_script(text)
-        whole = sum(scripts.values())
-        expected = MARGIN * min(self._ratios) * whole
-        if scripts["latin"] >= _MOSTLY * whole and counted < expected:
-            return int(expected)
-        return None
+        counted, short = usage.prompt_tokens + cached, len(prompt.text) <= SHORT_CHARACTERS
+        known = len(self._ratios) >= SHORT_REQUESTS
+        if short and not known:
+            self._ratios.append(counted / max(1.0, sum(_tokens_by_script(prompt.text).values())))
+        expected = sum(_tokens_by_script(prompt.user).values())
+        if counted >= expected and known and not short:
+            scripts = _tokens_by_script(prompt.text)
+            whole = sum(scripts.values())
+            if scripts["latin"] >= _MOSTLY * whole:
+                expected = MARGIN * min(self._ratios) * whole
+        if expected < SMALLEST_PROMPT or counted >= expected:
+            return
+        raise JudgeError(
+            f"the server cut the prompt: it counted {counted} tokens where the prompt has {int(expected)} at least. Let "
+            "the server read more (num_ctx of Ollama, --ctx-size of llama.cpp), or send less text in one request: "
+            "max_characters of LLMJudge, --max-characters",
+            reason_code="truncated_prompt",
+            usage=usage,
+            limit=counted,
+        )
 
 
 def _tokens_by_script(text: str) -> dict[str, float]:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from ctxmetrics._wording import TEXT, clean, plural
-from ctxmetrics.fields.documents import in_spans
+from ctxmetrics.fields import OPTIONS, in_spans
 from ctxmetrics.report.rows import record_of
 from ctxmetrics.report.view import Row
 from ctxmetrics.samples import Sample
@@ -25,6 +26,8 @@ _NEVER = 0.5
 _MATCHED, _SHOWN = 0.2, 2
 # Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
 _IDS, _SHARED = 20, 0.1
+# The share of samples with one context that has blank lines, above which that is noted.
+_JOINED = 0.8
 # What separates the parts of an id, and letters at its beginning or end from a digit; and a whole number in any form.
 _BETWEEN, _NUMBER = (
     re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)"),
@@ -77,26 +80,42 @@ class Labels:
         samples: How many there are.
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
+        unanswered: For how many nothing was retrieved.
+        contexts: How many samples have contexts, and how many have one with blank lines in it.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
     samples: int = 0
+    unanswered: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
+    contexts: Counter[str] = field(default_factory=Counter)
     circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
 
-    def add(self, sample: Sample) -> None:
-        """Add a sample."""
+    def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
+        """Add a sample, with what a file of results says about it beside its fields."""
         self.samples += 1
+        hashes = (record or {}).get("context_hashes")
+        retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
+        self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
         found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if found and wanted and not in_spans(wanted):
             self.retrieved.update(found)
             self.wanted.append(wanted)
+        if texts := sample.retrieved_contexts:
+            blank = len(texts) == 1 and "\n\n" in texts[0].strip()
+            self.contexts.update(("all", "blank lines") if blank else ("all",))
         self.circles.update((what, repeats(sample)) for what, repeats in _CIRCLES.items())
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
+        blank = self.contexts["blank lines"]
+        joined = (
+            f"{blank} of {plural(self.contexts['all'], 'sample')} have one context, with blank lines in it: if it holds several "
+            "passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
+        )
         return (
+            *([joined] if blank >= _JOINED * self.contexts["all"] and blank > 1 else ()),
             *self.never(),
             *(
                 f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"

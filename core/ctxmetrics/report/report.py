@@ -78,7 +78,7 @@ class Report:
         """What a page says about the judge and the labels below the facts."""
         controls = self.summary.controls
         return (
-            *self.summary.repeated,
+            *self.summary.counts,
             *self.summary.warnings,
             *self.summary.notes,
             *(

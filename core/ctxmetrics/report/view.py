@@ -239,6 +239,7 @@ class Summary(Mapping[str, MetricSummary]):
         started: When the run began; None for results that were read from a file.
         controls: What the judge made of the controls, where the run asked for some.
         notes: What a reader must know about the run's ids and labels.
+        answered: For how many samples something was retrieved.
     """
 
     metrics: Mapping[str, MetricSummary]
@@ -249,6 +250,7 @@ class Summary(Mapping[str, MetricSummary]):
     started: datetime | None
     controls: Controls | None
     notes: tuple[str, ...]
+    answered: int
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -276,23 +278,28 @@ class Summary(Mapping[str, MetricSummary]):
         return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
 
     @property
-    def repeated(self) -> tuple[str, ...]:
-        """How many samples there are and how many distinct ones, in words; empty where none is there twice."""
+    def counts(self) -> tuple[str, ...]:
+        """In words how many samples were answered, and how many are distinct; empty where all are."""
         language = self.language
+        samples = max((item.samples for item in self.values()), default=0)
+        answered = (
+            f"{self.answered} {say('of', language)} {samples} {say('answered', language)}: "
+            f"{say('nothing was retrieved for the others', language)}"
+        )
         told = (
             f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: "
             f"{say('in the intervals each counts once', language)}"
             for item in self.values()
             if item.distinct < item.samples
         )
-        return tuple(dict.fromkeys(told))
+        return (*([answered] if 0 < self.answered < samples else ()), *dict.fromkeys(told))
 
     def __repr__(self) -> str:
         language, paid = self.language, spent(self.usage, self.language)
         told = (
             *(f"{item.metric}: {note}" for item in self.values() for note in _notes(item, language)),
             *(f"{say('labels', language)}: {note}" for note in self.notes),
-            *self.repeated,
+            *self.counts,
             *([f"{say('judge', language)}: {paid}"] if paid else ()),
             *([self.controls.shown(language)] if self.controls else ()),
         )
@@ -310,6 +317,7 @@ class Summary(Mapping[str, MetricSummary]):
             "stopped": self.stopped,
             "controls": self.controls and self.controls.to_dict(),
             "notes": list(self.notes),
+            "answered": self.answered,
         }
 
 

@@ -13,6 +13,9 @@ from ctxmetrics.evaluation.columns import REASON
 from ctxmetrics.evaluation.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.evaluation.sources import check_id
 from ctxmetrics.fields import TEXTS_OF, Reading, as_list, recognise
+from ctxmetrics.fields.cells import doubled
+from ctxmetrics.fields.documents import is_missing
+from ctxmetrics.fields.shapes import group_rows
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.samples import Sample, plain_texts
 
@@ -286,6 +289,26 @@ def _reads_two_lists(metric: ListMetric) -> bool:
     )
 
 
+def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
+    """Return the first row of each group of a table, with what was retrieved in all its rows; see `group_rows`.
+
+    Raises:
+        ParameterError: A row has no such key, or what was retrieved is no column of the table.
+    """
+    import narwhals.stable.v1 as nw
+
+    rows = ((reading.row(row)[0], str(place)) for place, row in enumerate(plain_rows(frame)))
+    groups = [*group_rows(rows, key, reading.mapping)]
+    grouped = frame[[int(place) for _, place in groups]]
+    for name in ("retrieved_contexts", "retrieved_context_ids"):
+        column = reading.column_of(name, frame.columns) or reading.mapping.get(name)
+        if column in frame.columns:
+            lists = [values[name] for values, _ in groups]
+            space = nw.get_native_namespace(frame)
+            grouped = grouped.with_columns(nw.new_series(str(column), lists, native_namespace=space))
+    return grouped.to_native()
+
+
 def frame_of(table: Any) -> nw.DataFrame[Any]:
     """Return a narwhals data frame of any kind of table.
 
@@ -295,6 +318,9 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     """
     with importing("narwhals"):
         import narwhals.stable.v1 as nw
+    names = getattr(table, "column_names", getattr(table, "columns", ()))
+    if name := doubled(map(str, names)):
+        raise ParameterError(f"score_table: two columns are named {name!r}. Rename one.")
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
@@ -308,13 +334,4 @@ def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     return (
         {key: as_list(value) for key, value in row.items() if not is_missing(value)}
         for row in frame.iter_rows(named=True)
-    )
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, and what pandas has beside them."""
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in {"NAType", "NaTType"}
     )

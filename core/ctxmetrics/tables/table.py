@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.sources import check_present
 from ctxmetrics.fields import PEEKED, recognise
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.tables.batches import BatchScorer, Table, frame_of, plain_rows
+from ctxmetrics.tables.batches import BatchScorer, Table, frame_of, group_table, plain_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +53,8 @@ def score_table(
     schema: str = "auto",
     columns: Mapping[str, str] | None = None,
     judge: Judge | None = None,
+    group_by: str | None = None,
+    split: str | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
     """Score the rows of a table.
@@ -76,6 +78,8 @@ def score_table(
             recognises it, and logs what it decided.
         columns: Which column holds which field, where no schema is right.
         judge: As for `evaluate`.
+        group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
+        split: As for `read_samples`.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
 
     Returns:
@@ -90,14 +94,37 @@ def score_table(
     if type(table).__module__.partition(".")[0] == "datasets":
         return cast(
             "Table",
-            score_dataset(table, metrics, schema=schema, columns=columns, judge=judge, **options),
+            score_dataset(
+                table,
+                metrics,
+                schema=schema,
+                columns=columns,
+                judge=judge,
+                group_by=group_by,
+                split=split,
+                **options,
+            ),
         )
     distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
     frame: Any = () if distributed else frame_of(table)
     rows = (
         rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
     )
-    reading = recognise(rows, schema, columns, source="score_table")
+    reading = recognise(
+        rows,
+        schema,
+        columns,
+        source="score_table",
+        single=group_by is not None or split is not None,
+        grouped=group_by is not None,
+        split=split,
+    )
+    if group_by is not None:
+        if distributed:
+            raise ParameterError("score_table: group_by= is for one process. Group the rows before.")
+        table = group_table(frame, reading, group_by)
+        reading = replace(reading, single=frozenset(), split=None)
+        frame = frame_of(table)
     scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
     if distributed:
         return cast("Table", score_distributed(table, scorer))

@@ -83,17 +83,16 @@ def of_deepeval(test_case: LLMTestCase) -> float:
 
 
 def judge_of(items: list[tuple[str | None, int]]) -> ScriptedJudge:
-    contexts = [
-        {"id": f"c{n}", "quote": REFERENCE, "useful": True}
-        if good
-        else {"id": f"c{n}", "useful": False}
+    rated = {
+        f"c{n}": {"quote": REFERENCE if good else "", "useful": bool(good)}
         for n, (_, good) in enumerate(items, 1)
-    ]
+    }
     found = next((n for n, (_, good) in enumerate(items, 1) if good), None)
     evidence = [{"context": f"c{found}", "quote": REFERENCE, "whole": True}] if found else []
     missing = {} if found else {"missing": "all of it"}
-    sentence = {"id": "s1", "evidence": evidence, **missing, "supported": found is not None}
-    return ScriptedJudge({"joint": [{"code": "$code", "sentences": [sentence], "contexts": contexts}]})
+    sentence = {"evidence": evidence, **missing, "supported": found is not None}
+    reply = {"code": "$code", "sentences": {"s1": sentence}, "useful": rated}
+    return ScriptedJudge({"joint": [reply]})
 
 
 @pytest.mark.parametrize(("items", "score"), CASES)
@@ -125,8 +124,8 @@ def test_strings_and_responses_have_sources_too_and_ids_of_the_metadata_stay() -
     assert NonLLMContextPrecisionMetric(convention="deepeval", min_similarity=0.9).measure(given) == 1.0
     assert NonLLMContextPrecisionMetric(min_similarity=0.9).measure(given) == 0.5
     answered = case_of(items, actual_output=REFERENCE)
-    contexts = [{"id": "c1", "useful": False}, {"id": "c2", "quote": REFERENCE, "useful": True}]
-    judge = ScriptedJudge({"usefulness": [{"code": "$code", "contexts": contexts}]})
+    useful = {"c1": {"useful": False}, "c2": {"quote": REFERENCE, "useful": True}}
+    judge = ScriptedJudge({"usefulness": [{"code": "$code", "useful": useful}]})
     assert ContextUtilizationMetric(judge=judge, group="source").measure(answered) == 1.0
     ids = {"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["d2", "d3"]}
     assert IDBasedContextRecallMetric().measure(case_of(items, metadata=ids)) == 0.5

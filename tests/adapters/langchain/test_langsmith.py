@@ -384,7 +384,7 @@ def test_trap_metadata_is_not_uploaded_so_details_are_in_evaluator_info(case, cl
     assert info["verdicts"] == {"s1": True, "s2": False}
     assert info["judge"] == case.judge.name
     assert (info["passed"], info["threshold"], info["reason_code"]) == (False, 0.75, None)
-    assert info["provenance"]["prompt"] == "joint-en-2"
+    assert info["provenance"]["prompt"] == "joint-en-3"
     assert json.loads(json.dumps(info)) == info
 
 
@@ -544,16 +544,15 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
     reference = " ".join(f"Fact number {n} stands here." for n in range(1, 6))
     reply = {
         "code": "$code",
-        "sentences": [
-            {
-                "id": f"s{n}",
+        "sentences": {
+            f"s{n}": {
                 "supported": n < 5,
                 "evidence": [{"context": "c1", "quote": "made from milk", "whole": True}],
                 "missing": "missing",
             }
             for n in range(1, 6)
-        ],
-        "contexts": [{"id": f"c{n}", "useful": True} for n in range(1, 4)],
+        },
+        "useful": {f"c{n}": {"useful": True} for n in range(1, 4)},
     }
     ids = [str(number) for number in range(1000)]
     example = case.example_with(outputs={"answer": reference, "reference_context_ids": ids})

@@ -143,7 +143,7 @@ def test_trap_a_first_reply_that_does_not_fit_is_asked_again(case, record):
 def test_trap_booleans_that_are_none_are_not_coerced(case, record):
     """A pydantic parser turns "yes", 1 and "on" into True before anybody can check."""
     wrong = copy.deepcopy(case.joint)
-    wrong["sentences"][1]["supported"] = 2
+    wrong["sentences"]["s2"]["supported"] = 2
     model = ToolCaller(given=[wrong])
     row = recall(model, record)
     assert row["score"] is None
@@ -162,7 +162,7 @@ def test_arguments_that_are_no_json_are_mended_or_asked_again(case, record):
 
 def test_two_calls_that_disagree_decide_nothing(case, record):
     other = copy.deepcopy(case.joint)
-    other["sentences"][0]["supported"] = False
+    other["sentences"]["s1"]["supported"] = False
     calls = [
         {"name": "JointReply", "args": args, "id": str(n), "type": "tool_call"}
         for n, args in enumerate((case.joint, other))
@@ -178,19 +178,19 @@ def test_two_calls_that_disagree_decide_nothing(case, record):
         (AIMessage("I cannot.", additional_kwargs={"refusal": "I cannot."}), "refused"),
         (
             AIMessage(
-                '{"code": "$code", "sentences": [', response_metadata={"finish_reason": "length"}
+                '{"code": "$code", "sentences": {', response_metadata={"finish_reason": "length"}
             ),
             "truncated",
         ),
         (
             AIMessage(
-                '{"code": "$code", "sentences": [', response_metadata={"stop_reason": "max_tokens"}
+                '{"code": "$code", "sentences": {', response_metadata={"stop_reason": "max_tokens"}
             ),
             "truncated",
         ),
         (
             AIMessage(
-                '{"code": "$code", "sentences": [', response_metadata={"finish_reason": "MAX_TOKENS"}
+                '{"code": "$code", "sentences": {', response_metadata={"finish_reason": "MAX_TOKENS"}
             ),
             "truncated",
         ),
@@ -438,7 +438,7 @@ def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_r
 def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
     replies = {
         "refused": Reply(refusal="No."),
-        "truncated": Reply(content='{"code": "$code", "sentences": [{"id"', finish_reason="length"),
+        "truncated": Reply(content='{"code": "$code", "sentences": {"s1"', finish_reason="length"),
     }
     for code, reply in replies.items():
         with FakeOpenAIServer(lambda request, reply=reply: reply) as server:

@@ -93,7 +93,7 @@ def test_what_it_is_asked() -> None:
     assert [part.part_kind for part in request.parts] == ["system-prompt", "user-prompt"]
     assert "Bananas." in request.parts[1].content
     (tool,) = info.output_tools
-    assert {"sentences", "contexts"} <= set(tool.parameters_json_schema["properties"])
+    assert {"code", "sentences", "useful"} == set(tool.parameters_json_schema["properties"])
     assert info.allow_text_output is False
 
 

@@ -266,9 +266,7 @@ def test_batch_with_a_judge_that_fails_for_one(row: Row) -> None:
     def answer(prompt: Any) -> str:
         if "Fail!" in prompt.text:
             raise RuntimeError("the judge broke")
-        return json.dumps(
-            {"code": "$code", "sentences": {"s1": {"supported": False}}, "useful": {}}
-        )
+        return json.dumps({"code": "$code", "sentences": {"s1": {"supported": False}}, "useful": {}})
 
     judge = ScriptedJudge(answer, name="fails once", max_repairs=0)
     inputs = [
@@ -396,10 +394,10 @@ def test_documented_precision_of_two_contexts(
     }
     useful = {
         "code": "$code",
-        "contexts": [
-            {"id": f"c{n}", "quote": text, "useful": "Eiffel" in text}
+        "useful": {
+            f"c{n}": {"quote": text, "useful": "Eiffel" in text}
             for n, text in enumerate(fields["retrieved_contexts"], 1)
-        ],
+        },
     }
     judge = ScriptedJudge(
         {"usefulness": [useful], "joint": [{"sentences": {}, **useful}]}, max_repairs=0

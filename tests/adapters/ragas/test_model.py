@@ -26,16 +26,16 @@ from ragas.llms.base import (
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt
-from ctxmetrics.prompts import SCHEMAS
+from ctxmetrics.prompts import reply_schema
 from ctxmetrics_ragas import ContextRecall, RagasModel
 from support import FakeOpenAIServer, Fault, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
 OLD = ragas.__version__.startswith("0.3.")
 PROMPT = Prompt(
-    step="joint", version="joint-en-2", system="Judge. Reply with JSON.", user="BEGIN DATA .."
+    step="joint", version="joint-en-3", system="Judge. Reply with JSON.", user="BEGIN DATA .."
 )
-SCHEMA = SCHEMAS["joint"]
+SCHEMA = reply_schema("joint", sentences=["s1"], useful=["c1"])
 YES = json.dumps(
     {
         "code": "$code",
@@ -133,13 +133,11 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
         (Reply(content="no idea"), "invalid_reply"),
         (Reply(content=""), "invalid_reply"),
         (
-            Reply(
-                content='{"code": "$code", "sentences": {"s1": {"supported": 2}}, "useful": {}}'
-            ),
+            Reply(content='{"code": "$code", "sentences": {"s1": {"supported": 2}}, "useful": {}}'),
             "invalid_reply",
         ),
         (Reply(refusal="I'm sorry, no."), "refused"),
-        (Reply(content='{"code": "$code", "sentences": [', finish_reason="length"), "truncated"),
+        (Reply(content='{"code": "$code", "sentences": {', finish_reason="length"), "truncated"),
     ],
 )
 def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(

@@ -38,19 +38,18 @@ def _judged(
 
 
 def _sentence(number: int, verdict: Any) -> dict[str, Any]:
+    """The entry of one sentence, by its id."""
     color = ("red", "blue", "green", "grey")[number - 1]
     evidence = [{"context": f"c{number}", "quote": color, "whole": True}] if verdict else []
-    return {"id": f"s{number}", "supported": verdict, "evidence": evidence}
+    return {f"s{number}": {"evidence": evidence, "supported": verdict}}
 
 
 def _reply(supported: list[Any], useful: list[Any]) -> dict[str, Any]:
-    return {
-        "code": "$code",
-        "sentences": [_sentence(number, verdict) for number, verdict in enumerate(supported, 1)],
-        "contexts": [
-            {"id": f"c{number}", "useful": verdict} for number, verdict in enumerate(useful, 1)
-        ],
-    }
+    sentences: dict[str, Any] = {}
+    for number, verdict in enumerate(supported, 1):
+        sentences |= _sentence(number, verdict)
+    rated = {f"c{number}": {"useful": verdict} for number, verdict in enumerate(useful, 1)}
+    return {"code": "$code", "sentences": sentences, "useful": rated}
 
 
 GOOD = _reply([True, True, False, False], [True, False, True])
@@ -84,10 +83,12 @@ def test_fewer_verdicts_than_sentences_do_not_raise_the_recall(evaluate: Any) ->
 
 def test_more_verdicts_than_sentences_do_not_lower_it(evaluate: Any) -> None:
     """Ragas: eight verdicts for four sentences are divided by eight."""
-    extra = {**GOOD, "sentences": [*GOOD["sentences"], {"id": "s5", "supported": False}]}
-    assert _judged(evaluate, [extra, GOOD]) == 0.5
-    twice = {**GOOD, "sentences": GOOD["sentences"] * 2}
-    assert _judged(evaluate, [twice]) == 0.5
+    more = {f"s{number}": {"supported": False} for number in range(5, 9)}
+    extra = {**GOOD, "sentences": {**GOOD["sentences"], **more}}
+    assert _judged(evaluate, [extra]) == 0.5
+    twice = json.dumps(GOOD).replace('"s4": {', '"s3": {"supported": false}, "s4": {')
+    assert _judged(evaluate, [twice]) == NAN  # one key twice: which one counts?
+    assert _judged(evaluate, [twice, GOOD]) == 0.5
 
 
 def test_an_empty_list_of_verdicts_is_no_number(evaluate: Any) -> None:
@@ -100,7 +101,7 @@ def test_malformed_replies_are_read_or_asked_again(evaluate: Any) -> None:
     assert _judged(evaluate, [fenced]) == 0.5
     assert _judged(evaluate, ["no idea", GOOD]) == 0.5
     one_bad = _reply([True, "perhaps", False, False], [True, False, True])
-    asked_again = {"code": "$code", "sentences": [_sentence(2, True)], "useful": {}}
+    asked_again = {"code": "$code", "sentences": _sentence(2, True), "useful": {}}
     assert _judged(evaluate, [one_bad, asked_again]) == 0.5
 
 

@@ -24,11 +24,11 @@ from ctxmetrics import ScriptedJudge
 
 def _precision(evaluate: Any, verdicts: list[int], convention: str = "default") -> float:
     contexts = [f"That is context {number}." for number in range(len(verdicts))]
-    rated = [
-        {"id": f"c{number}", "quote": contexts[number - 1], "useful": bool(verdict)}
+    rated = {
+        f"c{number}": {"quote": contexts[number - 1], "useful": bool(verdict)}
         for number, verdict in enumerate(verdicts, 1)
-    ]
-    judge = ScriptedJudge({"usefulness": [{"code": "$code", "contexts": rated}]}, joint=False)
+    }
+    judge = ScriptedJudge({"usefulness": [{"code": "$code", "useful": rated}]}, joint=False)
     metric = ours.ContextPrecision(judge=judge, convention=convention, name="it")
     rows = [{"user_input": "What?", "reference": "That.", "retrieved_contexts": contexts}]
     return evaluate(rows, [metric])["it"][0]

@@ -207,9 +207,9 @@ function locate(quote, context, from = 0) {
   return at < text.length ? [text[at][1], text[at + points(wanted).length - 1][1] + 1] : null;
 }
 // --- replies: verdicts ---
-// An entry with a text that holds no letter or digit is a form that was not filled in.
+// An entry with a text that is dots alone is a form that was not filled in.
 const isBlank = ({ evidence, quote, missing }) =>
-  [...(evidence ?? []).map((one) => one?.quote), quote, missing].some((text) => typeof text === "string" && text.trim() && !hasWord(text));
+  [...(evidence ?? []).map((one) => one?.quote), quote, missing].some((text) => typeof text === "string" && text.trim() && !/[^ .…\s]/u.test(text));
 class Judge {
   constructor(replies, language, contexts) { Object.assign(this, { replies, language, contexts, asked: {} }); }
   next(step) {

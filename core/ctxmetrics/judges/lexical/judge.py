@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._checks import check_choice, check_number
 from ctxmetrics._frozen import FrozenDict
+from ctxmetrics._runtime.background import in_thread
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
@@ -166,9 +168,7 @@ async def _run(
     """Answer at once, or in a worker thread where reading the contexts would hold up the event loop."""
     if sum(map(len, request.contexts)) <= _MAX_AT_ONCE:
         return question(request)
-    from anyio import to_thread
-
-    return await to_thread.run_sync(question, request)
+    return await in_thread(partial(question, request))
 
 
 def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Sequence[str]) -> Verdict:

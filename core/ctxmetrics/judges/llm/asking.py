@@ -14,7 +14,13 @@ from ctxmetrics._secrets import masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse, parse_claims
+from ctxmetrics.judges.llm.parsing import (
+    NOT_JSON,
+    UnreadableReplyError,
+    WrongDataError,
+    parse,
+    parse_claims,
+)
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
@@ -29,6 +35,8 @@ REASONS = {
     "missing_id": "no reply has an entry for it",
     "invalid_reply": "no reply could be read as a verdict",
     "conflicting_verdicts": "the reply says yes and no",
+    "unverified_evidence": "called a yes, and its quote is in no context",
+    "contradicted": "the reply contradicts itself",
     "too_many_quotes": "its quotes are more, or longer, than are looked for",
     "wrong_data": "no reply is about this data: its code is missing or wrong, or it repeats the example",
 }
@@ -164,6 +172,7 @@ class Exchange:
                 self._found[id_] = verdict
             elif verdict:
                 self._doubted.add(id_)
+                self._codes[id_] = str(problem)
             else:
                 self._codes[id_] = str(problem)
         return note
@@ -222,6 +231,9 @@ class Exchange:
         except JudgeError as problem:
             self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
+            # A reply that was cut off is asked for again with fewer ids, every other one with a note.
+            if problem.reason_code in CONTENT_CODES - {"truncated"}:
+                self._note = NOT_JSON
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)
         self._failures += 1

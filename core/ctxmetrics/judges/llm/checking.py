@@ -220,7 +220,7 @@ def _read_parts(
             for id_, said in entries.items()
             if _repeats_example(said, part.units.get(id_, ""), part, pack)
         }
-        replies |= entries
+        replies |= {id_: entries[id_] for id_ in ids}
     asked_ids = {*units, *contexts}
     answers_example = not asked_ids.isdisjoint(copied["sentences"] | copied["useful"])
     for name, ids in (("sentences", units), ("useful", contexts)):
@@ -258,7 +258,8 @@ def _repeats_example(said: _Said, unit: str, part: Part, pack: Pack) -> bool:
 
 
 def _is_placeholder(text: str) -> bool:
-    return not any(map(str.isalnum, text))
+    """Whether a text is dots alone: a form that was not filled in."""
+    return not text.strip(" .…\t\n")
 
 
 def _without_echo(decision: Decision) -> Decision:

@@ -22,7 +22,8 @@ from ctxmetrics.judges.given import instead_of
 from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, parts_of
-from ctxmetrics.models.base import Model
+from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.prompts import Pack, Step, get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
@@ -163,15 +164,24 @@ class LLMJudge:
 
     async def _ask_in_halves(self, asked: Question, pack: Pack) -> list[tuple[Part, Answer]]:
         """Ask a question; where it is too long for the model, ask about each half of it."""
-        answer = await self._remembered(asked, pack, Exchange.verdicts)
-        too_long = any(verdict.code == "too_long" for verdict in answer.verdicts.values())
-        parts = halves(asked.part) if too_long else None
+        parts = halves(asked.part) if self._is_too_long(asked.prompt) else None
+        usage = Usage()
         if parts is None:
-            return [(asked.part, answer)]
-        asks = [self._ask_in_halves(_question(part, pack, asked.prompt.vote), pack) for part in parts]
-        first, second = await asyncio.gather(*asks)
-        (part, answered), *rest = first
-        return [(part, replace(answered, usage=answered.usage + answer.usage)), *rest, *second]
+            answer = await self._remembered(asked, pack, Exchange.verdicts)
+            codes = {verdict.code for verdict in answer.verdicts.values()}
+            parts = halves(asked.part) if "too_long" in codes else None
+            if parts is None:
+                return [(asked.part, answer)]
+            usage = answer.usage
+        questions = [_question(part, pack, asked.prompt.vote) for part in parts]
+        first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
+        (part, answer), *others = first
+        return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
+
+    def _is_too_long(self, prompt: Prompt) -> bool:
+        """Whether a prompt has more tokens than the model takes, by what its server has stated in this run."""
+        limit = current_run().token_limits.get(self.model.identity)
+        return limit is not None and least_tokens(prompt.text) > limit
 
     async def _remembered(
         self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]

@@ -21,7 +21,7 @@ _LONGEST_REPLY = 2_000_000
 # The most characters for json-repair: on some texts its time grows with their square.
 _LONGEST_MENDED = 16_000
 _MOST_FAILURES, _MOST_TRIES = 200, 1000
-_NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
+NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 
 
 class UnreadableReplyError(JudgeError):
@@ -81,7 +81,7 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     if not _count_parts(data, keys) or any(
         data.get(key) is not None and not _is_part(data[key], key) for key in keys
     ):
-        raise UnreadableReplyError(_NOT_JSON)
+        raise UnreadableReplyError(NOT_JSON)
     return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
 
 
@@ -167,7 +167,7 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
             around.append(text[begin : match.start()])
             begin = position
     if unclosed:
-        raise UnreadableReplyError(_NOT_JSON)
+        raise UnreadableReplyError(NOT_JSON)
     return found, " ".join([*around, text[begin:]])
 
 
@@ -197,6 +197,8 @@ def _mended(text: str, keys: Sequence[str]) -> Any:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
         return None  # cut off, or followed by prose: not clear where it ends
+    if text.count("{") != text.count("}"):
+        return None  # cut off after the brace of an entry
     from json_repair import loads
 
     try:

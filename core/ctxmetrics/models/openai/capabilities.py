@@ -28,6 +28,10 @@ _SHARE = 1.0
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
 _BOUNDS = ("max_tokens", "max_completion_tokens")
+# How servers say that the prompt and the bound of the reply together are longer than the model reads.
+_WITH_REPLY = re.compile(
+    r"\d (?:tokens? )?(?:in|for) the completion|prompt.{0,20}\+.{0,20}max_(?:new_)?tokens"
+)
 _TOO_MANY_TOKENS = re.compile(
     r"max_(?:completion_)?tokens\W.{0,40}(?:too large|exceed|must be|at most|less than|greater than|range)"
 )
@@ -141,7 +145,8 @@ def names_bound(error: BaseException) -> bool:
     param = getattr(error, "param", None)
     if param in _BOUNDS:
         return _REFUSED.search(str(error).lower()) is None
-    return param is None and _TOO_MANY_TOKENS.search(str(error).lower()) is not None
+    text = str(error).lower()
+    return param is None and (_TOO_MANY_TOKENS.search(text) or _WITH_REPLY.search(text)) is not None
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:

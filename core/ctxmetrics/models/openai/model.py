@@ -56,6 +56,8 @@ _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
 _MOST_LESSONS = 8
 # Parameters that bound the tokens of a reply.
 _BOUNDS = frozenset({"max_tokens", "max_completion_tokens"})
+# The counts of tokens that every server gives.
+_PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 # Statuses of a server that refuses something that a request holds.
 _REFUSED = (400, 422)
 # Fields of a request that ``extra`` may not change.
@@ -220,7 +222,7 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         capabilities = capabilities_of(str(self.base_url), self.model)
-        lessons = _Lessons(capabilities, schema_size(schema), self.reply_format != "auto")
+        lessons = _Lessons(capabilities, schema, self.reply_format != "auto")
         run, calls = current_run(), 0
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
             while True:
@@ -238,7 +240,7 @@ class OpenAIModel:
                     problem = lessons.refusal or error.problem
                 else:
                     if lessons.doubted is not None:
-                        capabilities.refuse_form(lessons.doubted, lessons.size)
+                        capabilities.refuse_form(lessons.doubted, schema_size(schema))
                     capabilities.settled = True
                     if bounded and calls < _MOST_LESSONS and thinks(answer):
                         capabilities.bounded = False
@@ -295,7 +297,7 @@ class _Lessons:
 
     Args:
         capabilities: What is known of the server; it learns.
-        size: Characters of the reply's schema.
+        schema: The reply's schema.
         fixed_form: Whether the caller insists on the form of the reply.
 
     Attributes:
@@ -305,7 +307,7 @@ class _Lessons:
     """
 
     capabilities: Capabilities
-    size: int
+    schema: type[BaseModel]
     fixed_form: bool
     refusal: JudgeError | None = field(init=False, default=None)
     doubted: Form | None = field(init=False, default=None)
@@ -322,7 +324,8 @@ class _Lessons:
         if bounded and names_bound(error.cause):
             self.capabilities.bounded = False  # the server's replies cannot be so long
             return True
-        if self.capabilities.learn(error.cause, body, size=self.size, fixed_form=self.fixed_form):
+        size = schema_size(self.schema)
+        if self.capabilities.learn(error.cause, body, size=size, fixed_form=self.fixed_form):
             if self.form in self.capabilities.smallest_refused:
                 self.form = "text"
             return True
@@ -345,7 +348,9 @@ def request_body(
     if "system" in capabilities.refused:
         messages = [{"role": "user", "content": prompt.text}]
     body: dict[str, Any] = {"model": model.model, "messages": messages}
-    form = form or capabilities.form(model.reply_format, schema_size(schema))
+    if form is None:
+        size = schema_size(schema) if capabilities.smallest_refused else 0
+        form = capabilities.form(model.reply_format, size)
     if form == "json_object":
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
@@ -411,7 +416,8 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
             usage=usage,
         )
     check_finished(first.get("finish_reason"), message.get("refusal"), usage)
-    return Reply(content=content, usage=usage, served_model=served, cached_tokens=count_cached(counts))
+    cached = count_cached(counts) if counts.keys() - _PLAIN_COUNTS else 0
+    return Reply(content=content, usage=usage, served_model=served, cached_tokens=cached)
 
 
 def thinks(text: str) -> bool:

@@ -1,0 +1,57 @@
+"""Where sentences end: marks of lists, abbreviations, ordinals, names with a dot, quotations. As a person cuts them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmetrics.text import split_sentences
+
+# The text, its language, and its sentences.
+CASES: list[tuple[str, str, list[str]]] = [
+    ("1. Close the valve. 2. Lift the lid.", "en", ["Close the valve.", "Lift the lid."]),
+    ("1) Close the valve. 2) Lift the lid.", "en", ["Close the valve.", "2) Lift the lid."]),
+    ("First this. 2. Lift the lid. 3. Rinse it.", "en", ["First this.", "Lift the lid.", "Rinse it."]),
+    ("Step 2. Lift the lid.", "en", ["Step 2. Lift the lid."]),
+    ("Do it. Step 2. Lift the lid.", "en", ["Do it.", "Step 2. Lift the lid."]),
+    ("1.1. The pump is off.", "en", ["1.1. The pump is off."]),
+    ("It is off. 1.2. The valve is shut.", "en", ["It is off.", "1.2. The valve is shut."]),
+    ("II. The valve is shut.", "en", ["II. The valve is shut."]),
+    ("It needs approx. 40 units a day.", "en", ["It needs approx. 40 units a day."]),
+    ("See fig. 3 for the valve. It is red.", "en", ["See fig. 3 for the valve.", "It is red."]),
+    ("See no. 5 on the list.", "en", ["See no. 5 on the list."]),
+    ("It runs on the .NET runtime. It is fast.", "en", ["It runs on the .NET runtime.", "It is fast."]),
+    ("Use the .gitignore file.", "en", ["Use the .gitignore file."]),
+    ("Er kam am 3. Mai an.", "de", ["Er kam am 3. Mai an."]),
+    (
+        "Der 2. Weltkrieg endete 1945. Es war Mai.",
+        "de",
+        ["Der 2. Weltkrieg endete 1945.", "Es war Mai."],
+    ),
+    ("Es gilt seit dem 1. Januar 2020.", "de", ["Es gilt seit dem 1. Januar 2020."]),
+    ("Schritt 2. Den Deckel heben.", "de", ["Schritt 2. Den Deckel heben."]),
+    ("1. Ventil schließen. 2. Deckel heben.", "de", ["Ventil schließen.", "Deckel heben."]),
+    ("Es wiegt ca. 40 kg.", "de", ["Es wiegt ca. 40 kg."]),
+    ("1. Fermez la vanne. 2. Levez le couvercle.", "fr", ["Fermez la vanne.", "Levez le couvercle."]),
+    ("Étape 2. Levez le couvercle.", "fr", ["Étape 2. Levez le couvercle."]),
+    ("1. Cierre la válvula. 2. Levante la tapa.", "es", ["Cierre la válvula.", "Levante la tapa."]),
+    ("1. Закройте кран. 2. Поднимите крышку.", "ru", ["Закройте кран.", "Поднимите крышку."]),
+    ("Шаг 2. Поднимите крышку.", "ru", ["Шаг 2. Поднимите крышку."]),
+    ("«Стой!» — сказал он. Все встали.", "ru", ["«Стой!» — сказал он.", "Все встали."]),
+    ("「なぜ？」と彼は聞いた。", "ja", ["「なぜ？」と彼は聞いた。"]),
+    ("The answer is 42. It is final.", "en", ["The answer is 42.", "It is final."]),
+    ("It was built in 1889. It is tall.", "en", ["It was built in 1889.", "It is tall."]),
+    ("I am 3. You are 4.", "en", ["I am 3.", "You are 4."]),
+    ("He said so. They left.", "en", ["He said so.", "They left."]),
+    ("“Stop!” he said. They left.", "en", ["“Stop!” he said.", "They left."]),
+    ("See section 2. It is short.", "en", ["See section 2.", "It is short."]),
+]
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["language given", "language detected"])
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"), CASES, ids=[text[:24] for text, *_ in CASES]
+)
+def test_sentences_are_those_that_a_person_cuts(
+    text: str, language: str, sentences: list[str], given: bool
+) -> None:
+    assert [*split_sentences(text, language if given else None)] == sentences

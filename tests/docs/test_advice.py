@@ -1,0 +1,98 @@
+"""The figures in the advice of the pages: each is computed again from what it rests on."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from ctxmetrics.comparison.means import paired_mean, samples_needed
+
+ROOT = Path(__file__).parents[2]
+
+
+def words_of(page: str) -> str:
+    """Return a page with single spaces."""
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (ROOT / "benchmarks" / "data" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_number_of_answers_on_30_queries() -> None:
+    rows = rows_of("trec-rag24-judges.csv")
+    answers = 30 * len(rows) / len({row["query_id"] for row in rows})
+    assert round(answers, -1) == 190
+    for page in ("README.md", "docs/trust.md", "docs/index.md"):
+        assert "(about 190 answers)" in words_of(page)
+
+
+def test_the_coverage_on_real_labels() -> None:
+    lines = (ROOT / "benchmarks" / "intervals.md").read_text(encoding="utf-8").splitlines()
+    real = [
+        line.split("|")
+        for line in lines
+        if line.startswith(("| precision, CLAPNQ", "| support, BEGIN"))
+    ]
+    judge, corrected = ([float(row[place].split("/")[2]) for row in real] for place in (3, 5))
+    low, judge_low = (int(100 * min(values)) for values in (corrected, judge))
+    high, judge_high = (-int(-100 * max(values) // 1) for values in (corrected, judge))
+    said = re.search(
+        r"in (\d+) to (\d+) % of the draws; .*? mean in (\d+) to (\d+) %", words_of("docs/trust.md")
+    )
+    assert said is not None
+    assert [*map(int, said.groups())] == [low, high, judge_low, judge_high]
+
+
+def test_families_that_nobody_looked_at() -> None:
+    rows = [row for row in rows_of("embedded-held-out.csv") if row["never_given"] == "yes"]
+    columns = ("balanced_accuracy", "rapidfuzz_partial_ratio", "share_of_words_best_context")
+    means = [fmean(float(row[name]) for row in rows) for name in columns]
+    page = words_of("docs/embedded-judge.md")
+    assert len(rows) == 9
+    assert (
+        "balanced accuracy is {:.3f}; a plain ratio of strings has {:.3f}, the share of words {:.3f}".format(
+            *means
+        )
+        in page
+    )
+
+
+def test_how_many_samples_show_a_difference() -> None:
+    page = words_of("docs/comparing.md")
+    assert (
+        "A difference of .05 takes 100 to 300 samples where differences have a standard deviation of .18 to .3"
+        in page
+    )
+    assert round(samples_needed(0.05, 0.18), -2) == 100
+    assert round(samples_needed(0.05, 0.3), -2) == 300
+    assert "about 800 where a quarter of the scores, all 0 or 1, change" in page
+    assert round(samples_needed(0.05, 0.5, 0.25), -2) == 800
+    assert "50 samples find .10 to .15 where it is .25 to .37" in page
+    assert samples_needed(0.1, 0.25) == 52
+    assert samples_needed(0.15, 0.37) == 50
+
+
+def test_how_often_a_gate_is_red_by_chance_in_50_commits() -> None:
+    """100 samples, the judge's noise takes a third of a score from one in ten; every commit is compared with one file."""
+    source = np.random.default_rng(3)
+    red = {0.0: 0, 0.02: 0}
+    for _ in range(50):
+        first, *commits = np.where(source.random((51, 100)) < 0.1, -1 / 3, 0.0)
+        highest = []
+        for commit in commits:
+            found = paired_mean((commit - first).tolist())
+            highest.append(found.interval[1] if found.interval and found.p <= 0.05 else 0.0)
+        for margin in red:
+            red[margin] += min(highest) < -margin
+    assert 0.2 <= red[0.0] / 50 <= 0.6
+    assert red[0.02] / 50 <= 0.05
+    assert (
+        "by chance once in 50 commits in 20 to 60 % of projects, with a margin of .02 in 0 to 5 %"
+        in words_of("docs/comparing.md")
+    )

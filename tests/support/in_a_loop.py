@@ -1,0 +1,339 @@
+"""The entries of a framework inside a running event loop: ``python -m support.in_a_loop FRAMEWORK LOOP ADDRESS``.
+
+It prints the values of context recall by entry and kind of judge: the embedded one, the library's client, and a model of
+the framework. What is expected was computed by hand: one of two sentences is in the contexts. Where a framework starts a
+loop itself, it also prints what the framework does with a metric of its own, which needs no judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from uuid import UUID
+
+from ctxmetrics import (
+    ContextRecall,
+    LexicalJudge,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    aevaluate,
+    evaluate,
+)
+from ctxmetrics.models.base import Reply
+
+SAMPLES = [
+    Sample(
+        id=str(number),
+        user_input=f"What is door {number}?",
+        response="It is green.",
+        reference=f"Door {number} is green. Visitors need a ticket.",
+        retrieved_contexts=[f"Door {number} is green.", "The harbour was quiet."],
+    )
+    for number in range(3)
+]
+EXPECTED = [0.5, 0.5, 0.5]
+
+
+def judge_of(kind, address, own):
+    """Make the judge of a kind; ``own`` makes a judge of the framework's own model."""
+    if kind == "embedded":
+        return LexicalJudge()
+    if kind == "client":
+        return LLMJudge(OpenAIModel("fake-judge", base_url=address, api_key="sk-fake"))
+    return own(address)
+
+
+class UserModel:
+    """A user's model whose client needs a current task, as most do."""
+
+    identity = "test/user-model"
+
+    def __init__(self, address):
+        from openai import AsyncOpenAI
+
+        self.client = AsyncOpenAI(base_url=address, api_key="sk-fake")
+
+    async def generate(self, prompt, schema):
+        async with asyncio.timeout(30):
+            answer = await self.client.chat.completions.create(
+                model="fake-judge", messages=[{"role": "user", "content": prompt.text}]
+            )
+        return Reply(content=answer.choices[0].message.content)
+
+
+def user_judge(address):
+    return LLMJudge(UserModel(address))
+
+
+def chat(address):
+    from langchain_openai import ChatOpenAI
+
+    return ChatOpenAI(model="fake-judge", base_url=address, api_key="sk-fake")
+
+
+# --- the core ---
+
+
+async def core_score(kind, address):
+    judge = judge_of(kind, address, user_judge)
+    return [ContextRecall(judge=judge).score(sample).value for sample in SAMPLES]
+
+
+async def core_ascore(kind, address):
+    judge = judge_of(kind, address, user_judge)
+    scores = await asyncio.gather(*(ContextRecall(judge=judge).ascore(sample) for sample in SAMPLES))
+    return [score.value for score in scores]
+
+
+async def core_evaluate(kind, address):
+    judge = judge_of(kind, address, user_judge)
+    return [row["context_recall"].value for row in evaluate(SAMPLES, [ContextRecall()], judge=judge)]
+
+
+async def core_aevaluate(kind, address):
+    results = await aevaluate(SAMPLES, [ContextRecall()], judge=judge_of(kind, address, user_judge))
+    return [row["context_recall"].value for row in results]
+
+
+# --- Ragas ---
+
+
+def ragas_data(kind, address):
+    from ragas import EvaluationDataset, SingleTurnSample
+    from ragas.llms import LangchainLLMWrapper
+    from ragas.metrics import ExactMatch
+
+    import ctxmetrics_ragas
+
+    fields = ("user_input", "response", "reference", "retrieved_contexts")
+    rows = [{name: sample.to_dict()[name] for name in fields} for sample in SAMPLES]
+    if kind == "theirs":
+        return EvaluationDataset([SingleTurnSample(**row) for row in rows]), [ExactMatch()]
+    judge = judge_of(
+        kind,
+        address,
+        lambda address: LLMJudge(ctxmetrics_ragas.RagasModel(LangchainLLMWrapper(chat(address)))),
+    )
+    return EvaluationDataset([SingleTurnSample(**row) for row in rows]), [
+        ctxmetrics_ragas.ContextRecall(judge=judge)
+    ]
+
+
+async def ragas_evaluate(kind, address):
+    import ragas
+
+    data, metrics = ragas_data(kind, address)
+    return ragas.evaluate(data, metrics=metrics, show_progress=False)[metrics[0].name]
+
+
+async def ragas_aevaluate(kind, address):
+    from ragas.evaluation import aevaluate as their_aevaluate
+
+    data, metrics = ragas_data(kind, address)
+    return (await their_aevaluate(data, metrics=metrics, show_progress=False))["context_recall"]
+
+
+# --- DeepEval ---
+
+
+def deepeval_data(kind, address):
+    from deepeval.metrics import BaseMetric
+    from deepeval.models import GPTModel
+    from deepeval.test_case import LLMTestCase
+
+    from ctxmetrics_deepeval import ContextRecallMetric, DeepEvalModel
+
+    class Constant(BaseMetric):
+        threshold, async_mode, evaluation_model = 0.0, True, None
+
+        def measure(self, test_case, *_, **__):
+            self.score, self.success, self.reason = 0.0, True, ""
+            return self.score
+
+        async def a_measure(self, test_case, *_, **__):
+            return self.measure(test_case)
+
+        def is_successful(self):
+            return True
+
+    def own(address):
+        model = GPTModel(model="gpt-4o-mini", base_url=address, api_key="sk-fake")
+        return LLMJudge(DeepEvalModel(model))
+
+    cases = [
+        LLMTestCase(
+            name=sample.id,
+            input=sample.user_input,
+            actual_output=sample.response,
+            expected_output=sample.reference,
+            retrieval_context=list(sample.retrieved_contexts),
+        )
+        for sample in SAMPLES
+    ]
+    if kind == "theirs":
+        return cases, Constant()
+    return cases, ContextRecallMetric(judge=judge_of(kind, address, own))
+
+
+async def deepeval_evaluate(kind, address):
+    cases, metric = deepeval_data(kind, address)
+    return run_deepeval(cases, metric, run_async=True)
+
+
+async def deepeval_evaluate_sync(kind, address):
+    cases, metric = deepeval_data(kind, address)
+    return run_deepeval(cases, metric, run_async=False)
+
+
+def run_deepeval(cases, metric, *, run_async):
+    from deepeval import evaluate as their_evaluate
+    from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+
+    found = their_evaluate(
+        cases,
+        [metric],
+        async_config=AsyncConfig(run_async=run_async),
+        cache_config=CacheConfig(write_cache=False),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+    )
+    rows = {result.name: result.metrics_data[0].score for result in found.test_results}
+    return [rows[case.name] for case in cases]
+
+
+async def deepeval_measure(kind, address):
+    cases, metric = deepeval_data(kind, address)
+    return [metric.measure(case) for case in cases]
+
+
+async def deepeval_a_measure(kind, address):
+    cases, metric = deepeval_data(kind, address)
+    return list(await asyncio.gather(*(metric.a_measure(case) for case in cases)))
+
+
+# --- LangSmith ---
+
+
+def langsmith_data(kind, address):
+    import langsmith
+    from langsmith.schemas import Example
+
+    from ctxmetrics_langchain import ChatModel, ContextRecallEvaluator
+
+    class Silent(langsmith.Client):
+        """Uploads nothing."""
+
+        def create_run(self, *_, **__):
+            pass
+
+        update_run = create_run
+
+    judge = judge_of(kind, address, lambda address: LLMJudge(ChatModel(chat(address))))
+    examples = [
+        Example(
+            id=UUID(int=number),
+            inputs={"question": sample.user_input, "n": number},
+            outputs={"reference": sample.reference},
+        )
+        for number, sample in enumerate(SAMPLES)
+    ]
+    return {
+        "data": examples,
+        "evaluators": [ContextRecallEvaluator(judge=judge)],
+        "upload_results": False,
+        "client": Silent(api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False),
+    }
+
+
+async def langsmith_evaluate(kind, address):
+    import langsmith
+
+    rows = langsmith.evaluate(
+        lambda inputs: {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)},
+        **langsmith_data(kind, address),
+    )
+    return [row["evaluation_results"]["results"][0].score for row in rows]
+
+
+async def langsmith_aevaluate(kind, address):
+    import langsmith
+
+    async def target(inputs):
+        return {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)}
+
+    rows = await langsmith.aevaluate(target, **langsmith_data(kind, address))
+    return [row["evaluation_results"]["results"][0].score async for row in rows]
+
+
+# --- MLflow ---
+
+
+async def mlflow_evaluate(kind, address):
+    from ctxmetrics_mlflow.scorers import RUNNERS
+
+    metric = ContextRecall(judge=judge_of(kind, address, user_judge))
+    return next(runner for runner in RUNNERS if runner.name == "mlflow.evaluate").score(metric, SAMPLES)
+
+
+# Ragas' and DeepEval's `evaluate` apply nest_asyncio themselves, so they come last.
+ENTRIES = {
+    "core.score": core_score,
+    "core.ascore": core_ascore,
+    "core.evaluate": core_evaluate,
+    "core.aevaluate": core_aevaluate,
+    "ragas.aevaluate": ragas_aevaluate,
+    "ragas.evaluate": ragas_evaluate,
+    "deepeval.measure": deepeval_measure,
+    "deepeval.a_measure": deepeval_a_measure,
+    "deepeval.evaluate(run_async=False)": deepeval_evaluate_sync,
+    "deepeval.evaluate": deepeval_evaluate,
+    "langsmith.aevaluate": langsmith_aevaluate,
+    "langsmith.evaluate": langsmith_evaluate,
+    "mlflow.evaluate": mlflow_evaluate,
+}
+KINDS = ("embedded", "client", "own")
+WITH_LOOPS = ("ragas.evaluate", "deepeval.evaluate")
+"""Entries of frameworks that start a loop themselves."""
+
+
+async def all_cells(framework, address):
+    """Return the values, or the error, by entry and kind of judge."""
+    cells = {}
+    for entry, score in ENTRIES.items():
+        if entry.startswith(f"{framework}."):
+            for kind in (*KINDS, "theirs") if entry in WITH_LOOPS else KINDS:
+                cells[f"{entry}, {kind}"] = await cell(score, kind, address)
+    return cells
+
+
+async def cell(score, kind, address):
+    try:
+        with redirect_stdout(StringIO()):
+            return list(await score(kind, address))
+    except Exception as error:  # noqa: BLE001 - whatever it is goes into the table
+        return f"{type(error).__name__}: {error}"
+
+
+async def after_nest_asyncio(framework, address):
+    """Apply nest_asyncio, and go on in a task that is made after it."""
+    importlib.import_module("nest_asyncio").apply()
+    return await asyncio.ensure_future(all_cells(framework, address))
+
+
+def main(framework, loop, address):
+    body = after_nest_asyncio if loop == "nest_asyncio" else all_cells
+    make_loop = (
+        asyncio.new_event_loop if loop != "uvloop" else importlib.import_module(loop).new_event_loop
+    )
+    running = make_loop()
+    asyncio.set_event_loop(running)
+    # Not with asyncio.Runner: on Python 3.14 its end fails after nest_asyncio was applied.
+    print(json.dumps(running.run_until_complete(body(framework, address))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
