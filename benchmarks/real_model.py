@@ -328,13 +328,20 @@ def _count_quotes(replies: Replies, reply: dict[str, Any], exchange: Exchange) -
         texts = [text for _, text in quotes if isinstance(text, str) and text]
         replies.quotes += len(texts)
         replies.quotes_present += sum(
-            isinstance(text, str) and text != "" and text in contexts.get(str(context), "")
+            isinstance(text, str)
+            and text != ""
+            and _plain(text) in _plain(contexts.get(str(context), ""))
             for context, text in quotes
         )
         texts += [entry["missing"]] if isinstance(entry.get("missing"), str) else []
         replies.copied += any(
             text and json.dumps(text, ensure_ascii=False) in example for text in texts
         )
+
+
+def _plain(text: str) -> str:
+    """Write a text without differences of case and white space."""
+    return " ".join(text.casefold().split())
 
 
 def _list_entries(reply: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
