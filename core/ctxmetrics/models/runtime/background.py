@@ -192,9 +192,7 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
     return value  # type: ignore[return-value]  # what the function returned
 
 
-def _make_task(
-    loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T], **options: Any
-) -> asyncio.Task[T]:
+def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
     """Make a task of asyncio's own class, whatever stands in its place."""
     try:
         from _asyncio import Task
