@@ -152,7 +152,7 @@ def private_names_of(folder: Path) -> set[str]:
                 private += [alias.name for alias in node.names if alias.name.startswith("_")]
                 if not (node.module or "").startswith(own) and not set(private) <= HELPERS:
                     found.add(f"{where}: {node.module}")
-            if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
+            if isinstance(node, ast.Attribute) and re.match("_(?!replace)[a-z]", node.attr):
                 owner = node.value.id if isinstance(node.value, ast.Name) else ""
                 if owner not in {"self", "cls"} and not ast.unparse(node).startswith("self._"):
                     found.add(f"{where}: {ast.unparse(node)}")
