@@ -50,11 +50,16 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufa
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
-# What ends no sentence: a mark of a list, alone or behind one word ("Step 2."); an abbreviation before a number; an ordinal
+# What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
 # behind a German article or preposition, or before a month; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
 _MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)]|[IVXL]{1,5}\.|[a-zа-я]\))"
-_MARK_ALONE = re.compile(rf"(?:[^\W\d_]+\s+)?{_MARK}")
+# Words before the number of an item; behind any other word a number ends a sentence ("Apollo 11.").
+_ITEM_WORDS = (
+    r"step|section|chapter|part|item|point|rule|phase|stage|schritt|abschnitt|kapitel|teil|punkt|regel|étape|partie|chapitre"
+    r"|point|règle|paso|etapa|sección|capítulo|parte|punto|regla|passo|seção|шаг|раздел|глава|часть|пункт|этап|правило"
+)
+_MARK_ALONE = re.compile(rf"(?:(?i:{_ITEM_WORDS})\s+)?{_MARK}")
 _MARK_BEHIND = re.compile(r"(?<=[.!?])\s+\(?\d{1,3}[.)]$")
 _ABBREVIATION = re.compile(
     r"\b(?:approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
