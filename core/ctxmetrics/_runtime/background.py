@@ -165,6 +165,12 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
         TimeoutError: It was cancelled.
     """
     caller = asyncio.current_task()
+    if isinstance(caller, asyncio.Task):  # asyncio's tasks are of the class that it knows
+        from anyio import fail_after
+
+        # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
+        with fail_after(seconds):
+            return await function()
 
     async def call() -> tuple[T | None, BaseException | None]:
         try:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
-from typing import Any, ClassVar
+from typing import Any
 
 from ctxmetrics._frozen import Plain
 from ctxmetrics._runtime.background import run_sync
@@ -222,7 +222,6 @@ def _counting(metric: Metric) -> Metric:
 class _Counter:
     """A model that answers no to everything and counts what a real one would send and receive."""
 
-    times_requests: ClassVar[bool] = True  # it answers at once
     identity: str
 
     async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - `Model.generate` has it

@@ -219,9 +219,7 @@ def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
     one, other = sorted(str(result.metrics_data[0].error) for result in results)
     assert "no request could be built" in one
     assert "TypeError: unsupported operand" in one
-    assert (
-        "TypeError: unsupported operand" in other
-    )  # the other was in flight: it alone might be at fault
+    assert other.startswith("metric_error: RequestError: ")  # it alone might be at fault
     assert len(llm.calls) == 2
 
 
