@@ -139,14 +139,15 @@ def test(environment: dict[str, Any], python: Path) -> int:
 
 def page() -> str:
     """Return docs/versions.md with the tables of what runs, and of what each extra asks for."""
+    groups: dict[tuple[str, str], list[str]] = {(PYTHONS[0], "newest"): ["`.[test]`"]}
+    for each in LIST["environment"]:
+        groups.setdefault((version_of(each), each["versions"]), []).append(f"`{extras_of(each)}`")
     lines = [
-        "| environment | Python | installed | versions | tests |",
-        "|---|---|---|---|---|",
-        f"| README | {PYTHONS[0]} | `.[test]` | newest | all |",
+        "| Python | versions | each alone |",
+        "|---|---|---|",
         *(
-            f"| {each['name']} | {version_of(each)} | `{extras_of(each)}` | {each['versions']} "
-            f"| {', '.join(f'`{test}`' for test in each['tests'])} |"
-            for each in LIST["environment"]
+            f"| {python} | {versions} | {' '.join(alone)} |"
+            for (python, versions), alone in groups.items()
         ),
         "",
         "| extra | bounds |",

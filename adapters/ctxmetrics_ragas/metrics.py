@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -29,7 +30,7 @@ from ctxmetrics.adapting import (
     SampleWrapper,
     build_metric,
     current_run,
-    in_known_task,
+    on_background,
     run_sync,
     using,
 )
@@ -281,10 +282,11 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
     ) -> float:
         """Score one of Ragas' samples; a metric that never waits is not timed, which would take a task of its own."""
-        timed = timeout if self.core.waits else None
-        return await in_known_task(
-            super().single_turn_ascore, sample, callbacks, timed
-        )  # Ragas' timeout needs one
+        score = partial(
+            super().single_turn_ascore, sample, callbacks, timeout if self.core.waits else None
+        )
+        # Ragas' time limit needs a current task: asyncio knows none where nest_asyncio was applied, since Python 3.14.
+        return await (score() if asyncio.current_task() else on_background(score))
 
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """Score one of Ragas' samples, anywhere; no running loop is patched."""

@@ -37,7 +37,7 @@ from ctxmetrics.models.frameworks import (
     validated_texts,
 )
 from ctxmetrics.models.openai.capabilities import response_format
-from ctxmetrics.models.runtime.background import in_known_task, in_thread, on_background_loop, run_sync
+from ctxmetrics.models.runtime.background import in_thread, on_background, on_background_loop, run_sync
 from ctxmetrics.models.runtime.failures import classify
 from ctxmetrics.models.runtime.run import Run, current_run, part_of, using
 from ctxmetrics.reading import (
@@ -56,7 +56,7 @@ __all__ = [
     "OPTIONS", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
-    "completion_reply", "content_of", "current_run", "describe", "has_class", "in_known_task", "in_thread", "langchain_reply",
-    "mask_logs_of", "message_reply", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
+    "completion_reply", "content_of", "current_run", "describe", "has_class", "in_thread", "langchain_reply",
+    "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
     "safe_text", "text_of", "token_usage", "unique_name", "using", "validated_texts",
 ]  # fmt: skip

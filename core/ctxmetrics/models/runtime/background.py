@@ -135,15 +135,6 @@ async def on_background(
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, background_loop()))
 
 
-async def in_known_task(
-    function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Await a coroutine function in the running loop, or on the library's where asyncio knows no current task."""
-    if asyncio.current_task() is None:
-        return await on_background(function, *args, **kwargs)
-    return await function(*args, **kwargs)
-
-
 async def in_thread(function: Callable[[], T]) -> T:
     """Call a function in a worker thread, from any loop; when cancelled, do not wait for its end."""
     from anyio import to_thread
@@ -165,6 +156,12 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
         TimeoutError: It was cancelled.
     """
     caller = asyncio.current_task()
+    if isinstance(caller, asyncio.Task):  # asyncio's tasks are of the class that it knows
+        from anyio import fail_after
+
+        # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
+        with fail_after(seconds):
+            return await function()
 
     async def call() -> tuple[T | None, BaseException | None]:
         try:
