@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
@@ -77,7 +78,7 @@ class Unit:
         covered = sum(
             span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
         )
-        if covered >= _NEARLY_ALL * len(context) and len(sentences_of(context)) > _FEW_SENTENCES:
+        if covered >= _NEARLY_ALL * len(context) and len(split_context(context)) > _FEW_SENTENCES:
             return "whole_context"
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
         plain -= listed("stop", self.language)
@@ -169,13 +170,17 @@ class Unit:
         )
 
 
-sentences_of: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
+split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
-def place_of(effort: Effort, language: str, quote: str, context: str) -> tuple[int, int, bool] | None:
-    """Return the first and last character of a quote in a context, and whether its ellipsis hides what matters.
+# The first and last character of a quote in a context, and whether its ellipsis hides what matters.
+Place: TypeAlias = tuple[int, int, bool]
 
-    Hidden is a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
+
+def find_place(effort: Effort, language: str, quote: str, context: str) -> Place | None:
+    """Find a quote in a context.
+
+    An ellipsis hides what matters where it hides a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
     the text that was found for it: an alignment may pass over a "not".
 
     Raises:

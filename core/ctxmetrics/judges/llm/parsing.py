@@ -19,6 +19,12 @@ _STOP = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# The parts of replies, and what each is.
+_PARTS: Mapping[str, tuple[type, ...]] = {
+    "sentences": (Mapping,),
+    "useful": (Mapping,),
+    "claims": (list, tuple),
+}
 _CONTEXT_ID = re.compile(r"c\d+")
 _LONGEST_REPLY = 2_000_000
 # The most characters for json-repair: on some texts its time grows with their square.
@@ -69,13 +75,15 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     """
     data: Any = reply.content
     if isinstance(data, str):
-        data = _read_text(_after_request(data, code)[:_LONGEST_REPLY], keys)
+        if "END DATA" in data:
+            data = _after_request(data, code)
+        data = _read_text(data[:_LONGEST_REPLY], keys)
     else:
         data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
     if not _count_parts(data, keys):
         raise UnreadableReplyError(NOT_JSON)
     for key in keys:
-        if data.get(key) is not None and not _is_part(data[key], key):
+        if data.get(key) is not None and not isinstance(data[key], _PARTS[key]):
             raise UnreadableReplyError(NOT_JSON)
     return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
 
@@ -145,15 +153,11 @@ def _lift_useful(data: Any) -> Any:
     return {**data, "sentences": sentences, "useful": useful}
 
 
-def _is_part(value: Any, key: str) -> bool:
-    return isinstance(value, (list, tuple) if key == "claims" else Mapping)
-
-
 def _count_parts(data: Any, keys: Sequence[str]) -> int:
     """Count the keys that have what belongs there; 0 for what is no object."""
     if not isinstance(data, Mapping):
         return 0
-    return sum(_is_part(data.get(key), key) for key in keys)
+    return sum(isinstance(data.get(key), _PARTS[key]) for key in keys)
 
 
 def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
@@ -188,7 +192,8 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         except (ValueError, RecursionError):
             failures += 1
             continue
-        data = _lift_useful(data)
+        if "useful" not in data:
+            data = _lift_useful(data)
         if _count_parts(data, keys):
             objects.append(data)
             around.append(text[begin : match.start()])
