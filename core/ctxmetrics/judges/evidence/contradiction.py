@@ -75,11 +75,12 @@ class _Text:
         self.tokens = tokens(_LOOSE_MARK.sub("", text))
         self.language = language
         stop, may_deny = listed("stop", language), keys("denials", language)
+        denying, harmless = listed("negations", language), listed("no_negation_before", language)
         self.counts: list[bool] = []
         self.places: dict[str, list[int]] = {}
         content = set()
-        self.negations = self._find_negations()
-        denials = set(self.negations)
+        self.negations: list[int] = []
+        denials = set()
         for position, token in enumerate(self.tokens):
             self.places.setdefault(token.key, []).append(position)
             counts = token.folded not in stop and token.kind != "character"
@@ -88,21 +89,14 @@ class _Text:
                 content.add(token.key)
             if token.key in may_deny:
                 denials.add(position)
-        self.denials = frozenset(denials)
-        self.content = frozenset(content)
-        self.shared = len((unit or self).content & self.places.keys())
-
-    def _find_negations(self) -> list[int]:
-        """Find the words that deny; some words after them make them harmless."""
-        denying = listed("negations", self.language)
-        harmless = listed("no_negation_before", self.language)
-        negations = []
-        for position, token in enumerate(self.tokens):
             if token.folded in denying:
                 after = self.tokens[position + 1 : position + 2]
                 if not after or after[0].folded not in harmless:
-                    negations.append(position)
-        return negations
+                    self.negations.append(position)
+                    denials.add(position)
+        self.denials = frozenset(denials)
+        self.content = frozenset(content)
+        self.shared = len((unit or self).content & self.places.keys())
 
     def scope(self, position: int, step: int = 1) -> Iterator[int]:
         """Yield the content words after (or before) a word, up to a mark that ends the clause."""
