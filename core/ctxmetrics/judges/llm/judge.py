@@ -20,7 +20,7 @@ from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.llm.asking import Exchange, Question, describe_part
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
-from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import instead_of
 from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.models.runtime.memo import Memo
@@ -175,8 +175,11 @@ class LLMJudge:
 
     async def _ask_in_halves(self, question: Question, pack: Pack) -> list[tuple[Part, Answer]]:
         """Ask a question; where it is too long for the model, ask about each half of it."""
-        parts = halves(question.part) if self._is_too_long(question.prompt) else None
-        usage = Usage()
+        # The tokens that the model takes, where its server has stated that in this run.
+        limit = current_run().token_limits.get(self.model.identity)
+        parts, usage = None, Usage()
+        if limit is not None and least_tokens(question.prompt.text) > limit:
+            parts = halves(question.part)
         if parts is None:
             answer = await self._remembered(question, pack, Exchange.verdicts)
             codes = {verdict.code for verdict in answer.verdicts.values()}
@@ -188,11 +191,6 @@ class LLMJudge:
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
         (part, answer), *others = first
         return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
-
-    def _is_too_long(self, prompt: Prompt) -> bool:
-        """Whether a prompt has more tokens than the model takes, by what its server has stated in this run."""
-        limit = current_run().token_limits.get(self.model.identity)
-        return limit is not None and least_tokens(prompt.text) > limit
 
     async def _remembered(
         self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
