@@ -357,6 +357,17 @@ def test_a_split_vote_is_no_verdict() -> None:
     assert [verdict.code for verdict in score.verdicts] == ["conflicting_verdicts", None]
 
 
+def test_contexts_inside_the_sentences_cost_no_second_request():
+    nested = {"code": "$code", "sentences": {"s1": YES, "s2": NO, "useful": USEFUL}}
+    unclosed = json.dumps(nested).removesuffix("}")
+    for reply in (nested, json.dumps(nested), unclosed):
+        judge = ScriptedJudge({"joint": [reply]})
+        recall = ContextRecall(judge=judge).score(SAMPLE)
+        precision = ContextPrecision(judge=judge).score(SAMPLE)
+        assert (recall.value, precision.value) == (0.5, 0.5)
+        assert recall.usage.calls + precision.usage.calls == 1
+
+
 def test_raw_replies_are_kept_on_request_only() -> None:
     text = json.dumps(
         {**GOOD, "code": "c0ffee00"}

@@ -102,6 +102,71 @@ def test_what_could_mean_several_things_or_nothing_decides_nothing(content: str)
         read(content)
 
 
+SENTENCE = '{"evidence": [{"context": "c1", "quote": "the pump hums", "whole": true}], "missing": "", "supported": true}'
+CONTEXT = '{"quote": "", "useful": true}'
+HEAD = '{"code": "12345678", "sentences": {"s1": '
+
+
+@pytest.mark.parametrize("keys", [KEYS, ("useful",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}}}}',
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE.replace("}]", "}]]")}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE}}}}}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE}, "c1": {{"quote": ""}}], "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE.replace("hums", "hums }")}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'```json\n{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}}\n```',
+        json.loads(f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}}}}'),
+    ],
+    ids=[
+        "inside", "inside, last brace missing", "inside, a bracket too many", "a brace too many", "inside, wrong bracket",
+        "a brace in a quote", "in a fence", "mapping",
+    ],
+)  # fmt: skip
+def test_contexts_inside_the_sentences_are_read(content: Any, keys: tuple[str, ...]) -> None:
+    data = read(content, keys)
+    assert data["useful"] == DATA["useful"]
+    if keys == KEYS:
+        assert data["code"] == DATA["code"]
+        assert data["sentences"]["s1"]["supported"] is True
+        assert "useful" not in data["sentences"]
+
+
+NO = CONTEXT.replace("true", "false")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}',
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}',
+        f'{HEAD}{SENTENCE}}}, "useful": {{"c1": {CONTEXT}}}',
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}}, "useful": {{"c1": {NO}}}',
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}, "useful": {{"c1": {NO}}}}}',
+        f'{HEAD}{SENTENCE}, "s1": {SENTENCE.replace("}]", "}]]")}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE}}}}}, "sentences": {{"s1": {SENTENCE}}}, "useful": {{"c1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE}, "useful": {{"c1": {CONTEXT}}}}} {HEAD}{SENTENCE}, "useful": {{"c1": {NO}}}}}',
+        f'{HEAD}{SENTENCE}, "useful": {{"s1": {CONTEXT}}}}}',
+        f'{HEAD}{SENTENCE}, "useful": true}}',
+        f'{HEAD}{SENTENCE.replace("hums", "hums }")}, "useful": {{"c1": {CONTEXT}}}',
+    ],
+    ids=[
+        "cut off in a cell", "cut off after a cell", "cut off side by side", "both places", "twice inside", "a sentence twice",
+        "sentences twice", "two replies", "no context ids", "no cells", "cut off, a brace in a quote",
+    ],
+)  # fmt: skip
+def test_contexts_inside_the_sentences_that_could_mean_two_things_decide_nothing(content: str) -> None:
+    with pytest.raises(UnreadableReplyError):
+        read(content)
+
+
+def test_an_entry_beside_the_contexts_part_is_not_lifted() -> None:
+    data = {"sentences": {"s1": {"supported": False}, "useful": {"c1": {"useful": True}}}}
+    assert read({**data, "useful": {"c1": {"useful": False}}})["useful"] == {"c1": {"useful": False}}
+
+
 @pytest.mark.parametrize("content", [None, TEXT.encode(), [DATA], 5])
 def test_what_is_neither_a_text_nor_an_object_decides_nothing(content: Any) -> None:
     with pytest.raises(UnreadableReplyError):

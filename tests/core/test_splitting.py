@@ -9,7 +9,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.splitting import merge, parts_of
+from ctxmetrics.judges.llm.splitting import merge, split_request
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -56,7 +56,7 @@ def test_sixty_thousand_characters_are_one_request_and_more_are_another():
 def test_every_four_hundred_characters_of_a_long_context_are_whole_in_one_piece():
     text = " ".join(f"word{number}" for number in range(1000))
     request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
-    parts = list(parts_of(request, "joint", per_context=False, limit=2000, most=64))
+    parts = list(split_request(request, "joint", per_context=False, limit=2000, most=64))
     pieces = [part.contexts["c1"] for part in parts]
     assert len(pieces) > 4
     assert all(
@@ -71,7 +71,7 @@ def test_every_four_hundred_characters_of_a_long_context_are_whole_in_one_piece(
 def test_a_long_context_is_cut_at_white_space(space):
     text = space.join(f"word{number}" for number in range(1000))
     request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
-    *parts, _ = parts_of(request, "joint", per_context=False, limit=2000, most=64)
+    *parts, _ = split_request(request, "joint", per_context=False, limit=2000, most=64)
     ends = [part.places["c1"][1] + len(part.contexts["c1"]) for part in parts]
     assert [text[end] for end in ends] == [space] * len(ends)
 
@@ -93,7 +93,7 @@ def test_units_take_half_of_a_request_at_most():
 )
 def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
     request = JudgeRequest(units=("A unit.",), contexts=("one", "two", "three"), answer="A unit.")
-    parts = list(parts_of(request, "joint", per_context=True, limit=60_000, most=64))
+    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most=64))
     for order in permutations(values):
         answers = [
             (part, {"s1": Verdict(id="s1", value=value)})
@@ -105,7 +105,7 @@ def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
 
 def test_the_evidence_of_all_parts_names_the_contexts_of_the_request():
     request = JudgeRequest(units=("A unit.",), contexts=("one", "two", "three"), answer="A unit.")
-    parts = list(parts_of(request, "joint", per_context=True, limit=60_000, most=64))
+    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most=64))
     answers = [
         (part, {"s1": Verdict(id="s1", value=True, evidence=(Evidence(0, 1, 3, text[1:3]),))})
         for part, text in zip(reversed(parts), ("three", "two", "one"), strict=True)

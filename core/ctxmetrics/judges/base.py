@@ -206,8 +206,8 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     )
 
 
-def _wrong(part: str, wanted: str, found: object) -> JudgeError:
+def _wrong(part: str, wanted: str, value: object) -> JudgeError:
     return JudgeError(
-        f"what the judge returned cannot be used: {part} must be {wanted}, not {type(found).__name__}",
+        f"what the judge returned cannot be used: {part} must be {wanted}, not {type(value).__name__}",
         reason_code="judge_error",
     )

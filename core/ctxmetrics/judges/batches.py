@@ -14,13 +14,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.models.runtime.background import run_sync
-from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.models.runtime.memo import Memo, hashed
+from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.reading import as_list
 
 # A premise and a hypothesis.
@@ -31,6 +33,9 @@ Score: TypeAlias = "float | str"
 # The scores that this process remembers, where a run has no memory of its own: about 40 MB.
 scores_of_process: Memo[float] = Memo(200_000, keep=lambda _: True)
 _ROUNDING = 1e-6
+# The first parts of the key of every score in a cache. They change when other pairs are asked about, or
+# when scores are stored in another form.
+_VERSION, *_FORM = "nli-1", "None", "none"
 
 
 class PredictionError(ValueError):
@@ -84,22 +89,22 @@ class Queue:
         Returns:
             The scores that are remembered, and those to come.
         """
-        if (
-            self._process != os.getpid()
-        ):  # a forked child has no threads, and may have copied a held lock
+        if self._process != os.getpid():  # a forked child has no threads, and may hold a lock for ever
             self._start_empty()
         coming: dict[Pair, Future[Score]] = {}
         with self._changed:
-            known: dict[Pair, Score] = {
-                pair: score for pair, key in keys.items() if (score := memory.peek(key)) is not None
-            }
-            for pair in [pair for pair in keys if pair not in known]:
+            known: dict[Pair, Score] = {}
+            for pair, key in keys.items():
+                score = memory.peek(key)
+                if score is not None:
+                    known[pair] = score
+                    continue
                 if pair not in self._open:
                     future = self._open[pair] = Future()
                     future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
                     self._waiting[pair] = keys
                 coming[pair] = self._open[pair]
-                coming[pair].add_done_callback(partial(_remember, memory, keys[pair]))
+                coming[pair].add_done_callback(partial(_remember, memory, key))
             while self._threads < min(self._workers, -(-len(self._waiting) // self._size)):
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
                 self._threads += 1  # there may be too many threads for one more
@@ -113,9 +118,8 @@ class Queue:
             with self._changed:
                 while 0 < len(self._waiting) < self._size and (rest := until - time.monotonic()) > 0:
                     self._changed.wait(rest)
-                batch = {
-                    pair: self._waiting.pop(pair) for pair in list(islice(self._waiting, self._size))
-                }
+                first = list(islice(self._waiting, self._size))
+                batch = {pair: self._waiting.pop(pair) for pair in first}
                 if not batch:
                     self._threads -= 1
                     return
@@ -137,15 +141,44 @@ class Queue:
                 return dict.fromkeys(batch, f"{type(error).__name__}: {safe_text(error)}")
         scores: dict[Pair, Score] = {}
         for one in requests:
-            scores |= self._scores(
-                {pair: request for pair, request in batch.items() if id(request) == one}
-            )
+            own = {pair: request for pair, request in batch.items() if id(request) == one}
+            scores |= self._scores(own)
         return scores
 
 
 def _remember(memory: Memo[float], key: str, done: Future[Score]) -> None:
     if not isinstance(score := done.result(), str):
         memory.remember(key, score)
+
+
+async def score_pairs(
+    queue: Queue, identity: str, pairs: Iterable[Pair]
+) -> tuple[Mapping[Pair, Score], int]:
+    """Score pairs from memory, the cache, a batch in flight, or by asking.
+
+    Args:
+        queue: Whom to ask.
+        identity: Scores are stored under it.
+        pairs: The pairs.
+
+    Returns:
+        The scores, and how many pairs were asked about.
+    """
+    run = current_run()
+    memory, cache = run.memo or scores_of_process, run.cache
+    keys = {pair: hashed((_VERSION, identity, *_FORM, *pair)) for pair in pairs}
+    for key in keys.values():
+        stored = cache.get(key) if cache is not None and memory.peek(key) is None else None
+        with suppress(ValueError):  # another version may have stored something else
+            if stored is not None and 0 <= float(stored) <= 1:
+                memory.remember(key, float(stored))
+    scores, pending = queue.submit(keys, memory)
+    answers = await asyncio.gather(*map(asyncio.wrap_future, pending.values()))
+    for pair, score in zip(pending, answers, strict=True):
+        scores[pair] = score
+        if cache is not None and not isinstance(score, str):
+            cache.put(keys[pair], repr(score))
+    return scores, len(pending)
 
 
 # --- what is returned ---

@@ -49,7 +49,7 @@ class ScriptedModel:
                 raise ParameterError(
                     f"ScriptedJudge: step {min(unknown)!r} is unknown. Choose from: {', '.join(_STEPS)}."
                 )
-            entries = {step: tuple(given) for step, given in self.replies.items() if given}
+            entries = {step: tuple(replies) for step, replies in self.replies.items() if replies}
             object.__setattr__(self, "replies", FrozenDict(entries))
             digest = hashlib.sha256(
                 json.dumps(entries, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
@@ -62,14 +62,14 @@ class ScriptedModel:
         if callable(self.replies):
             content = self.replies(prompt)
         else:
-            given = self.replies.get(prompt.step) or (
-                self.replies.get("joint") if prompt.step != "claims" else None
-            )
-            if not given:
+            replies = self.replies.get(prompt.step)
+            if not replies and prompt.step != "claims":
+                replies = self.replies.get("joint")
+            if not replies:
                 raise JudgeError(
                     f"no reply was recorded for the step {prompt.step!r}", reason_code="judge_error"
                 )
-            content = given[min(prompt.attempt, len(given) - 1)]
+            content = replies[min(prompt.attempt, len(replies) - 1)]
         if isinstance(content, (list, tuple)):
             content = json.dumps(content)
         if isinstance(content, str):

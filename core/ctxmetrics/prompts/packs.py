@@ -63,8 +63,10 @@ def register_pack(pack: Pack) -> None:
     Raises:
         ParameterError: A step has no text, or no version.
     """
-    for what, given in (("text", pack.texts), ("version", pack.version)):
-        missing = [] if isinstance(given, int) else [step for step in VERSIONS if not given.get(step)]
+    for what, values in (("text", pack.texts), ("version", pack.version)):
+        if isinstance(values, int):
+            continue
+        missing = [step for step in VERSIONS if not values.get(step)]
         if missing:
             raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
     _packs[pack.language] = Pack(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.words import (
@@ -73,24 +73,30 @@ class _Text:
 
     def __init__(self, text: str, language: str, unit: _Text | None = None) -> None:
         self.tokens = tokens(_LOOSE_MARK.sub("", text))
-        stop = listed("stop", language)
-        self.counts = [token.folded not in stop and token.kind != "character" for token in self.tokens]
         self.language = language
+        stop, may_deny = listed("stop", language), keys("denials", language)
+        denying, harmless = listed("negations", language), listed("no_negation_before", language)
+        self.counts: list[bool] = []
         self.places: dict[str, list[int]] = {}
+        content = set()
+        self.negations: list[int] = []
+        denials = set()
         for position, token in enumerate(self.tokens):
             self.places.setdefault(token.key, []).append(position)
-        denying, may_deny = listed("negations", language), keys("denials", language)
-        harmless = listed("no_negation_before", language)
-        following = [*(token.folded for token in self.tokens[1:]), ""]
-        self.negations = [
-            position
-            for position, (token, after) in enumerate(zip(self.tokens, following, strict=True))
-            if token.folded in denying and after not in harmless
-        ]
-        may = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
-        self.denials = frozenset((*self.negations, *may))
-        self.content = frozenset(token.key for token in compress(self.tokens, self.counts))
-        self.shared = len((self if unit is None else unit).content & self.places.keys())
+            counts = token.folded not in stop and token.kind != "character"
+            self.counts.append(counts)
+            if counts:
+                content.add(token.key)
+            if token.key in may_deny:
+                denials.add(position)
+            if token.folded in denying:
+                after = self.tokens[position + 1 : position + 2]
+                if not after or after[0].folded not in harmless:
+                    self.negations.append(position)
+                    denials.add(position)
+        self.denials = frozenset(denials)
+        self.content = frozenset(content)
+        self.shared = len((unit or self).content & self.places.keys())
 
     def scope(self, position: int, step: int = 1) -> Iterator[int]:
         """Yield the content words after (or before) a word, up to a mark that ends the clause."""
@@ -106,7 +112,9 @@ class _Text:
         marks = [position for position in near if self.tokens[position].ends]
         if len(marks) > 1 and marks[0] <= negation + 1:
             after = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
-            yield from (position for position in after if self.counts[position])
+            for position in after:
+                if self.counts[position]:
+                    yield position
 
     def limits(self, negation: int) -> bool:
         """Whether a negation denies the comparative after it and nothing else: no more than, no longer than."""
@@ -119,9 +127,8 @@ class _Text:
 
     def spelled(self, first: int, last: int) -> str:
         """Return the text from one word to another, both included."""
-        return " ".join(
-            token.spelling for token in self.tokens[min(first, last) : max(first, last) + 1]
-        )
+        start, end = min(first, last), max(first, last) + 1
+        return " ".join(token.spelling for token in self.tokens[start:end])
 
 
 def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -140,70 +147,94 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     >>> str(contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
-    said = _Text(unit, language)
-    sentences = [_Text(text, language, said) for text in evidence]
-    return next(
-        chain.from_iterable(
-            check(said, sentences) for check in (_denied_by_the_unit, _denied_by_the_evidence, _numbers)
-        ),
-        None,
-    )
+    claim = _Text(unit, language)
+    sentences = [_Text(text, language, claim) for text in evidence]
+    for check in (_denied_by_the_unit, _denied_by_the_evidence, _numbers):
+        for match in check(claim, sentences):
+            return match
+    return None
 
 
-def _denied_by_the_unit(said: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
+def _denied_by_the_unit(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
     """The unit denies a word that stands undenied in the evidence."""
-    backwards = base_language(said.language) in _FOLLOWS
-    for position in said.negations:
-        sides = (said.scope(position), said.scope(position, -1) if backwards else ())
-        nearest = chain.from_iterable(islice(side, 1) for side in sides)
-        for denied in (position + 1,) if said.limits(position) else nearest:
-            key = said.tokens[denied].key
+    for position in unit.negations:
+        for denied in _find_denied(unit, position):
+            key = unit.tokens[denied].key
             places = [(text, place) for text in evidence for place in text.places.get(key, ())]
-            held = max((text.shared for text, _ in places), default=0)
-            if held >= _ENOUGH * len(said.content) and not any(
-                text.denied(place) for text, place in places
-            ):
-                yield Contradiction("negation", said.spelled(position, denied), "")
+            most = max((text.shared for text, _ in places), default=0)
+            if most < _ENOUGH * len(unit.content):
+                continue
+            if not any(text.denied(place) for text, place in places):
+                yield Contradiction("negation", unit.spelled(position, denied), "")
 
 
-def _denied_by_the_evidence(said: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
+def _find_denied(unit: _Text, negation: int) -> Iterator[int]:
+    """Yield the words that a negation of the unit denies: the nearest one, in some languages on either side."""
+    if unit.limits(negation):
+        yield negation + 1
+        return
+    yield from islice(unit.scope(negation), 1)
+    if base_language(unit.language) in _FOLLOWS:
+        yield from islice(unit.scope(negation, -1), 1)
+
+
+def _denied_by_the_evidence(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
     """The evidence denies a word that stands undenied in the unit."""
-    skipped = listed("skipped_after_negation", said.language)
-    after = _NEAR if base_language(said.language) in _FOLLOWS else 0
+    after = _NEAR if base_language(unit.language) in _FOLLOWS else 0
     for text in evidence:
-        for position in text.negations if text.shared >= _ENOUGH * len(said.content) else ():
-            inside = chain(text.scope(position), text.after_aside(position))
-            scope = (one for one in inside if text.tokens[one].folded not in skipped)
-            denied = position + 1 if text.limits(position) else next(scope, None)
-            key = "" if denied is None else text.tokens[denied].key
-            if denied is None or key not in said.content:
-                continue
-            if all(said.denied(place, _SHORTLY, after) for place in said.places[key]):
-                continue
-            if not any(
-                other.shared >= text.shared and not other.denied(place)
-                for other in evidence
-                for place in other.places.get(key, ())
-            ):
-                own = said.places[key][0]
-                yield Contradiction("negation", said.spelled(own, own), text.spelled(position, denied))
-
-
-def _numbers(said: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
-    """Another number stands before the same word in the sentence that holds most of the unit."""
-    for position, token in enumerate(said.tokens[:-1]):
-        noun = said.tokens[position + 1]
-        if token.kind != "number" or token.ends or noun.kind != "word" or not said.counts[position + 1]:
+        if text.shared < _ENOUGH * len(unit.content):
             continue
-        beside = [(text.shared - (token.key in text.places), text) for text in evidence]
-        own = max(
-            (held for held, text in beside if {token.key, noun.key} <= text.places.keys()), default=0
-        )
-        for held, text in beside:
-            if held <= own or held < _MOST * len(said.content) or token.key in text.places:
+        for position in text.negations:
+            denied = _find_denied_in_evidence(text, position)
+            if denied is None or text.tokens[denied].key not in unit.content:
+                continue
+            key = text.tokens[denied].key
+            if all(unit.denied(place, _SHORTLY, after) for place in unit.places[key]):
+                continue
+            if not _stands_undenied(key, evidence, text.shared):
+                own = unit.places[key][0]
+                yield Contradiction("negation", unit.spelled(own, own), text.spelled(position, denied))
+
+
+def _find_denied_in_evidence(text: _Text, negation: int) -> int | None:
+    """Find the word that a negation of the evidence denies."""
+    if text.limits(negation):
+        return negation + 1
+    skipped = listed("skipped_after_negation", text.language)
+    for place in chain(text.scope(negation), text.after_aside(negation)):
+        if text.tokens[place].folded not in skipped:
+            return place
+    return None
+
+
+def _stands_undenied(key: str, evidence: Sequence[_Text], least: int) -> bool:
+    """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
+    for text in evidence:
+        if text.shared < least:
+            continue
+        if not all(text.denied(place) for place in text.places.get(key, ())):
+            return True
+    return False
+
+
+def _numbers(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
+    """Another number stands before the same word in the sentence that holds most of the unit."""
+    for position, token in enumerate(unit.tokens[:-1]):
+        noun = unit.tokens[position + 1]
+        if token.kind != "number" or token.ends or noun.kind != "word" or not unit.counts[position + 1]:
+            continue
+        same = 0
+        others: list[tuple[int, _Text]] = []
+        for text in evidence:
+            if token.key not in text.places:
+                others.append((text.shared, text))
+            elif noun.key in text.places:
+                same = max(same, text.shared - 1)
+        for shared, text in others:
+            if shared <= same or shared < _MOST * len(unit.content):
                 continue
             for place in text.places.get(noun.key, ()):
                 other = text.tokens[place - 1]
                 if place and other.kind == "number" and not other.ends:
                     against = text.spelled(place - 1, place)
-                    yield Contradiction("number", said.spelled(position, position + 1), against)
+                    yield Contradiction("number", unit.spelled(position, position + 1), against)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
@@ -74,10 +75,8 @@ class Unit:
         sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
         script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
         """
-        covered = sum(
-            span.end - span.start for span in {(span.start, span.end): span for span in spans}.values()
-        )
-        if covered >= _NEARLY_ALL * len(context) and len(sentences_of(context)) > _FEW_SENTENCES:
+        covered = sum(end - start for start, end in {(span.start, span.end) for span in spans})
+        if covered >= _NEARLY_ALL * len(context) and len(split_context(context)) > _FEW_SENTENCES:
             return "whole_context"
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
         plain -= listed("stop", self.language)
@@ -124,8 +123,8 @@ class Unit:
             return None  # the usual case
         if [*sentences] == [self.text]:
             return None
-        found = contradiction(self.text, sentences, self.language)
-        return found if found and found.kind == "negation" else None
+        match = contradiction(self.text, sentences, self.language)
+        return match if match and match.kind == "negation" else None
 
     def shares_little(self, sentences: Sequence[str]) -> bool:
         """Whether the sentences that hold the quotes share one word with a unit that has many.
@@ -137,12 +136,9 @@ class Unit:
             return False
         held = telling & frozenset[str]().union(*map(self._telling_words, sentences))
         text = " ".join(sentences)
-        alike = self._comparable(text)
-        return (
-            len(held) <= 1
-            and alike
-            and _tongue(text, self.language) == _tongue(self.answer, self.language)
-        )
+        if len(held) > 1 or not self._comparable(text):
+            return False
+        return _tongue(text, self.language) == _tongue(self.answer, self.language)
 
     def _comparable(self, text: str) -> bool:
         """Whether a quote should share words with the unit: it need not across scripts."""
@@ -169,13 +165,17 @@ class Unit:
         )
 
 
-sentences_of: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
+split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
-def place_of(effort: Effort, language: str, quote: str, context: str) -> tuple[int, int, bool] | None:
-    """Return the first and last character of a quote in a context, and whether its ellipsis hides what matters.
+# The first and last character of a quote in a context, and whether its ellipsis hides what matters.
+Place: TypeAlias = tuple[int, int, bool]
 
-    Hidden is a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
+
+def find_place(effort: Effort, language: str, quote: str, context: str) -> Place | None:
+    """Find a quote in a context.
+
+    An ellipsis hides what matters where it hides a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
     the text that was found for it: an alignment may pass over a "not".
 
     Raises:
@@ -185,12 +185,14 @@ def place_of(effort: Effort, language: str, quote: str, context: str) -> tuple[i
     if not pieces:
         return None
     start, end = pieces[0].start, pieces[-1].end
-    gaps = [context[before.end : after.start] for before, after in pairwise(pieces)]
-    if any(_ENDED.search(gap) or _denials(gap, language) or _denied(gap, language) for gap in gaps):
-        return start, end, True
-    found = context[start:end]
-    alike = quote == found or _denials(quote, language) == _denials(found, language)
-    return (start, end, False) if alike else None
+    for before, after in pairwise(pieces):
+        gap = context[before.end : after.start]
+        if _ENDED.search(gap) or _denials(gap, language) or _denied(gap, language):
+            return start, end, True
+    text = context[start:end]
+    if quote == text or _denials(quote, language) == _denials(text, language):
+        return start, end, False
+    return None
 
 
 def _denials(text: str, language: str) -> Counter[str]:
@@ -205,8 +207,8 @@ def _denied(text: str, language: str) -> bool:
 
 def _script(text: str) -> str | None:
     """Return the script of most letters of a text; None where it has no letter."""
-    found = Counter(_script_of(letter) for letter in text[:200] if letter.isalpha())
-    return found.most_common(1)[0][0] if found else None
+    counts = Counter(_script_of(letter) for letter in text[:200] if letter.isalpha())
+    return counts.most_common(1)[0][0] if counts else None
 
 
 @lru_cache(maxsize=4096)
@@ -218,8 +220,10 @@ def _script_of(letter: str) -> str:
 def _tongue(text: str, language: str) -> str:
     """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
     words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
-    counts: dict[str, int] = {
-        one: sum(word in listed("stop", one) for word in words) for one in LISTS["stop"]
-    }
-    own = base_language(language)
-    return max((own, *counts), key=lambda one: counts.get(one, 0))
+    best, most = base_language(language), -1
+    for other in (best, *LISTS["stop"]):
+        stop = listed("stop", other) if other in LISTS["stop"] else frozenset()
+        count = sum(word in stop for word in words)
+        if count > most:
+            best, most = other, count
+    return best

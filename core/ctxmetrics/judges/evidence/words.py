@@ -102,7 +102,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         """Read the words of a chunk."""
         text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
         matches = list(_pattern(text.isascii()).finditer(text))
-        found: list[Token] = []
+        words: list[Token] = []
         joint = ""  # what stands between a word and the one before it
         for match, after in zip(
             matches, [*(match.start() for match in matches[1:]), len(text)], strict=False
@@ -110,27 +110,27 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             gap = text[match.end() : after]
             ends = not _CLAUSE_END.isdisjoint(gap)
             if match["unspaced"]:
-                found += _pairs(match.group(), ends=ends)
+                words += _pairs(match.group(), ends=ends)
             else:
                 (key, folded, kind), spelling = _key(match), match.group()
-                if joint == "-" and key in _ONES and found[-1].key in _TENS:  # twenty-one
-                    before = found.pop()
+                if joint == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
+                    before = words.pop()
                     key, kind = before.key[0] + key, "number"
                     spelling = f"{before.spelling}-{spelling}"
                 elif (
                     match["number"]
-                    and found
-                    and found[-1].kind == "word"
-                    and (not joint or (joint == "-" and found[-1].spelling.isupper()))
+                    and words
+                    and words[-1].kind == "word"
+                    and (not joint or (joint == "-" and words[-1].spelling.isupper()))
                 ):
-                    key = found[-1].key + key  # HC2, COVID-19: the number is a part of the name
-                found.append(Token(intern(key), intern(folded), kind, intern(spelling), ends))
+                    key = words[-1].key + key  # HC2, COVID-19: the number is a part of the name
+                words.append(Token(intern(key), intern(folded), kind, intern(spelling), ends))
             joint = gap
         if len(chunk) <= _LONGEST:
             if len(self) >= _MOST_KEPT:
                 self.clear()
-            self[chunk] = tuple(found)
-        return tuple(found)
+            self[chunk] = tuple(words)
+        return tuple(words)
 
 
 _chunk = _Chunks().__getitem__
@@ -175,14 +175,14 @@ def _fold(word: str) -> str:
     """Return the word without case, accents and invisible characters; what is left is composed again."""
     if word.isascii():
         return word.lower()
-    kept: list[str] = []
+    letters: list[str] = []
     for character in unicodedata.normalize("NFKD", word).casefold():
         place = unicodedata.combining(character)
         accent = place >= _FIRST_ACCENT or _FIRST_POINT <= place <= _LAST_POINT
-        short_i = character == _BREVE and kept and kept[-1] == "и"
+        short_i = character == _BREVE and letters and letters[-1] == "и"
         if (not accent or short_i) and character not in _INVISIBLE:
-            kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept)) or word
+            letters.append(character)
+    return unicodedata.normalize("NFC", "".join(letters)) or word
 
 
 _INVISIBLE = "\u00ad\u200c\u200d"
@@ -276,5 +276,5 @@ def _pairs(run: str, *, ends: bool) -> list[Token]:
     kind: Kind = "characters" if len(characters) > 1 else "character"
     spelled = [first + second for first, second in pairwise(characters)] or [run]
     keyed = ((intern(unicodedata.normalize("NFKC", pair)), pair) for pair in spelled)
-    found = [Token(key, key, kind, pair, False) for key, pair in keyed]
-    return [*found[:-1], found[-1]._replace(ends=ends)]
+    words = [Token(key, key, kind, pair, False) for key, pair in keyed]
+    return [*words[:-1], words[-1]._replace(ends=ends)]

@@ -98,15 +98,15 @@ def attribute(
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}  # by the last context of the first k
     pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
-    seen = 0
+    present = 0
     for context, masks in row.contexts.items():
         last = index.first[context + 1]
-        seen |= row.present[context]
+        present |= row.present[context]
         for sentence, mask in masks.items():
             pool.setdefault(mask, sentence)
         alone[context] = row.best(masks, last - index.first[context])
         best = max(best, alone[context], key=_score)
-        if row.score(seen, seen, 2, last) > best.score:
+        if row.score(present, present, 2, last) > best.score:
             together[context] = row.best({sentence: mask for mask, sentence in pool.items()}, last)
             best = max(best, together[context], key=_score)
     full = [one for one in (*alone.values(), *together.values()) if one.score >= row.bar]
@@ -179,14 +179,14 @@ class _Row:
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:
         """Return the sentences with the highest score, chosen one by one from n for what each adds."""
-        found, chosen, present = Candidate(-inf), list[int](), 0
+        best, chosen, present = Candidate(-inf), list[int](), 0
         for sentence, held in islice(_greedy(masks), self._size):
             chosen.append(sentence)
             present |= self.present[self._owners[sentence]]
             score = self.score(held, present, len(chosen), n)
-            if score > found.score:
-                found = Candidate(score, tuple(chosen), held, present)
-        return found
+            if score > best.score:
+                best = Candidate(score, tuple(chosen), held, present)
+        return best
 
 
 def fullest(masks: Mapping[int, int], sentences: range, limit: int) -> tuple[int, ...]:

@@ -30,10 +30,10 @@ MAX_SENTENCE = 1_000
 
 def sentences(text: str) -> Sequence[Span]:
     """Return the sentences of a text, none of them longer than `MAX_SENTENCE`."""
-    found = sentence_spans(text)
+    spans = sentence_spans(text)
     if len(text) <= MAX_SENTENCE:
-        return found
-    return [piece for span in found for piece in _pieces(text, span)]
+        return spans
+    return [piece for span in spans for piece in _pieces(text, span)]
 
 
 def _pieces(text: str, span: Span) -> Iterator[Span]:
@@ -90,22 +90,22 @@ class Index:
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""
-        found = self._places.get(key, [])
+        places = self._places.get(key, [])
         if context is None:
-            return found
-        return found[
-            bisect_left(found, self.first[context]) : bisect_left(found, self.first[context + 1])
-        ]
+            return places
+        start = bisect_left(places, self.first[context])
+        end = bisect_left(places, self.first[context + 1])
+        return places[start:end]
 
     def masks(self, keys: Iterable[str]) -> dict[int, int]:
         """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none."""
-        found: dict[int, int] = {}
+        masks: dict[int, int] = {}
         bit = 1
         for key in keys:
             for sentence in self._places.get(key, ()):
-                found[sentence] = found.get(sentence, 0) | bit
+                masks[sentence] = masks.get(sentence, 0) | bit
             bit <<= 1
-        return found
+        return masks
 
     def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
         """Return a sentence as evidence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
@@ -13,7 +14,7 @@ from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.usefulness import find_literal, listed, usefulness
+from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -107,12 +108,13 @@ class LexicalJudge:
             check_number(f"LexicalJudge: {name}", getattr(self, name), 0, 1)
         check_choice("LexicalJudge: contradiction", self.contradiction, get_args(Contradicted))
 
-        given = [
-            f"{item.name}={getattr(self, item.name)}"
-            for item in fields(self)
-            if item.init and getattr(self, item.name) != item.default
-        ]
-        object.__setattr__(self, "name", f"lexical({', '.join(given)})" if given else "lexical")
+        changed = []
+        for item in fields(self):
+            value = getattr(self, item.name) if item.init else item.default
+            if value != item.default:
+                changed.append(f"{item.name}={value}")
+        name = f"lexical({', '.join(changed)})" if changed else "lexical"
+        object.__setattr__(self, "name", name)
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
@@ -136,18 +138,11 @@ class LexicalJudge:
         verdicts = []
         for id_, text in zip(request.unit_ids, request.units, strict=True):
             unit = Phrase.of(text, request.language)
-            if unit.content:
-                verdicts.append(
-                    _verdict(
-                        id_,
-                        unit,
-                        attribute(unit, index, rule, contexts, request.language),
-                        index,
-                        contexts,
-                    )
-                )
-            else:
+            if not unit.content:
                 verdicts.append(_literal_verdict(id_, text, contexts))
+                continue
+            support = attribute(unit, index, rule, contexts, request.language)
+            verdicts.append(_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
@@ -171,60 +166,78 @@ async def _run(
     return await in_thread(partial(question, request))
 
 
-def _verdict(id_: str, unit: Phrase, found: Support, index: Index, contexts: Sequence[str]) -> Verdict:
-    supported, shown = found.smallest_k is not None, found.shown
-    lost = [key for number, key in enumerate(unit.content) if not shown.held >> number & 1]
-    absent = {key for number, key in enumerate(unit.content) if not shown.present >> number & 1}
-    numbers = [key for key in unit.numbers if key in absent]
-    details: dict[str, Any] = {
-        "score": found.score,
-        "coverage": shown.held.bit_count() / len(unit.content),
-        "missing_words": unit.spelled([key for key in lost if key not in numbers]),
-        "missing_numbers": unit.spelled(numbers),
-        "missing_names": unit.spelled([key for key in unit.names if key in absent]),
-        "contradiction": None if found.doubt is None else FrozenDict(found.doubt._asdict()),
-        "uncertain": supported and found.doubt is not None,
-        "smallest_k": found.smallest_k,
-    }
-    evidence: tuple[Evidence, ...] = ()
+def _verdict(
+    id_: str, unit: Phrase, support: Support, index: Index, contexts: Sequence[str]
+) -> Verdict:
+    supported, nearest = support.smallest_k is not None, support.shown
+    details = _measure(unit, support)
+    evidence: list[Evidence] = []
     if supported:
-        rests_on = {**found.parts, **found.whole}
-        order = [sentence for sentence in shown.sentences if index.owners[sentence] in rests_on]
-        order += sorted(sentence for chosen in rests_on.values() for sentence in chosen)
-        evidence = tuple(
-            index.evidence(sentence, contexts, whole=index.owners[sentence] in found.whole)
-            for sentence in dict.fromkeys(order)
-        )
+        rests_on = {**support.parts, **support.whole}
+        order = [sentence for sentence in nearest.sentences if index.owners[sentence] in rests_on]
+        order += sorted(chain.from_iterable(rests_on.values()))
+        for sentence in dict.fromkeys(order):
+            whole = index.owners[sentence] in support.whole
+            evidence.append(index.evidence(sentence, contexts, whole=whole))
     else:
-        details["nearest"] = tuple(
-            {"context": span.context, "start": span.start, "end": span.end}
-            for span in (index.evidence(sentence, contexts) for sentence in shown.sentences)
-        )
-    said = [f"{shown.held.bit_count()} of {len(unit.content)} words found"]
-    said += [
-        f"missing {what}: {listed(missing)}"
-        for what in ("words", "numbers", "names")
-        if (missing := details[f"missing_{what}"])
-    ]
-    said += [f"contradiction ({found.doubt})"] if found.doubt else []
+        places = []
+        for sentence in nearest.sentences:
+            span = index.evidence(sentence, contexts)
+            places.append({"context": span.context, "start": span.start, "end": span.end})
+        details["nearest"] = tuple(places)
+    reasons = [f"{nearest.held.bit_count()} of {len(unit.content)} words found"]
+    for kind in ("words", "numbers", "names"):
+        missing = details[f"missing_{kind}"]
+        if missing:
+            reasons.append(f"missing {kind}: {join_items(missing)}")
+    if support.doubt:
+        reasons.append(f"contradiction ({support.doubt})")
     return Verdict(
         id=id_,
         value=supported,
         text=unit.text,
-        reason="; ".join(said),
+        reason="; ".join(reasons),
         code="uncertain" if details["uncertain"] else None,
-        evidence=evidence,
+        evidence=tuple(evidence),
         details=FrozenDict(details),
     )
 
 
+def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
+    """Return what was measured about a unit: the details of its verdict."""
+    nearest = support.shown
+    lost: list[str] = []
+    absent: set[str] = set()
+    for number, key in enumerate(unit.content):
+        if not nearest.held >> number & 1:
+            lost.append(key)
+        if not nearest.present >> number & 1:
+            absent.add(key)
+    numbers = [key for key in unit.numbers if key in absent]
+    names = [key for key in unit.names if key in absent]
+    words = [key for key in lost if key not in numbers]
+    return {
+        "score": support.score,
+        "coverage": nearest.held.bit_count() / len(unit.content),
+        "missing_words": unit.spelled(words),
+        "missing_numbers": unit.spelled(numbers),
+        "missing_names": unit.spelled(names),
+        "contradiction": None if support.doubt is None else FrozenDict(support.doubt._asdict()),
+        "uncertain": support.smallest_k is not None and support.doubt is not None,
+        "smallest_k": support.smallest_k,
+    }
+
+
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
     """Judge a unit without content words: its words must stand in a context one after the other."""
-    evidence = tuple(
-        span
-        for span in (find_literal(text, context, number) for number, context in enumerate(contexts))
-        if span is not None
-    )
+    evidence = []
+    for number, context in enumerate(contexts):
+        span = find_literal(text, context, number)
+        if span is not None:
+            evidence.append(span)
+    reason = "has no content word and stands in no context word for word"
+    if evidence:
+        reason = "stands in a context word for word"
     details: Mapping[str, Any] = {
         "score": float(bool(evidence)),
         "coverage": float(bool(evidence)),
@@ -239,9 +252,7 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
         id=id_,
         value=bool(evidence),
         text=text,
-        reason="stands in a context word for word"
-        if evidence
-        else "has no content word and stands in no context word for word",
-        evidence=evidence,
+        reason=reason,
+        evidence=tuple(evidence),
         details=FrozenDict(details),
     )

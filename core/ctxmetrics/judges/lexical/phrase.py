@@ -40,16 +40,16 @@ class Phrase:
         stop = listed("stop", language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
         lead_in = re.match(LISTS["lead_in"].get(base_language(language), ""), text, re.IGNORECASE)
-        said = text[lead_in.end() :] if lead_in else text
-        spans = sentences(said)
-        found: list[Token] = []
+        body = text[lead_in.end() :] if lead_in else text
+        spans = sentences(body)
+        words: list[Token] = []
         content: dict[str, int] = {}
         sequence: list[str] = []
         names: dict[str, None] = {}
         for span in spans:
-            first = len(found)
-            found += tokens(said[span.start : span.end])
-            for position, token in enumerate(found[first:], first):
+            first = len(words)
+            words += tokens(body[span.start : span.end])
+            for position, token in enumerate(words[first:], first):
                 written, long = token.spelling, len(token.folded) > 1
                 named = has_names and position > first and token.kind == "word" and written[0].isupper()
                 if token.kind in {"number", "characters", "character"}:
@@ -63,25 +63,28 @@ class Phrase:
                     sequence.append(token.key)
                 if counts and named and long:  # one letter is an initial or a unit's symbol
                     names[token.key] = None
-        numbers = tuple(key for key, position in content.items() if found[position].kind == "number")
-        return cls(text, found, content, tuple(sequence), numbers, tuple(names), len(spans))
+        numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
+        return cls(text, words, content, tuple(sequence), numbers, tuple(names), len(spans))
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the words of these keys as the text writes them; overlapping pairs of characters are joined."""
-        found: list[str] = []
+        words: list[str] = []
         before = -1
         for position in sorted(self.content[key] for key in keys):
             spelling, shared = self.tokens[position].spelling, 0
-            if self.tokens[position].kind == "characters" and before == position - 1 and found:
-                shared = _overlap(found[-1], spelling)
+            if self.tokens[position].kind == "characters" and before == position - 1 and words:
+                shared = _overlap(words[-1], spelling)
             if shared:
-                found[-1] += spelling[shared:]
+                words[-1] += spelling[shared:]
             else:
-                found.append(spelling)
+                words.append(spelling)
             before = position
-        return tuple(found)
+        return tuple(words)
 
 
 def _overlap(left: str, right: str) -> int:
-    """Return how many characters one text begins with that the other ends with."""
-    return next((size for size in range(len(right), 0, -1) if left.endswith(right[:size])), 0)
+    """Count the characters that one text begins with and the other ends with."""
+    for size in range(len(right), 0, -1):
+        if left.endswith(right[:size]):
+            return size
+    return 0

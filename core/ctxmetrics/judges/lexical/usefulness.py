@@ -9,21 +9,21 @@ from math import log
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import Token, tokens
 from ctxmetrics.judges.lexical.attribution import TOLERANCE, fullest
 from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.text import Span
 from ctxmetrics.verdicts import Evidence, Verdict
 
 _K1, _B = 1.2, 0.75
 _LONGEST_LIST = 6
 
 
-def listed(items: Sequence[str]) -> str:
-    """Return the first items as text, and how many more there are."""
+def join_items(items: Sequence[str]) -> str:
+    """Join the first items, and say how many more there are."""
+    text = ", ".join(items[:_LONGEST_LIST])
     more = len(items) - _LONGEST_LIST
-    return ", ".join(items[:_LONGEST_LIST]) + (f" and {more} more" if more > 0 else "")
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def usefulness(
@@ -46,23 +46,21 @@ def usefulness(
         # A yes has evidence, whatever the bars.
         useful = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE and share > 0
         inside = range(index.first[number], index.first[number + 1] if useful else 0)
-        found = [key for key in answer.content if index.sentences(key, number)]
-        matched = answer.spelled(found)
-        reason = f"{len(found)} of {len(answer.content)} words of the answer" + (
-            f": {listed(matched)}" if found else ""
-        )
-        if not useful and found:
+        keys = [key for key in answer.content if index.sentences(key, number)]
+        matched = answer.spelled(keys)
+        reason = f"{len(keys)} of {len(answer.content)} words of the answer"
+        if keys:
+            reason += f": {join_items(matched)}"
+        if keys and not useful:
             reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
+        fullest_sentences = fullest(masks, inside, max_sentences)
         verdicts.append(
             Verdict(
                 id=id_,
                 value=useful,
                 text=request.contexts[number],
                 reason=reason,
-                evidence=tuple(
-                    index.evidence(sentence, request.contexts)
-                    for sentence in fullest(masks, inside, max_sentences)
-                ),
+                evidence=tuple(index.evidence(one, request.contexts) for one in fullest_sentences),
                 details=FrozenDict({"share": share, "relative": relative, "matched_words": matched}),
             )
         )
@@ -99,22 +97,18 @@ def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]
     verdicts = []
     for number, id_ in enumerate(request.context_ids):
         span = find_literal(text, request.contexts[number], number)
+        share = float(span is not None)
+        reason = "the answer has no content word and does not stand here"
+        if span:
+            reason = "has the answer word for word"
         verdicts.append(
             Verdict(
                 id=id_,
                 value=span is not None,
                 text=request.contexts[number],
-                reason="has the answer word for word"
-                if span
-                else "the answer has no content word and does not stand here",
+                reason=reason,
                 evidence=() if span is None else (span,),
-                details=FrozenDict(
-                    {
-                        "share": float(span is not None),
-                        "relative": float(span is not None),
-                        "matched_words": (),
-                    }
-                ),
+                details=FrozenDict({"share": share, "relative": share, "matched_words": ()}),
             )
         )
     return tuple(verdicts)
@@ -122,14 +116,20 @@ def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]
 
 def find_literal(text: str, context: str, number: int) -> Evidence | None:
     """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
-    found = tokens(text)
-    if not found:
-        start = context.find(text.strip()) if text.strip() else -1
-        span = Span(start, start + len(text.strip()))
+    words = tokens(text)
+    if words:
+        match = _pattern(words).search(context)
+        start, end = match.span() if match else (-1, -1)
     else:
-        pattern = r"[\W_]+".join(re.sub("['’]", "['’]", re.escape(token.spelling)) for token in found)
-        before = "" if found[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
-        after = "" if found[-1].kind == "character" else r"(?!['’]?[^\W_])"
-        match = re.search(before + pattern + after, context, re.IGNORECASE)
-        span = Span(*match.span()) if match else Span(-1, -1)
-    return None if span.start < 0 else Evidence(number, *span, context[span.start : span.end])
+        literal = text.strip()
+        start = context.find(literal) if literal else -1
+        end = start + len(literal)
+    return None if start < 0 else Evidence(number, start, end, context[start:end])
+
+
+def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
+    """Return the pattern of words one after the other; no letter or digit stands before the first and after the last."""
+    spellings = [re.sub("['’]", "['’]", re.escape(word.spelling)) for word in words]
+    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
+    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
+    return re.compile(before + r"[\W_]+".join(spellings) + after, re.IGNORECASE)

@@ -42,8 +42,8 @@ REASONS = {
 }
 
 
-def question(part: Part) -> tuple[Step, dict[str, object]]:
-    """Return the step that asks about a part, and the fields it shows; the names are those the prompts explain."""
+def describe_part(part: Part) -> tuple[Step, dict[str, object]]:
+    """Return the step that asks about a part, and the fields of its data; the names are those the prompts explain."""
     data: dict[str, object] = {"question": part.request.user_input}
     if part.units:
         data["sentences"] = [{"id": id_, "text": text} for id_, text in part.units.items()]
@@ -74,14 +74,14 @@ class Exchange:
     Args:
         model: The model.
         pack: The prompts' language.
-        asked: The question.
+        question: The question.
         max_repairs: How often a reply that brings nothing new is asked again.
         keep_raw: Keep the raw replies.
     """
 
     model: Model
     pack: Pack
-    asked: Question
+    question: Question
     max_repairs: int
     keep_raw: bool
     _attempt: int = 0
@@ -94,7 +94,7 @@ class Exchange:
     _reason: str | None = None
     _served: str | None = None
     # The verdicts, and why an id without a verdict has none.
-    _found: dict[str, Verdict] = field(default_factory=dict)
+    _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _codes: dict[str, str] = field(default_factory=dict)
     _doubted: set[str] = field(default_factory=set)
     _weak: set[str] = field(default_factory=set)
@@ -123,13 +123,13 @@ class Exchange:
         evidence join a request that goes out anyway, once. A yes that comes twice, both times without a
         quote that is there, is a no.
         """
-        part = self.asked.part
-        step, data = question(part)
+        part = self.question.part
+        step, data = describe_part(part)
         units, contexts = tuple(part.units), part.rated
         most: int | None = None  # ids per request, after a truncated reply
-        while left := [id_ for id_ in (*units, *contexts) if id_ not in self._found]:
+        while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
             about: tuple[Sequence[str], Sequence[str]] = units, contexts
-            if self._found or most:
+            if self._verdicts or most:
                 every = units if left[0] in units else contexts
                 first = [id_ for id_ in every if id_ in left][:most]
                 again = [id_ for id_ in every if id_ in first or id_ in self._weak]
@@ -145,36 +145,38 @@ class Exchange:
                 most = max(1, len(ids) // 2)
             if self._unchanged or (self._failures and not self._goes_on):
                 break
-        found = self._found
-        settle(found, part)
-        for id_ in (*units, *contexts):
-            if id_ not in found:
-                code = self._codes.get(id_, self._code) if self._code in CONTENT_CODES else self._code
-                text = (part.units if id_ in part.units else part.contexts)[id_]
-                reason = self._reason or REASONS.get(code)
-                found[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=reason)
-        return self._answer(verdicts=FrozenDict(found))
+        settle(self._verdicts, part)
+        for id_, text in (*part.units.items(), *part.contexts.items()):
+            if id_ in self._verdicts or not (id_ in units or id_ in contexts):
+                continue
+            code = self._code
+            if code in CONTENT_CODES:
+                code = self._codes.get(id_, code)
+            reason = self._reason or REASONS.get(code)
+            self._verdicts[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=reason)
+        return self._answer(verdicts=FrozenDict(self._verdicts))
 
     def _read(self, about: tuple[Sequence[str], Sequence[str]], reply: Reply, code: str) -> str:
-        """Take over what a reply decides, and return what the model is told when it is asked again.
+        """Take over what a reply decides, and return the note to the model for when it is asked again.
 
         A doubt about evidence that comes a second time is settled: the verdict stands.
         """
         keys = [key for key, ids in zip(("sentences", "useful"), about, strict=True) if ids]
         data = parse(reply, keys, code=code)
-        decided, note = check(data, self.asked.part, *about, self.pack, code=code, known=self._found)
-        self._stray_ids += count_strays(data, self.asked.part, self.asked.part.rated)
-        for id_, (verdict, problem) in decided.items():
-            known = id_ in self._found
+        decisions, note = check(
+            data, self.question.part, *about, self.pack, code=code, known=self._verdicts
+        )
+        self._stray_ids += count_strays(data, self.question.part, self.question.part.rated)
+        for id_, (verdict, problem) in decisions.items():
+            known = id_ in self._verdicts
             if verdict and (not problem or (id_ in self._doubted and not known)):
                 if verdict.code == "weak_evidence" and not known:
                     self._weak.add(id_)
-                self._found[id_] = verdict
-            elif verdict:
+                self._verdicts[id_] = verdict
+                continue
+            self._codes[id_] = str(problem)
+            if verdict:
                 self._doubted.add(id_)
-                self._codes[id_] = str(problem)
-            else:
-                self._codes[id_] = str(problem)
         return note
 
     @property
@@ -196,7 +198,7 @@ class Exchange:
 
         A request that was sent before is not sent again, and a reply that came before ends the judgement.
         """
-        prompt = self.asked.prompt
+        prompt = self.question.prompt
         if self._attempt:
             prompt = render(
                 self.pack,
@@ -239,7 +241,7 @@ class Exchange:
         self._failures += 1
         return None
 
-    def _answer(self, **found: Any) -> Answer:
+    def _answer(self, **content: Any) -> Answer:
         run = current_run()
         answer = Answer(
             usage=self._usage,
@@ -247,7 +249,7 @@ class Exchange:
             run=id(run),
             served_model=self._served,
             stray_ids=self._stray_ids,
-            **found,
+            **content,
         )
         breaker = run.breaker_of(self.model.identity)
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):

@@ -7,7 +7,7 @@ a plain yes or no, and a yes needs a quote that stands in a context. What a quot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from operator import attrgetter
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.evidence.quotes import DENIED, Unit, place_of, sentences_of
+from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, find_place, split_context
 from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
@@ -27,7 +27,9 @@ MOST_QUOTES = 200
 _LONGEST_MISSING = 500
 # Characters before and after a quote that are read of a long sentence, and of all sentences of one context about one unit.
 _AROUND, _MOST_READ = 500, 8_000
-# What the model is told when it is asked again, by the codes of the ids.
+# A text of these alone is a form that was not filled in.
+_PLACEHOLDER = " .…\t\n"
+# The note to the model when it is asked again, by the codes of the ids.
 _NOT_FOUND = (
     "A yes needs a quote, copied word for word from the context it names, and none was found for: {ids}. "
     "If no context says it, answer false."
@@ -56,24 +58,32 @@ class Decision(NamedTuple):
 
 
 class _Hit(NamedTuple):
-    """A quote that was found: where, and why it proves little."""
+    """A quote that stands in a context: where, and why it proves little."""
 
     span: Evidence
     doubt: str | None = None
 
 
+class _Quote(NamedTuple):
+    """A quote of a reply, and whether its context alone is said to state the unit."""
+
+    context: str
+    text: str
+    whole: bool
+
+
 @dataclass(slots=True)
-class _Said:
+class ReplyEntry:
     """What a reply says about one id, in all its entries for it.
 
     Attributes:
         value: The verdict that all entries give, or the code that says why there is none.
-        quotes: Context id, quote, and whether that context alone is said to state the unit.
+        quotes: The quotes, each with the context that it names.
         missing: The words that are said to be missing, with keys masked: a server may repeat one.
     """
 
     value: bool | str = "missing_id"
-    quotes: list[tuple[str, str, bool]] = field(default_factory=list)
+    quotes: list[_Quote] = field(default_factory=list)
     missing: str | None = None
 
 
@@ -82,56 +92,73 @@ class _Quotes:
     """Finds the quotes of one reply, and counts how many stand in the context that they name.
 
     Attributes:
-        part: What was shown.
-        find: Finds a quote in a context (`place_of`), each once.
-        given: How many quotes were given.
+        part: What the request shows.
+        find: Finds a quote in a context (`find_place`), each once.
+        total: How many quotes were looked up.
         in_place: How many of them stand in the context that they name.
     """
 
     part: Part
-    find: Callable[[str, str], tuple[int, int, bool] | None]
-    given: int = 0
+    find: Callable[[str, str], Place | None]
+    total: int = 0
     in_place: int = 0
 
-    def look_up(
-        self, named: Iterable[tuple[str, str, bool]], *, elsewhere: bool
-    ) -> tuple[list[_Hit], int, int]:
+    def look_up(self, quotes: Iterable[_Quote], *, elsewhere: bool) -> tuple[list[_Hit], int, int]:
         """Find quotes, each in the context that it names, else in exactly one other.
 
         Args:
-            named: Context id, quote, and whether that context alone is said to state the unit.
+            quotes: The quotes.
             elsewhere: Also look in the other contexts.
 
         Returns:
-            The quotes that were found, how many were not, and how many were too much work.
+            The quotes that stand in a context, how many do not, and how many were too much work.
         """
-        quotes, contexts = list(dict.fromkeys(named)), self.part.contexts
-        self.given += len(quotes)
-        left_out, unverified = max(0, len(quotes) - MOST_QUOTES), 0
+        distinct = list(dict.fromkeys(quotes))
+        self.total += len(distinct)
+        left_out, unverified = max(0, len(distinct) - MOST_QUOTES), 0
         hits: list[_Hit] = []
-        for id_, quote, whole in quotes[:MOST_QUOTES]:
+        for quote in distinct[:MOST_QUOTES]:
             try:
-                place = self.find(quote, contexts[id_]) if id_ in contexts else None
-                doubt = None
-                self.in_place += place is not None
-                if place is None and elsewhere:
-                    others = [
-                        (other, found)
-                        for other, context in contexts.items()
-                        if other != id_ and (found := self.find(quote, context)) is not None
-                    ]
-                    if len(others) == 1:
-                        (id_, place), doubt = others[0], "another_context"  # noqa: PLW2901 - the place that was found replaces the place that was named
+                hit = self._look_up_one(quote, elsewhere=elsewhere)
             except EffortExceededError:
                 left_out += 1
                 continue
-            if place is None:
+            if hit is None:
                 unverified += 1
-                continue
-            start, end, broken = place
-            span = Evidence(int(id_[1:]) - 1, start, end, contexts[id_][start:end], whole)
-            hits.append(_Hit(span, doubt or ("broken_quote" if broken else None)))
+            else:
+                hits.append(hit)
         return hits, unverified, left_out
+
+    def _look_up_one(self, quote: _Quote, *, elsewhere: bool) -> _Hit | None:
+        contexts, context_id, doubt = self.part.contexts, quote.context, None
+        place = None
+        if context_id in contexts:
+            place = self.find(quote.text, contexts[context_id])
+        if place is not None:
+            self.in_place += 1
+        elif elsewhere:
+            matches = self._matches_elsewhere(quote)
+            if len(matches) == 1:
+                context_id, place = matches[0]
+                doubt = "another_context"
+        if place is None:
+            return None
+        start, end, broken = place
+        if broken and doubt is None:
+            doubt = "broken_quote"
+        text = contexts[context_id][start:end]
+        return _Hit(Evidence(int(context_id[1:]) - 1, start, end, text, quote.whole), doubt)
+
+    def _matches_elsewhere(self, quote: _Quote) -> list[tuple[str, Place]]:
+        """Find a quote in the contexts that it does not name."""
+        matches = []
+        for context_id, context in self.part.contexts.items():
+            if context_id == quote.context:
+                continue
+            place = self.find(quote.text, context)
+            if place is not None:
+                matches.append((context_id, place))
+        return matches
 
 
 def check(
@@ -156,7 +183,7 @@ def check(
         known: What was decided before: a context that its evidence names needs no quote.
 
     Returns:
-        What it decides, by id; and what the model is told when it is asked again, ids and our own words only.
+        What it decides, by id; and the note to the model when it is asked again, ids and our own words only.
 
     Raises:
         WrongDataError: The reply has another code or none; and it has an id that was not shown, or not all of its
@@ -164,76 +191,89 @@ def check(
     """
     echo = data.get("code")
     echoed = not code or (isinstance(echo, str) and echo.strip().startswith(code))
-    quotes = _Quotes(part, cache(partial(place_of, Effort(), part.request.language)))
-    named: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
-    for verdict in (known[id_] for id_ in part.units if id_ in known):
-        doubt = next(iter(verdict.details.get("weak", ())), None)
-        for span in verdict.evidence:
-            named[f"c{span.context + 1}"].append(_Hit(span, doubt))
-    replies = _read_parts(data, part, units, contexts, pack)
+    quotes = _Quotes(part, cache(partial(find_place, Effort(), part.request.language)))
+    evidence: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
+    if known:
+        _add_evidence(evidence, part, known)
+    entries = _read_parts(data, part, units, contexts, pack)
     if not echoed and count_strays(data, part, part.contexts):
         raise WrongDataError(code)
-    decided: dict[str, Decision] = {}
+    decisions: dict[str, Decision] = {}
     for id_ in units:
-        decided[id_], hits = _unit(id_, replies[id_], quotes)
+        decisions[id_], hits = _decide_unit(id_, entries[id_], quotes)
         for hit in hits:
-            named[f"c{hit.span.context + 1}"].append(hit)
+            evidence[f"c{hit.span.context + 1}"].append(hit)
     for id_ in contexts:
-        decided[id_] = _context(id_, replies[id_], quotes, named[id_])
+        decisions[id_] = _decide_context(id_, entries[id_], quotes, evidence[id_])
     if not echoed:
-        if not 0 < quotes.given == quotes.in_place:
+        if not 0 < quotes.total == quotes.in_place:
             raise WrongDataError(code)
-        decided = {id_: _without_echo(one) for id_, one in decided.items()}
-    notes = [
-        text.format(ids=", ".join(ids))
-        for codes, text in _NOTES
-        if (ids := [id_ for id_, one in decided.items() if one.problem in codes])
-    ]
-    return decided, " ".join(notes)
+        decisions = {id_: _without_echo(decision) for id_, decision in decisions.items()}
+    if all(decision.problem is None for decision in decisions.values()):
+        return decisions, ""
+    return decisions, _write_note(decisions)
+
+
+def _add_evidence(evidence: Mapping[str, list[_Hit]], part: Part, known: Mapping[str, Verdict]) -> None:
+    """Add what units that were decided before quote of each context."""
+    for id_ in part.units:
+        if id_ not in known:
+            continue
+        doubt = next(iter(known[id_].details.get("weak", ())), None)
+        for span in known[id_].evidence:
+            evidence[f"c{span.context + 1}"].append(_Hit(span, doubt))
+
+
+def _write_note(decisions: Mapping[str, Decision]) -> str:
+    """Write the note about the ids that are asked again."""
+    sentences = []
+    for codes, text in _NOTES:
+        ids = [id_ for id_, decision in decisions.items() if decision.problem in codes]
+        if ids:
+            sentences.append(text.format(ids=", ".join(ids)))
+    return " ".join(sentences)
 
 
 def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
     """Count the ids of a reply that were not asked about; their entries decide nothing."""
-    asked_ids = {"sentences": part.units, "useful": contexts}
     strays = 0
-    for key, ids in asked_ids.items():
+    for key, ids in (("sentences", part.units), ("useful", contexts)):
         entries = data.get(key)
-        names = map(str, entries) if isinstance(entries, Mapping) else ()
-        strays += sum(name.strip() not in ids for name in names)
+        if isinstance(entries, Mapping):
+            strays += sum(str(name).strip() not in ids for name in entries)
     return strays
 
 
 def _read_parts(
     data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
-) -> dict[str, _Said]:
+) -> dict[str, ReplyEntry]:
     """Read what a reply says about each id that was asked.
 
     A copy of the prompt's example decides nothing: an entry that repeats its texts, and, beside such an entry, one that
     is the example's own.
     """
-    replies: dict[str, _Said] = {}
+    replies: dict[str, ReplyEntry] = {}
     copied: dict[str, set[str]] = {}
     for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
         entries = _read_entries(data.get(name), ids, key, pack)
-        copied[name] = {
-            id_
-            for id_, said in entries.items()
-            if _repeats_example(said, part.units.get(id_, ""), part, pack)
-        }
+        copied[name] = set()
+        for id_, entry in entries.items():
+            if _repeats_example(entry, part.units.get(id_, ""), part, pack):
+                copied[name].add(id_)
         replies |= {id_: entries[id_] for id_ in ids}
-    asked_ids = {*units, *contexts}
-    answers_example = not asked_ids.isdisjoint(copied["sentences"] | copied["useful"])
+    all_copied = copied["sentences"] | copied["useful"]
+    answers_example = not all_copied.isdisjoint((*units, *contexts))
     for name, ids in (("sentences", units), ("useful", contexts)):
+        beside_copy = answers_example or bool(copied[name])
         for id_ in ids:
-            beside_copy = answers_example or bool(copied[name])
             if id_ in copied[name] or (beside_copy and replies[id_] in _example_entries(pack, id_)):
-                replies[id_] = _Said("wrong_data")
+                replies[id_] = ReplyEntry("wrong_data")
     return replies
 
 
 @lru_cache(maxsize=256)
-def _example_entries(pack: Pack, id_: str) -> tuple[_Said, ...]:
-    """Return what the replies of the prompts' examples say about an id."""
+def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
+    """Read what the replies of the prompts' examples say about an id."""
     entries = []
     for reply in pack.example_replies:
         for name, key in (("sentences", "supported"), ("useful", "useful")):
@@ -242,24 +282,20 @@ def _example_entries(pack: Pack, id_: str) -> tuple[_Said, ...]:
     return tuple(entries)
 
 
-def _repeats_example(said: _Said, unit: str, part: Part, pack: Pack) -> bool:
+def _repeats_example(entry: ReplyEntry, unit: str, part: Part, pack: Pack) -> bool:
     """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
-    for _, quote, _ in said.quotes:
-        if _is_placeholder(quote):
+    for quote in entry.quotes:
+        if not quote.text.strip(_PLACEHOLDER):
             return True
-        if quote.strip().casefold() in pack.examples and not any(
-            stands_in(quote, context) for context in part.contexts.values()
-        ):
+        copied = quote.text.strip().casefold() in pack.examples
+        if copied and not any(stands_in(quote.text, text) for text in part.contexts.values()):
             return True
-    missing = (said.missing or "").casefold()
-    return bool(missing) and (
-        _is_placeholder(missing) or (missing in pack.examples and missing not in unit.casefold())
+    missing = (entry.missing or "").casefold()
+    if not missing:
+        return False
+    return not missing.strip(_PLACEHOLDER) or (
+        missing in pack.examples and missing not in unit.casefold()
     )
-
-
-def _is_placeholder(text: str) -> bool:
-    """Whether a text is dots alone: a form that was not filled in."""
-    return not text.strip(" .…\t\n")
 
 
 def _without_echo(decision: Decision) -> Decision:
@@ -269,20 +305,23 @@ def _without_echo(decision: Decision) -> Decision:
     )
 
 
-def settle(found: dict[str, Verdict], part: Part) -> None:
+def settle(verdicts: dict[str, Verdict], part: Part) -> None:
     """Turn useless contexts on which a supported unit rests into useful ones, flagged: the evidence wins.
 
     Weak evidence does not win; the verdict is flagged all the same.
     """
-    for unit in [found[id_] for id_ in part.units if id_ in found]:
+    for unit_id in part.units:
+        unit = verdicts.get(unit_id)
+        if unit is None or unit.value is not True:
+            continue
         rests_on = [span for span in unit.evidence if span.whole] or unit.evidence
-        for span in rests_on if unit.value is True else ():
+        for span in rests_on:
             id_ = f"c{span.context + 1}"
-            context = found.get(id_)
+            context = verdicts.get(id_)
             if context is None or context.value is not False:
                 continue
             wins = set(unit.details.get("weak", ())) <= {"another_context"}
-            found[id_] = replace(
+            verdicts[id_] = replace(
                 context,
                 value=wins,
                 code="contradicted",
@@ -291,35 +330,21 @@ def settle(found: dict[str, Verdict], part: Part) -> None:
             )
 
 
-def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_Hit]]:
+def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision, Sequence[_Hit]]:
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
     unit = Unit(text, part.request.answer, part.contexts.values(), part.request.language)
-    given, unverified, left_out = quotes.look_up(said.quotes, elsewhere=True)
-    hits, doubts, sentences = _doubted(unit, given, part)
-    if isinstance(said.value, str):
-        return Decision(None, said.value), hits
-    if not said.value:
-        verdict = Verdict(
-            id=id_,
-            value=False,
-            text=text,
-            reason=said.missing,
-            evidence=_evidence(hits, ()),
-            details=FrozenDict({"missing": said.missing}) if said.missing else EMPTY,
-        )
-        if any(hit.span.whole for hit in hits):
-            why = "called unsupported, and a quote is said to state it"
-            return Decision(_contradicted(verdict, why), "contradicted"), hits
-        if any(stands_in(text, context) for context in part.contexts.values()):
-            why = "called unsupported, and it stands in a context word for word"
-            verdict = _contradicted(verdict, why)
-        return Decision(verdict), hits
+    matches, unverified, left_out = quotes.look_up(entry.quotes, elsewhere=True)
+    hits, doubts, sentences = _find_doubts(unit, matches, part)
+    if isinstance(entry.value, str):
+        return Decision(None, entry.value), hits
+    if not entry.value:
+        return _decide_unsupported(id_, entry, part, hits), hits
     # With one context, a part that is stated is stated by that context alone.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
         return Decision(None, "too_many_quotes"), hits
-    verdict = Verdict(id=id_, value=True, text=text, evidence=_evidence(hits, whole))
+    verdict = Verdict(id=id_, value=True, text=text, evidence=_build_evidence(hits, whole))
     if not whole and (unverified or not hits):
         return _unproven(verdict, "called supported, but a quote is in no context"), hits
     denial = unit.denial(sentences)
@@ -328,14 +353,32 @@ def _unit(id_: str, said: _Said, quotes: _Quotes) -> tuple[Decision, Sequence[_H
         doubts = {*doubts, common}
         hits = [hit._replace(doubt=common) for hit in hits]
     if denial:
-        verdict = replace(
-            verdict, reason=f"called supported, and its evidence says otherwise: {denial}"
-        )
+        reason = f"called supported, and its evidence says otherwise: {denial}"
+        verdict = replace(verdict, reason=reason)
     details = {"quotes_left_out": left_out} if left_out else {}
     return Decision(with_doubts(verdict, doubts, details)), hits
 
 
-def _doubted(
+def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[_Hit]) -> Decision:
+    """Decide about a unit that is called unsupported."""
+    text = part.units[id_]
+    verdict = Verdict(
+        id=id_,
+        value=False,
+        text=text,
+        reason=entry.missing,
+        evidence=_build_evidence(hits, ()),
+        details=FrozenDict({"missing": entry.missing}) if entry.missing else EMPTY,
+    )
+    if any(hit.span.whole for hit in hits):
+        why = "called unsupported, and a quote is said to state it"
+        return Decision(_contradicted(verdict, why), "contradicted")
+    if any(stands_in(text, context) for context in part.contexts.values()):
+        verdict = _contradicted(verdict, "called unsupported, and it stands in a context word for word")
+    return Decision(verdict)
+
+
+def _find_doubts(
     unit: Unit, hits: Sequence[_Hit], part: Part
 ) -> tuple[Sequence[_Hit], set[str], Sequence[str]]:
     """Return quotes about a unit, each with the doubt about its context; all doubts; and the sentences that hold them."""
@@ -345,19 +388,27 @@ def _doubted(
     doubts: dict[int, str] = {}
     sentences: list[str] = []
     for index, cell in cells.items():
-        context, spans, read = part.contexts[f"c{index + 1}"], [hit.span for hit in cell], 0
-        for first, last in sentences_of(context):
-            inside = [span for span in spans if span.start < last and first < span.end]
-            if inside and read < _MOST_READ:
-                start = max(first, min(span.start for span in inside) - _AROUND)
-                end = min(last, max(span.end for span in inside) + _AROUND)
-                sentences.append(context[start:end])
-                read += end - start
+        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in cell]
+        sentences += _read_around(context, spans)
         doubt = unit.doubt(context, spans) or next((hit.doubt for hit in cell if hit.doubt), None)
         if doubt:
             doubts[index] = doubt
     doubted = [hit._replace(doubt=doubts.get(hit.span.context)) for hit in hits]
     return doubted, set(doubts.values()), sentences
+
+
+def _read_around(context: str, spans: Sequence[Evidence]) -> list[str]:
+    """Return the sentences that hold quotes from one context; of a long sentence what stands near them."""
+    sentences: list[str] = []
+    size = 0
+    for first, last in split_context(context):
+        inside = [span for span in spans if span.start < last and first < span.end]
+        if inside and size < _MOST_READ:
+            start = max(first, min(span.start for span in inside) - _AROUND)
+            end = min(last, max(span.end for span in inside) + _AROUND)
+            sentences.append(context[start:end])
+            size += end - start
+    return sentences
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
@@ -370,62 +421,66 @@ def _unproven(verdict: Verdict, why: str) -> Decision:
     return Decision(replace(verdict, value=False, code=code, reason=why), code)
 
 
-def _context(id_: str, said: _Said, quotes: _Quotes, named: Sequence[_Hit]) -> Decision:
+def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequence[_Hit]) -> Decision:
     """Decide about a context.
 
     Args:
         id_: Its id.
-        said: What the reply says about it.
+        entry: What the reply says about it.
         quotes: Finds its own quotes.
-        named: The evidence of units that names it, each with its doubt.
+        evidence: The evidence of units that names it, each with its doubt.
     """
-    own, _, left_out = quotes.look_up(said.quotes, elsewhere=False)
-    if isinstance(said.value, str):
-        return Decision(None, said.value)
+    own, _, left_out = quotes.look_up(entry.quotes, elsewhere=False)
+    if isinstance(entry.value, str):
+        return Decision(None, entry.value)
     part, text = quotes.part, quotes.part.contexts[id_]
-    verdict = Verdict(id=id_, value=said.value, text=text)
-    if not said.value:
+    verdict = Verdict(id=id_, value=entry.value, text=text)
+    if not entry.value:
         units = part.units.values() or split_sentences(part.request.answer)
         if any(stands_in(unit, text) for unit in units):
             verdict = _contradicted(
                 verdict, "called useless, and a sentence of the answer stands in it word for word"
             )
         return Decision(verdict)
-    if not own and not named:
+    hits = own or evidence
+    if not hits:
         if left_out:
             return Decision(None, "too_many_quotes")
         return _unproven(verdict, "called useful, but no quote is in it")
-    hits = own or named
-    verdict = replace(verdict, evidence=_evidence(hits, {hit.span.context for hit in hits}))
-    doubts = [hit.doubt for hit in named]
+    verdict = replace(verdict, evidence=_build_evidence(hits, {hit.span.context for hit in hits}))
+    doubts = [hit.doubt for hit in evidence]
     if own:
-        answer = Unit(
-            part.request.answer, part.request.answer, part.contexts.values(), part.request.language
-        )
-        doubted, _, sentences = _doubted(answer, own, part)
-        doubts.append(doubted[0].doubt or ("few_words" if answer.shares_little(sentences) else None))
-    return Decision(verdict if None in doubts else with_doubts(verdict, filter(None, doubts), {}))
+        answer = part.request.answer
+        unit = Unit(answer, answer, part.contexts.values(), part.request.language)
+        doubted, _, sentences = _find_doubts(unit, own, part)
+        few_words = "few_words" if unit.shares_little(sentences) else None
+        doubts.append(doubted[0].doubt or few_words)
+    if None in doubts:
+        return Decision(verdict)
+    return Decision(with_doubts(verdict, filter(None, doubts), {}))
 
 
-def _evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
-    spans = {
-        hit.span
-        if hit.span.whole is (hit.span.context in whole)
-        else replace(hit.span, whole=not hit.span.whole)
-        for hit in hits
-    }
+def _build_evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
+    """Build the evidence of a verdict; ``whole`` are the contexts that state it alone."""
+    spans = set()
+    for hit in hits:
+        alone = hit.span.context in whole
+        spans.add(hit.span if hit.span.whole is alone else replace(hit.span, whole=alone))
     return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
 
 
 def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, Any]) -> Verdict:
     """Return the verdict, flagged where there are doubts about its evidence."""
     weak = tuple(sorted(set(doubts)))
-    code = "contradicted" if DENIED in weak else "weak_evidence" if weak else None
-    told = FrozenDict({**details, **({"weak": weak} if weak else {})})
-    return replace(verdict, code=code, details=told) if told else verdict
+    details = dict(details)
+    code = None
+    if weak:
+        details["weak"] = weak
+        code = "contradicted" if DENIED in weak else "weak_evidence"
+    return replace(verdict, code=code, details=FrozenDict(details)) if details else verdict
 
 
-def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, _Said]:
+def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, ReplyEntry]:
     """Read what a reply says about each id: those that were asked, and any other.
 
     Args:
@@ -434,26 +489,32 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
         key: Under which an entry has its verdict.
         pack: The prompt's language.
     """
-    replies = {id_: _Said() for id_ in ids}
-    for name, entry in (entries or {}).items():
+    replies = {id_: ReplyEntry() for id_ in ids}
+    for name, content in (entries or {}).items():
         id_ = str(name).strip()
-        cell = entry if isinstance(entry, Mapping) else {}
-        said, value = replies.setdefault(id_, _Said()), _yes_or_no(cell.get(key), pack)
-        if value is None or said.value == "invalid_reply":
-            said.value = "invalid_reply"
+        cell = content if isinstance(content, Mapping) else {}
+        entry, value = replies.setdefault(id_, ReplyEntry()), _yes_or_no(cell.get(key), pack)
+        if value is None or entry.value == "invalid_reply":
+            entry.value = "invalid_reply"
         else:
-            said.value = value if said.value in ("missing_id", value) else "conflicting_verdicts"
+            entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
         missing = cell.get("missing")
-        if said.missing is None and isinstance(missing, str) and missing.strip():
-            said.missing = masked(missing.strip()[:_LONGEST_MISSING])
-        own = [{"context": id_, "quote": cell.get("quote")}]
-        evidence = cell.get("evidence") if key == "supported" else own
-        for item in evidence if isinstance(evidence, (list, tuple)) else ():
-            quote = item.get("quote") if isinstance(item, Mapping) else None
-            if isinstance(quote, str) and quote.strip():
-                named, whole = item.get("context"), _yes_or_no(item.get("whole"), pack) is True
-                said.quotes.append((named.strip() if isinstance(named, str) else "", quote, whole))
+        if entry.missing is None and isinstance(missing, str) and missing.strip():
+            entry.missing = masked(missing.strip()[:_LONGEST_MISSING])
+        if key == "supported":
+            entry.quotes += _read_quotes(cell.get("evidence"), pack)
+        else:
+            entry.quotes += _read_quotes([{"context": id_, "quote": cell.get("quote")}], pack)
     return replies
+
+
+def _read_quotes(evidence: Any, pack: Pack) -> Iterator[_Quote]:
+    """Yield the quotes of an entry; what is none is left out."""
+    for item in evidence if isinstance(evidence, (list, tuple)) else ():
+        text = item.get("quote") if isinstance(item, Mapping) else None
+        if isinstance(text, str) and text.strip():
+            context, whole = item.get("context"), _yes_or_no(item.get("whole"), pack) is True
+            yield _Quote(context.strip() if isinstance(context, str) else "", text, whole)
 
 
 def _yes_or_no(value: Any, pack: Pack) -> bool | None:
@@ -461,4 +522,6 @@ def _yes_or_no(value: Any, pack: Pack) -> bool | None:
     if isinstance(value, (bool, int, float)):
         return bool(value) if value in (0, 1) else None
     word = value.strip().strip(".!").casefold() if isinstance(value, str) else None
-    return True if word in pack.yes else False if word in pack.no else None
+    if word in pack.yes:
+        return True
+    return False if word in pack.no else None

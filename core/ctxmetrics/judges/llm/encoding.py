@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,13 +87,7 @@ def decode(stored: str, part: Part, pack: Pack) -> Answer | None:
     try:
         data = json.loads(stored)
         verdicts = data["verdicts"]
-        notes = [item[name] for item in verdicts.values() for name in ("reason", "code", "missing")]
-        notes += [
-            data["served_model"],
-            *(doubt for item in verdicts.values() for doubt in item["weak"]),
-        ]
-        texts = [*data["claims"], *data["raw"], *(note for note in notes if note is not None)]
-        if data["format"] != FORMAT or not all(isinstance(text, str) for text in texts):
+        if data["format"] != FORMAT or not _holds_texts(data):
             return None
         answer = Answer(
             verdicts=FrozenDict(_checked(verdicts, part, pack)),
@@ -113,31 +107,21 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
         KeyError: An id is missing, an id or a context was not shown, or the check finds no verdict.
         ValueError: A quote counts no longer, a verdict differs, or a code is no flag.
     """
-    evidence = {
-        id_: tuple(_span(part, *span) for span in item["evidence"]) for id_, item in stored.items()
-    }
-    entries = {
-        id_: {
-            "supported": item["value"],
-            "useful": item["value"],
-            "missing": item["missing"],
-            "quote": evidence[id_][0].quote if evidence[id_] else None,
-            "evidence": [
-                {"context": f"c{span.context + 1}", "quote": span.quote, "whole": span.whole}
-                for span in evidence[id_]
-            ],
-        }
-        for id_, item in stored.items()
-    }
+    evidence: dict[str, tuple[Evidence, ...]] = {}
+    entries: dict[str, Mapping[str, Any]] = {}
+    for id_, item in stored.items():
+        evidence[id_] = tuple(_span(part, *span) for span in item["evidence"])
+        entries[id_] = _build_entry(item, evidence[id_])
     reply = {
         "sentences": {id_: entries[id_] for id_ in part.units},
         "useful": {id_: entries[id_] for id_ in part.rated},
     }
-    decided, _ = check(reply, part, tuple(part.units), part.rated, pack)
-    found = {id_: one.verdict for id_, one in decided.items() if one.verdict and not one.problem}
+    decisions, _ = check(reply, part, tuple(part.units), part.rated, pack)
     verdicts: dict[str, Verdict] = {}
     for id_, item in stored.items():
-        verdict = found[id_]
+        verdict, problem = decisions[id_]
+        if verdict is None or problem:
+            raise KeyError(id_)
         if verdict.value is not item["value"] or not DOUBTS.issuperset(item["weak"]):
             raise ValueError("another verdict, or an unknown doubt")
         weak = (*item["weak"], *verdict.details.get("weak", ()))
@@ -148,6 +132,32 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
             evidence=evidence[id_],
         )
     return verdicts
+
+
+def _build_entry(item: Mapping[str, Any], evidence: Sequence[Evidence]) -> Mapping[str, Any]:
+    """Build the entry of a reply that says what was stored."""
+    quotes = []
+    for span in evidence:
+        context = f"c{span.context + 1}"
+        quotes.append({"context": context, "quote": span.quote, "whole": span.whole})
+    return {
+        "supported": item["value"],
+        "useful": item["value"],
+        "missing": item["missing"],
+        "quote": evidence[0].quote if evidence else None,
+        "evidence": quotes,
+    }
+
+
+def _holds_texts(data: Mapping[str, Any]) -> bool:
+    """Whether everything is a text that should be one."""
+    texts = [*data["claims"], *data["raw"]]
+    notes = [data["served_model"]]
+    for item in data["verdicts"].values():
+        notes += (item["reason"], item["code"], item["missing"])
+        texts += item["weak"]
+    texts += [note for note in notes if note is not None]
+    return all(isinstance(text, str) for text in texts)
 
 
 def _span(part: Part, context: int, start: int, end: int, whole: bool) -> Evidence:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, ClassVar, Literal
 
 from ctxmetrics._internal.frozen import FrozenDict
@@ -16,10 +17,10 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.batches import scores_of_process
-from ctxmetrics.judges.llm.asking import Exchange, Question, question
+from ctxmetrics.judges.llm.asking import Exchange, Question, describe_part
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
-from ctxmetrics.judges.llm.splitting import Part, halves, merge, parts_of
-from ctxmetrics.models.base import Model, Prompt
+from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
+from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import instead_of
 from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.models.runtime.memo import Memo
@@ -83,15 +84,13 @@ class LLMJudge:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.model, Model) and isinstance(self.model.identity, str)):
-            write = instead_of(self.model)
+            fix = "Wrap a framework's LLM with its adapter's model class."
+            code = instead_of(self.model)
+            if code:
+                fix = f"Write {code}."
             raise ParameterError(
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "
-                "generate(prompt, schema). "
-                + (
-                    f"Write {write}."
-                    if write
-                    else "Wrap a framework's LLM with its adapter's model class."
-                )
+                f"generate(prompt, schema). {fix}"
             )
         for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
             check_number(f"LLMJudge: {name}", getattr(self, name), least, whole=True)
@@ -102,14 +101,13 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
-        return (
-            f"{self._kind}{self.model.identity}{'' if self.evidence == 'flag' else ' evidence=strict'}"
-        )
+        name = f"{self._kind}{self.model.identity}"
+        return name if self.evidence == "flag" else f"{name} evidence=strict"
 
     def asking(self, model: Model, **changed: Any) -> LLMJudge:
         """Return a judge that asks the same of another model."""
-        kept = {item.name: getattr(self, item.name) for item in fields(LLMJudge)}
-        return LLMJudge(**{**kept, "model": model, **changed})
+        options = {item.name: getattr(self, item.name) for item in fields(LLMJudge)}
+        return LLMJudge(**{**options, "model": model, **changed})
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
@@ -122,72 +120,83 @@ class LLMJudge:
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
         pack = get_pack(self.language or language)
-        asked = Question(Part({}, {}), render(pack, "claims", {"text": text}))
-        answer = await self._remembered(asked, pack, lambda model: model.claims(text))
-        return Claims(
-            claims=answer.claims, code=answer.code, usage=answer.usage, prompt=asked.prompt.version
-        )
+        prompt = render(pack, "claims", {"text": text})
+        question = Question(Part({}, {}), prompt)
+        answer = await self._remembered(question, pack, lambda exchange: exchange.claims(text))
+        return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
-        cut = self.votes, self.per_context, self.max_characters
-        asked: Step = "joint" if self.joint and request.units else step
-        questions = _questions(request, asked, pack, cut)
-        if asked == "joint" and any(len(item.part.units) < len(request.units) for item in questions):
-            # With so many units, the joint question would be asked about the contexts several times.
-            asked, questions = step, _questions(request, step, pack, cut)
-        asks = [self._ask_in_halves(item, pack) for item in questions]
-        replies = await asyncio.gather(*asks) if len(asks) > 1 else [await asks[0]]
+        form, questions = self._choose_questions(request, step, pack)
+        groups = [self._ask_in_halves(question, pack) for question in questions]
+        replies = await asyncio.gather(*groups) if len(groups) > 1 else [await groups[0]]
+        votes = self._merge_votes(request, step, replies)
+        verdicts, stability = votes[0], None
+        if len(votes) > 1:
+            verdicts, stability = _majority(votes)
         answers = [answer for group in replies for _, answer in group]
-        about_units = step == "attribution"
-        ids = request.unit_ids if about_units else request.context_ids
-        texts = request.units if about_units else request.contexts
-        parts = len(questions) // self.votes
-        votes = []
-        for first in range(0, len(questions), parts):
-            groups = replies[first : first + parts]
-            judged = [(part, answer.verdicts) for group in groups for part, answer in group]
-            votes.append(merge(ids, texts, judged))
-        if self.evidence == "strict":
-            votes = [tuple(map(_strict, vote)) for vote in votes]
-        verdicts, stability = (votes[0], None) if len(votes) == 1 else _majority(votes)
         served = sorted({answer.served_model for answer in answers if answer.served_model})
         return Judgement(
             verdicts=verdicts,
             usage=sum((answer.usage for answer in answers[1:]), answers[0].usage),
-            prompt=pack.versions[asked],
-            raw=tuple(raw for answer in answers for raw in answer.raw),
+            prompt=pack.versions[form],
+            raw=tuple(chain.from_iterable(answer.raw for answer in answers)),
             stability=stability,
             served_model=", ".join(served) or None,
             stray_ids=sum(answer.stray_ids for answer in answers),
         )
 
-    async def _ask_in_halves(self, asked: Question, pack: Pack) -> list[tuple[Part, Answer]]:
+    def _choose_questions(
+        self, request: JudgeRequest, step: Step, pack: Pack
+    ) -> tuple[Step, tuple[Question, ...]]:
+        """Choose the joint form, or that of the step alone, and return its questions."""
+        cut = self.votes, self.per_context, self.max_characters
+        if self.joint and request.units:
+            questions = _questions(request, "joint", pack, cut)
+            if all(len(question.part.units) == len(request.units) for question in questions):
+                return "joint", questions
+            # With so many units, the joint question would be asked about the contexts several times.
+        return step, _questions(request, step, pack, cut)
+
+    def _merge_votes(
+        self, request: JudgeRequest, step: Step, replies: Sequence[Sequence[tuple[Part, Answer]]]
+    ) -> list[tuple[Verdict, ...]]:
+        """Merge the answers of each vote to one verdict an id."""
+        ids, texts = request.context_ids, request.contexts
+        if step == "attribution":
+            ids, texts = request.unit_ids, request.units
+        size = len(replies) // self.votes
+        votes = []
+        for first in range(0, len(replies), size):
+            answers = chain.from_iterable(replies[first : first + size])
+            vote = merge(ids, texts, ((part, answer.verdicts) for part, answer in answers))
+            votes.append(tuple(map(_strict, vote)) if self.evidence == "strict" else vote)
+        return votes
+
+    async def _ask_in_halves(self, question: Question, pack: Pack) -> list[tuple[Part, Answer]]:
         """Ask a question; where it is too long for the model, ask about each half of it."""
-        parts = halves(asked.part) if self._is_too_long(asked.prompt) else None
-        usage = Usage()
+        # The tokens that the model takes, where its server has stated that in this run.
+        limit = current_run().token_limits.get(self.model.identity)
+        parts, usage = None, Usage()
+        if limit is not None and least_tokens(question.prompt.text) > limit:
+            parts = halves(question.part)
         if parts is None:
-            answer = await self._remembered(asked, pack, Exchange.verdicts)
+            answer = await self._remembered(question, pack, Exchange.verdicts)
             codes = {verdict.code for verdict in answer.verdicts.values()}
-            parts = halves(asked.part) if "too_long" in codes else None
+            parts = halves(question.part) if "too_long" in codes else None
             if parts is None:
-                return [(asked.part, answer)]
+                return [(question.part, answer)]
             usage = answer.usage
-        questions = [_question(part, pack, asked.prompt.vote) for part in parts]
+        questions = [_build_question(part, pack, question.prompt.vote) for part in parts]
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
         (part, answer), *others = first
         return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
 
-    def _is_too_long(self, prompt: Prompt) -> bool:
-        """Whether a prompt has more tokens than the model takes, by what its server has stated in this run."""
-        limit = current_run().token_limits.get(self.model.identity)
-        return limit is not None and least_tokens(prompt.text) > limit
-
     async def _remembered(
-        self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
+        self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
     ) -> Answer:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        run, prompt = current_run(), asked.prompt
+        run, prompt = current_run(), question.prompt
         # Everything that may change the answer, with the length of each text, so that two lists of
         # texts never give one key.
         texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
@@ -195,7 +204,7 @@ class LLMJudge:
         written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
         # A name may hold a lone surrogate.
         key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
-        look_up_or_ask = partial(self._look_up_or_ask, asked, pack, ask, key)
+        look_up_or_ask = partial(self._look_up_or_ask, question, pack, ask, key)
         if not self.reuse:
             return await look_up_or_ask()
         memo = run.memo or _memo
@@ -208,18 +217,19 @@ class LLMJudge:
                 return replace(answer, usage=Usage(reused=1))
 
     async def _look_up_or_ask(
-        self, asked: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
+        self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
     ) -> Answer:
         cache = current_run().cache
         stored = None if cache is None else cache.get(key)
-        answer = None if stored is None else decode(stored, asked.part, pack)
-        if answer is not None:
-            return replace(answer, usage=Usage(reused=1))
+        if stored is not None:
+            cached = decode(stored, question.part, pack)
+            if cached is not None:
+                return replace(cached, usage=Usage(reused=1))
         answer = await ask(
             Exchange(
                 model=self.model,
                 pack=pack,
-                asked=asked,
+                question=question,
                 max_repairs=self.max_repairs,
                 keep_raw=self.keep_raw,
             )
@@ -235,15 +245,15 @@ def _questions(
 ) -> tuple[Question, ...]:
     """Return the questions of a step, for every vote; ``cut``: votes, whether each context is asked alone, characters."""
     votes, per_context, most = cut
-    parts = list(parts_of(request, step, per_context=per_context, limit=most, most=MAX_IDS))
+    parts = list(split_request(request, step, per_context=per_context, limit=most, most=MAX_IDS))
     questions = []
     for vote in range(votes):
-        questions += [_question(part, pack, vote) for part in parts]
+        questions += [_build_question(part, pack, vote) for part in parts]
     return tuple(questions)
 
 
-def _question(part: Part, pack: Pack, vote: int) -> Question:
-    return Question(part, render(pack, *question(part), vote=vote))
+def _build_question(part: Part, pack: Pack, vote: int) -> Question:
+    return Question(part, render(pack, *describe_part(part), vote=vote))
 
 
 @lru_cache(maxsize=8)
@@ -267,24 +277,28 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
     Votes that did not judge do not count; a tie is no verdict.
     """
     verdicts: list[Verdict] = []
-    agreeing = counted = 0
-    for given in zip(*votes, strict=True):
-        yes, no = (sum(verdict.value is value for verdict in given) for value in (True, False))
+    agreeing = judged = 0
+    for answers in zip(*votes, strict=True):
+        yes = sum(verdict.value is True for verdict in answers)
+        no = sum(verdict.value is False for verdict in answers)
         agreeing += max(yes, no)
-        counted += yes + no
-        if yes != no:
-            chosen = next(verdict for verdict in given if verdict.value is (yes > no))
-            most, all_ = max(yes, no), yes + no
-            details = {**chosen.details, "votes": f"{most} of {all_}", "agreement": most / all_}
-            verdicts.append(replace(chosen, details=FrozenDict(details)))
-        elif yes:
-            code, reason = "conflicting_verdicts", "the votes are split"
-            verdicts.append(
-                Verdict(id=given[0].id, value=None, text=given[0].text, code=code, reason=reason)
-            )
-        else:
-            verdicts.append(given[0])
-    return tuple(verdicts), agreeing / counted if counted else None
+        judged += yes + no
+        verdicts.append(_count_votes(answers, yes, no))
+    return tuple(verdicts), agreeing / judged if judged else None
+
+
+def _count_votes(answers: Sequence[Verdict], yes: int, no: int) -> Verdict:
+    """Return the majority's verdict about one id."""
+    first = answers[0]
+    if yes != no:
+        most, all_ = max(yes, no), yes + no
+        winner = next(verdict for verdict in answers if verdict.value is (yes > no))
+        details = {**winner.details, "votes": f"{most} of {all_}", "agreement": most / all_}
+        return replace(winner, details=FrozenDict(details))
+    if not yes:
+        return first
+    code, reason = "conflicting_verdicts", "the votes are split"
+    return Verdict(id=first.id, value=None, text=first.text, code=code, reason=reason)
 
 
 # The judgements that this process has finished.

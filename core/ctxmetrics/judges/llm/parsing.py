@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ctxmetrics._internal.secrets import masked
@@ -17,6 +18,14 @@ _THOUGHT_EDGE = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 _STOP = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# The parts of replies, and what each is.
+_PARTS: Mapping[str, tuple[type, ...]] = {
+    "sentences": (Mapping,),
+    "useful": (Mapping,),
+    "claims": (list, tuple),
+}
+_CONTEXT_ID = re.compile(r"c\d+")
 _LONGEST_REPLY = 2_000_000
 # The most characters for json-repair: on some texts its time grows with their square.
 _LONGEST_MENDED = 16_000
@@ -66,22 +75,16 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     """
     data: Any = reply.content
     if isinstance(data, str):
-        text = _after_request(data, code)[:_LONGEST_REPLY]
-        found, around = _objects(text, keys)
-        if found:
-            most = max(_count_parts(item, keys) for item in found)
-            best = [item for item in found if _count_parts(item, keys) == most]
-            # Otherwise the object stands inside another answer, or beside one.
-            alone = not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around)
-            data = best[0] if alone and all(other == best[0] for other in best) else None
-        else:
-            data = _mended(text, keys)
-    elif hasattr(data, "model_dump"):
-        data = data.model_dump()
-    if not _count_parts(data, keys) or any(
-        data.get(key) is not None and not _is_part(data[key], key) for key in keys
-    ):
+        if "END DATA" in data:
+            data = _after_request(data, code)
+        data = _read_text(data[:_LONGEST_REPLY], keys)
+    else:
+        data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
+    if not _count_parts(data, keys):
         raise UnreadableReplyError(NOT_JSON)
+    for key in keys:
+        if data.get(key) is not None and not isinstance(data[key], _PARTS[key]):
+            raise UnreadableReplyError(NOT_JSON)
     return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
 
 
@@ -104,10 +107,10 @@ def parse_claims(
     echo = data.get("code")
     if not isinstance(echo, str) or not echo.strip().startswith(code):
         raise WrongDataError(code)
-    found = data["claims"]
-    if not found or not all(isinstance(claim, str) and claim.strip() for claim in found):
+    entries = data["claims"]
+    if not entries or not all(isinstance(claim, str) and claim.strip() for claim in entries):
         raise UnreadableReplyError("Give at least one claim, and each as a string that is not empty.")
-    claims = [claim.strip() for claim in found]
+    claims = [claim.strip() for claim in entries]
     if any(claim.casefold() in examples and claim not in text for claim in claims):
         raise WrongDataError(code)
     return tuple(map(masked, claims))
@@ -119,15 +122,42 @@ def _after_request(text: str, code: str) -> str:
     return text[ends[-1].end() :] if ends else text
 
 
-def _is_part(value: Any, key: str) -> bool:
-    return isinstance(value, (list, tuple) if key == "claims" else Mapping)
+def _read_text(text: str, keys: Sequence[str]) -> Any:
+    """Return the object that a text means; None where it could mean two things, or nothing."""
+    objects, around = _objects(text, keys)
+    if not objects:
+        return _mend(text, keys)
+    most = max(_count_parts(item, keys) for item in objects)
+    best, *others = [item for item in objects if _count_parts(item, keys) == most]
+    if not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around):
+        return best if all(other == best for other in others) else None
+    # The object stands inside another answer, or beside one; or it is half of one with a wrong brace.
+    return _mend(text, keys, misplaced_brace=True) if len(objects) == 1 else None
+
+
+def _lift_useful(data: Any) -> Any:
+    """Return a reply whose verdicts on contexts stand inside its sentences with both parts side by side."""
+    if (
+        not isinstance(data, Mapping)
+        or "useful" in data
+        or not isinstance(data.get("sentences"), Mapping)
+    ):
+        return data
+    sentences = dict(data["sentences"])
+    useful = sentences.pop("useful", None)
+    if not isinstance(useful, Mapping) or not useful:
+        return data
+    for id_, cell in useful.items():
+        if not (isinstance(id_, str) and _CONTEXT_ID.fullmatch(id_) and isinstance(cell, Mapping)):
+            return data
+    return {**data, "sentences": sentences, "useful": useful}
 
 
 def _count_parts(data: Any, keys: Sequence[str]) -> int:
     """Count the keys that have what belongs there; 0 for what is no object."""
     if not isinstance(data, Mapping):
         return 0
-    return sum(_is_part(data.get(key), key) for key in keys)
+    return sum(isinstance(data.get(key), _PARTS[key]) for key in keys)
 
 
 def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
@@ -140,7 +170,7 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         UnreadableReplyError: Thinking begins and does not end: what stands there may be a draft.
     """
     decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
-    found: list[Any] = []
+    objects: list[Any] = []
     around: list[str] = []
     thinking = _BEGINS_THINKING.match(text) is not None
     position = begin = failures = 0
@@ -154,7 +184,7 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
             unclosed = "/" not in match.group()
             if not unclosed:
                 around = [] if thinking else [*around, text[begin : match.start()]]
-                found, begin, failures, thinking = [], position, 0, False
+                objects, begin, failures, thinking = [], position, 0, False
             continue
         tries -= 1
         try:
@@ -162,13 +192,15 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         except (ValueError, RecursionError):
             failures += 1
             continue
+        if "useful" not in data:
+            data = _lift_useful(data)
         if _count_parts(data, keys):
-            found.append(data)
+            objects.append(data)
             around.append(text[begin : match.start()])
             begin = position
     if unclosed:
         raise UnreadableReplyError(NOT_JSON)
-    return found, " ".join([*around, text[begin:]])
+    return objects, " ".join([*around, text[begin:]])
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -182,22 +214,21 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def _mended(text: str, keys: Sequence[str]) -> Any:
-    """Return the object that an almost-JSON text is, if it is nothing else."""
-    thoughts = [match.span() for _, match in zip(range(2), _THOUGHT_END.finditer(text), strict=False)]
-    if thoughts:
-        start, end = thoughts[0]
-        if len(thoughts) > 1 or not (_BEGINS_THINKING.match(text) or "{" not in text[:start]):
-            return None
-        text = text[end:]
-    fence = _FENCE.search(text)
-    if fence and "{" not in text[: fence.start()] and text.rfind("```") > fence.end():
-        text = text[fence.end() : text.rfind("```")]
-    text = text.strip()
+def _mend(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) -> Any:
+    """Return the object that an almost-JSON text is, if it is nothing else.
+
+    Args:
+        text: The text.
+        keys: The keys the object should have.
+        misplaced_brace: Take it only where a brace between its parts is wrong, and nothing is cut off.
+    """
+    text = _without_wrapping(text)
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
         return None  # cut off, or followed by prose: not clear where it ends
-    if text.count("{") != text.count("}"):
+    balanced = text.count("{") == text.count("}")
+    unclosed = _count_unclosed(text)
+    if not balanced and abs(unclosed) != 1:
         return None  # cut off after the brace of an entry
     from json_repair import loads
 
@@ -205,14 +236,44 @@ def _mended(text: str, keys: Sequence[str]) -> Any:
         data: Any = loads(text[start:])
     except (ValueError, RecursionError, TypeError, IndexError):
         return None
-    if not _count_parts(data, keys):
+    lifted = _lift_useful(data)
+    if misplaced_brace or not balanced:
+        # The brace of the sentences is missing, so that the other part lies inside; or one is too many.
+        one_too_many = unclosed == -1 and _count_parts(data, keys) == len(keys)
+        if lifted is data and not one_too_many:
+            return None
+    if not _count_parts(lifted, keys):
         return None
-    parts = [data[key] for key in keys if isinstance(data.get(key), dict)]
-    verdicts = sum(_holds_verdict(cell) for part in parts for cell in part.values())
-    verdicts += "useful" in data
-    # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply.
-    return data if len(_VERDICT.findall(text)) == verdicts else None
+    # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply; or a
+    # key stands twice.
+    return lifted if len(_VERDICT.findall(text)) == _count_verdicts(lifted) else None
 
 
-def _holds_verdict(cell: Any) -> bool:
-    return isinstance(cell, dict) and not cell.keys().isdisjoint(("supported", "useful"))
+def _without_wrapping(text: str) -> str:
+    """Return a text without its thinking and its fence; nothing where it is not clear where the thinking ends."""
+    thoughts = [match.span() for match in islice(_THOUGHT_END.finditer(text), 2)]
+    if thoughts:
+        start, end = thoughts[0]
+        if len(thoughts) > 1 or not (_BEGINS_THINKING.match(text) or "{" not in text[:start]):
+            return ""
+        text = text[end:]
+    fence = _FENCE.search(text)
+    if fence and "{" not in text[: fence.start()] and text.rfind("```") > fence.end():
+        text = text[fence.end() : text.rfind("```")]
+    return text.strip()
+
+
+def _count_unclosed(text: str) -> int:
+    """Count the braces outside of strings that are not closed; negative where more are closed than opened."""
+    structure = _STRING.sub("", text)
+    return structure.count("{") - structure.count("}")
+
+
+def _count_verdicts(data: Mapping[str, Any]) -> int:
+    """Count the keys of an object that are verdicts or have the name of one."""
+    count = int("useful" in data)
+    for key in ("sentences", "useful"):
+        part = data.get(key)
+        for cell in part.values() if isinstance(part, dict) else ():
+            count += isinstance(cell, dict) and not cell.keys().isdisjoint(("supported", "useful"))
+    return count

@@ -55,7 +55,7 @@ class _Piece(NamedTuple):
     text: str
 
 
-def parts_of(
+def split_request(
     request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int
 ) -> Iterator[Part]:
     """Cut a request into parts.
@@ -67,19 +67,23 @@ def parts_of(
         limit: Characters of units and contexts in a part; units take half of it at most.
         most: Units, or contexts, in a part.
     """
-    alone = step == "usefulness"
-    units = [] if alone else [_Piece(index, 0, text) for index, text in enumerate(request.units)]
+    units: list[_Piece] = []
+    if step != "usefulness":
+        units = [_Piece(index, 0, text) for index, text in enumerate(request.units)]
     batches = list(_batches(units, limit // 2, most)) or [[]]
-    longest = max(sum(len(unit.text) for unit in batch) for batch in batches)
-    room = max(limit - (len(request.answer) if alone else longest), limit // 2)
-    pieces = [
-        piece
-        for index, text in enumerate(request.contexts)
-        for piece in ([_Piece(index, 0, text)] if len(text) <= room else _pieces(index, text, room))
-    ]
-    shown = list(_batches(pieces, room, 1 if per_context else most))
-    for batch, retrieved in product(batches, shown):
-        yield _build_part(request, batch, retrieved, rated=step != "attribution")
+    longest = len(request.answer) if step == "usefulness" else 0
+    for batch in batches:
+        longest = max(longest, sum(len(unit.text) for unit in batch))
+    room = max(limit - longest, limit // 2)
+    pieces: list[_Piece] = []
+    for index, text in enumerate(request.contexts):
+        if len(text) <= room:
+            pieces.append(_Piece(index, 0, text))
+        else:
+            pieces += _cut(index, text, room)
+    groups = list(_batches(pieces, room, 1 if per_context else most))
+    for batch, contexts in product(batches, groups):
+        yield _build_part(request, batch, contexts, rated=step != "attribution")
 
 
 def halves(part: Part) -> tuple[Part, Part] | None:
@@ -90,15 +94,15 @@ def halves(part: Part) -> tuple[Part, Part] | None:
     Returns:
         The halves; None where nothing is left to cut.
     """
-    units = [_Piece(*part.places[id_], text) for id_, text in part.units.items()]
-    contexts = [_Piece(*part.places[id_], text) for id_, text in part.contexts.items()]
+    units = _to_pieces(part, part.units)
+    contexts = _to_pieces(part, part.contexts)
     build = partial(_build_part, part.request, rated=bool(part.rated))
     if len(contexts) > 1:
         middle = _middle(contexts)
         return build(units, contexts[:middle]), build(units, contexts[middle:])
     if contexts and len(contexts[0].text) > _LEAST:
         rank, start, text = contexts[0]
-        first, *rest = _pieces(rank, text, len(text) // 2 + _OVERLAP, start)
+        first, *rest = _cut(rank, text, len(text) // 2 + _OVERLAP, start)
         tail = _Piece(rank, rest[0].start, text[rest[0].start - start :])
         return build(units, [first]), build(units, [tail])
     if len(units) > 1 and not part.rated:
@@ -107,8 +111,12 @@ def halves(part: Part) -> tuple[Part, Part] | None:
     return None
 
 
+def _to_pieces(part: Part, texts: Mapping[str, str]) -> list[_Piece]:
+    return [_Piece(*part.places[id_], text) for id_, text in texts.items()]
+
+
 def _middle(pieces: Sequence[_Piece]) -> int:
-    """Return how many of the texts make the first half of their characters: at least one, and not all."""
+    """Count how many of the texts make the first half of their characters: at least one, and not all."""
     half, size = sum(len(piece.text) for piece in pieces) / 2, 0
     for count, piece in enumerate(pieces[:-1], 1):
         size += len(piece.text)
@@ -120,24 +128,31 @@ def _middle(pieces: Sequence[_Piece]) -> int:
 def _build_part(
     request: JudgeRequest, units: Sequence[_Piece], contexts: Sequence[_Piece], *, rated: bool
 ) -> Part:
-    sentences = {f"s{number}": piece for number, piece in enumerate(units, 1)}
-    retrieved = {f"c{number}": piece for number, piece in enumerate(contexts, 1)}
+    texts: dict[str, dict[str, str]] = {"s": {}, "c": {}}
+    places: dict[str, tuple[int, int]] = {}
+    for letter, pieces in (("s", units), ("c", contexts)):
+        for number, piece in enumerate(pieces, 1):
+            id_ = f"{letter}{number}"
+            texts[letter][id_] = piece.text
+            places[id_] = piece.rank, piece.start
     return Part(
-        units={id_: piece.text for id_, piece in sentences.items()},
-        contexts={id_: piece.text for id_, piece in retrieved.items()},
-        places={id_: (piece.rank, piece.start) for id_, piece in (sentences | retrieved).items()},
-        rated=tuple(retrieved) if rated else (),
+        units=texts["s"],
+        contexts=texts["c"],
+        places=places,
+        rated=tuple(texts["c"]) if rated else (),
         request=request,
     )
 
 
-def _pieces(index: int, text: str, room: int, offset: int = 0) -> Iterator[_Piece]:
+def _cut(index: int, text: str, room: int, offset: int = 0) -> Iterator[_Piece]:
     """Cut a long context at white space, each piece beginning a little before the last one ended."""
     start = 0
     while len(text) - start > room:
         end = start + room
-        space = max(text.rfind(" ", start + room // 2, end), text.rfind("\n", start + room // 2, end))
-        end = space if space > 0 else end
+        middle = start + room // 2
+        space = max(text.rfind(" ", middle, end), text.rfind("\n", middle, end))
+        if space > 0:
+            end = space
         yield _Piece(index, offset + start, text[start:end])
         start = end - _OVERLAP
     yield _Piece(index, offset + start, text[start:])
@@ -146,11 +161,12 @@ def _pieces(index: int, text: str, room: int, offset: int = 0) -> Iterator[_Piec
 def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_Piece]]:
     """Group texts in order. Two pieces of one context are never in one group: they would need two ids."""
     batch: list[_Piece] = []
+    size = 0
     for piece in pieces:
-        size = sum(len(other.text) for other in (*batch, piece))
+        size += len(piece.text)
         if batch and (size > limit or len(batch) == most or batch[-1].rank == piece.rank):
             yield batch
-            batch = []
+            batch, size = [], len(piece.text)
         batch.append(piece)
     if batch:
         yield batch
@@ -170,39 +186,45 @@ def merge(
         texts: Their texts.
         answers: Every part with its verdicts, by the part's ids.
     """
-    given: list[list[Verdict]] = [[] for _ in ids]
+    letter = ids[0][0]
+    collected: list[list[Verdict]] = [[] for _ in ids]
     for part, verdicts in answers:
-        whole = all(part.places[id_] == (index, 0) for index, id_ in enumerate(part.contexts))
-        for id_, verdict in verdicts.items():
-            if id_[0] != ids[0][0]:
+        # Otherwise the evidence stands in the part where it stands in the request.
+        moved = any(part.places[id_] != (index, 0) for index, id_ in enumerate(part.contexts))
+        for part_id, part_verdict in verdicts.items():
+            if part_id[0] != letter:
                 continue
-            if not whole:  # else the evidence stands in the part where it stands in the request
-                spans = [(*part.places[f"c{span.context + 1}"], span) for span in verdict.evidence]
-                evidence = tuple(
-                    replace(span, context=index, start=first + span.start, end=first + span.end)
-                    for index, first, span in spans
-                )
-                verdict = replace(verdict, evidence=evidence)  # noqa: PLW2901 - the same verdict, in another place
-            index = part.places[id_][0]
+            index = part.places[part_id][0]
+            verdict = _move_evidence(part_verdict, part) if moved else part_verdict
             if (verdict.id, verdict.text) != (ids[index], texts[index]):
-                verdict = replace(verdict, id=ids[index], text=texts[index])  # noqa: PLW2901 - as above
-            given[index].append(verdict)
-    return tuple(
-        found[0] if len(found) == 1 else _merged(found, id_, text)
-        for id_, text, found in zip(ids, texts, given, strict=True)
-    )
+                verdict = replace(verdict, id=ids[index], text=texts[index])
+            collected[index].append(verdict)
+    return tuple(own[0] if len(own) == 1 else _merge_verdicts(own) for own in collected)
 
 
-def _merged(found: Sequence[Verdict], id_: str, text: str) -> Verdict:
-    """Return the one verdict that the parts' verdicts about an id make."""
-    values = [verdict.value for verdict in found]
-    value = True if True in values else None if None in values else False
-    same = [verdict for verdict in found if verdict.value is value]
-    spans = [span for verdict in found for span in verdict.evidence]
-    spans.sort(key=attrgetter("whole"))  # at one place, that of a whole context counts
-    found_at = {(span.context, span.start, span.end): span for span in spans}
+def _move_evidence(verdict: Verdict, part: Part) -> Verdict:
+    """Return a part's verdict with its evidence where it stands in the whole request."""
+    evidence = []
+    for span in verdict.evidence:
+        index, first = part.places[f"c{span.context + 1}"]
+        start, end = first + span.start, first + span.end
+        evidence.append(replace(span, context=index, start=start, end=end))
+    return replace(verdict, evidence=tuple(evidence))
+
+
+def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    """Merge the parts' verdicts about one id."""
+    values = {verdict.value for verdict in verdicts}
+    value: bool | None = False
+    if True in values:
+        value = True
+    elif None in values:
+        value = None
+    same = [verdict for verdict in verdicts if verdict.value is value]
     worst = same[0]
     if value is not None:
         worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
-    evidence = tuple(found_at[place] for place in sorted(found_at))
-    return replace(worst, id=id_, text=text, evidence=evidence)
+    spans = [span for verdict in verdicts for span in verdict.evidence]
+    spans.sort(key=attrgetter("whole"))  # at one place, that of a whole context counts
+    places = {(span.context, span.start, span.end): span for span in spans}
+    return replace(worst, evidence=tuple(places[place] for place in sorted(places)))
