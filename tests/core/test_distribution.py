@@ -26,8 +26,16 @@ TEST_TOOLS = ("pytest", "hypothesis", "jsonschema", "pytest-randomly", "pytest-x
 # The tests that run with the core alone here; nox runs all of the core's.
 RUN_ALONE = (
     *("tests/golden", "tests/conformance/test_core.py", "tests/conformance/test_own_adapter.py"),
-    *("tests/core/test_formulas.py", "tests/core/test_samples.py", "tests/core/test_engine.py"),
-    *("tests/core/test_llm_judge.py", "tests/core/test_estimate.py", "tests/core/test_report.py"),
+    *(
+        "tests/core/formulas/test_formulas.py",
+        "tests/core/test_samples.py",
+        "tests/core/running/test_engine.py",
+    ),
+    *(
+        "tests/core/judges/llm/test_judge.py",
+        "tests/core/running/test_estimate.py",
+        "tests/core/results/report/test_report.py",
+    ),
 )
 pytestmark = pytest.mark.slow
 

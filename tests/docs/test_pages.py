@@ -52,7 +52,7 @@ CHECKED_ELSEWHERE = {
     (
         "llm-judges",
         "sh no-run",
-    ): "against a server that stands for each provider: tests/core/test_providers.py, tests/adapters/langchain",
+    ): "against a server that stands for each provider: tests/core/models/openai/test_providers.py, tests/adapters/langchain",
     (
         "start",
         "python file=test_retriever.py",
@@ -60,7 +60,7 @@ CHECKED_ELSEWHERE = {
     (
         "reference-contexts",
         "sh no-run",
-    ): "needs a folder of sources; parsed below, run in tests/core/test_locating.py",
+    ): "needs a folder of sources; parsed below, run in tests/core/agreement/test_span_labels.py",
     ("own-adapter", "sh no-run"): "in a bare environment: tests/conformance/test_own_adapter.py",
     ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
 }

@@ -252,7 +252,7 @@ def test_blank_lines_alone_are_a_note(tmp_path: Path) -> None:
 def test_sections_of_the_documentation_are_one_passage_each() -> None:
     from ctxmetrics.reading.shapes import joined_by
 
-    pages = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+    pages = sorted((Path(__file__).parents[3] / "docs").glob("*.md"))
     sections = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
     assert len(sections) > 80
     assert joined_by([section] for section in sections) is None

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}"),
 ]
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).parents[4] / "examples" / "handbook.jsonl"
 HOSTILE = (
     "<script>window.owned = 1</script>",
     "<img src=x onerror='window.owned = 2'>",

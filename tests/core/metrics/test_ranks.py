@@ -1,4 +1,4 @@
-"""The rank metrics over ids at their edges; the oracles are in test_formulas_oracles.py."""
+"""The rank metrics over ids at their edges; the oracles are in tests/core/formulas/test_oracles.py."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from support.command import run_process as in_own_process
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
-README = Path(__file__).parents[2] / "README.md"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
+README = Path(__file__).parents[3] / "README.md"
 OLD_ROW = '{"sample_id": "old"}\n'
 GOOD = {
     "id": "a",

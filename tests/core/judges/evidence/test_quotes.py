@@ -18,7 +18,7 @@ from ctxmetrics.verdicts import DOUBTFUL, Evidence
 from support import read_question
 from support.answers import _closest, _sentences, _shared
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[5] / "shared" / "data"
 LONG = (
     "The ferry\nThe ferry leaves at nine. It carries 40 cars. Tea is sold on board. Dogs travel free."
 )

@@ -31,7 +31,7 @@ from ctxmetrics.formulas.intervals import mean_interval
 from ctxmetrics.results.labels.means import corrected, corrected_mean
 from ctxmetrics.samples import read_samples
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."
 CONTEXTS = ["Berlin is a city.", "Paris is the capital of France."]
 
@@ -837,7 +837,7 @@ def test_the_sentences_of_several_references_cannot_be_labelled_and_their_whole_
 
 
 def test_the_command_with_two_judges_and_systems_fits_100_columns(tmp_path):
-    samples = read_samples(Path(__file__).parents[2] / "examples" / "handbook.jsonl")
+    samples = read_samples(Path(__file__).parents[3] / "examples" / "handbook.jsonl")
     given = [
         replace(
             item,

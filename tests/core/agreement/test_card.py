@@ -19,7 +19,7 @@ from ctxmetrics.errors import InputFileError
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command, run_process
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 LABELLED = 28
 METRICS = [ContextRecall(), ContextPrecision()]
 

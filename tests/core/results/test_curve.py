@@ -23,7 +23,7 @@ from ctxmetrics.judges.base import Judgement
 from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Verdict
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from ctxmetrics.running.estimate import samples_for
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
-MTRAG = Path(__file__).parents[3] / "shared" / "data" / "mtragun.jsonl"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
+MTRAG = Path(__file__).parents[4] / "shared" / "data" / "mtragun.jsonl"
 METRICS = [ContextRecall(), ContextPrecision()]
 
 

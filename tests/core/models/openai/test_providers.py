@@ -24,7 +24,7 @@ from support import FakeOpenAIServer, answer_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).parents[2] / "docs" / "llm-judges.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "llm-judges.md").read_text(encoding="utf-8")
 KEY = "sk-providers-test-key-77"
 SAMPLE = {
     "user_input": "Which colour?",

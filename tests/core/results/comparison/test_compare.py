@@ -25,7 +25,7 @@ from ctxmetrics.testing import assert_not_worse
 from ctxmetrics.verdicts import Evidence, Verdict
 from support.command import run_command
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[5] / "shared" / "data"
 FACTS = ["Paris is a city.", "It has a tower.", "The tower is tall."]
 
 

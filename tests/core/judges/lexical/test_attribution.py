@@ -15,7 +15,7 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
 
 
 def attribution_of(judge, request):

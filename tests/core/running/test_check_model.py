@@ -18,7 +18,7 @@ from support.answers import read_question
 from support.command import run_command
 
 HONEST = answer_from()
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from ctxmetrics.errors import InputFileError, ParameterError
 from support import answer_from
 from support.command import run_command
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 HEIGHT, YEAR, CITY = "It is 330 metres tall.", "It was built in 1889.", "It stands in Paris."
 TEXT, OTHER = f"{HEIGHT} {YEAR} {CITY}", "Bananas are yellow."
 SEARCH = [OTHER, HEIGHT, YEAR, CITY]
