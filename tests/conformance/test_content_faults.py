@@ -58,7 +58,7 @@ def test_a_framework_hides_nothing_of_it(path, fault):
 
 def test_the_table_of_the_docs_has_a_row_for_every_fault_and_no_number_that_is_not_explained():
     lines = [
-        line for line in BENCHMARK._docs.table_of("content_faults").splitlines() if line.startswith("|")
+        line for line in BENCHMARK.docs.table_of("content_faults").splitlines() if line.startswith("|")
     ]
     _, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [row[0] for row in rows] == [BENCHMARK.HONEST, *BENCHMARK.FAULTS]

@@ -87,7 +87,7 @@ def skip_without_public_data(agreement: Any) -> None:
 
 def test_figures_about_the_embedded_judge_belong_to_its_verdicts_of_today() -> None:
     """Where this fails, a verdict has moved: `python benchmarks/run.py embedded --write-docs` writes the figures again."""
-    mark = load_benchmark("_verdicts").fingerprint()
+    mark = load_benchmark("verdicts").fingerprint()
     assert f"`{mark}`" in between(EMBEDDED, "verdicts")
     assert f"lexical-{mark}" == VERSION
     assert all(between(EMBEDDED, name) for name in ("families", "ordering"))
@@ -97,7 +97,7 @@ def test_figures_about_the_embedded_judge_belong_to_its_verdicts_of_today() -> N
 def test_the_fingerprint_moves_with_a_verdict_and_with_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    verdicts = load_benchmark("_verdicts")
+    verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
     assert verdicts.fingerprint() == before
     monkeypatch.setattr(verdicts, "LexicalJudge", lambda: LexicalJudge(min_coverage=0.9))
