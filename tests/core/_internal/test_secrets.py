@@ -182,7 +182,7 @@ def test_a_key_that_cannot_be_sent_is_not_repeated_in_the_error(bad, monkeypatch
         "https://host/v1?key=hunter2secret",
     ],
 )
-def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(address):
+def test_address_with_a_secret_is_refused_without_repeating_it(address):
     with pytest.raises(ParameterError, match="api_key") as caught:
         OpenAIModel("m", base_url=address, api_key="k")
     assert_hidden("hunter2secret", str(caught.value))
@@ -299,7 +299,7 @@ def test_an_object_that_changes_while_it_is_read_costs_nothing(kind):
     assert masked("of-the-changing-6 of-the-model-7") == "[key] [key]"
 
 
-def test_what_raises_when_it_is_read_costs_nothing_and_hides_no_other_key():
+def test_attribute_that_raises_costs_nothing_and_hides_no_key():
     class Raising(Mapping):
         def __getitem__(self, name):
             raise RuntimeError("no context")
@@ -345,7 +345,7 @@ def test_a_short_key_of_the_environment_is_masked_as_a_word(monkeypatch):
     assert safe_text("tiny-7: refused by ollama; tiny-71") == "[key]: refused by ollama; tiny-71"
 
 
-def test_a_reply_that_repeats_the_key_is_kept_without_it_and_decides_the_same():
+def test_reply_with_the_key_is_stored_without_it():
     key = KEYS[1]
     plain = answer_from()
 

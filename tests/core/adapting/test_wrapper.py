@@ -152,7 +152,7 @@ def test_equal_by_metric_and_keys_and_safe_to_copy():
     assert unpickled.score(RECORD) == wrapped().score(RECORD)
 
 
-def test_a_class_statement_names_the_core_metric_and_subclasses_keep_it():
+def test_class_statement_names_the_core_metric_for_subclasses():
     class Base(MetricClass):
         pass
 

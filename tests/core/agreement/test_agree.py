@@ -347,7 +347,7 @@ def test_means_of_what_does_not_fit_are_refused(people, judge, others):
         corrected_mean(people, judge, others)
 
 
-def test_a_metrics_mean_is_corrected_by_scores_that_peoples_verdicts_give():
+def test_metric_mean_is_corrected_by_scores_of_peoples_verdicts():
     """The judge says 0.5 everywhere; people find (1, 0.5, 0.5, 0) in four of six: their own mean is all there is."""
     labels = [[True, True], [True, False], [False, True], [False, False]]
     samples = [
@@ -362,7 +362,7 @@ def test_a_metrics_mean_is_corrected_by_scores_that_peoples_verdicts_give():
     assert found.interval == mean_interval([1, 0.5, 0.5, 0])
 
 
-def test_labels_of_whole_references_correct_the_share_that_is_supported():
+def test_labels_of_whole_references_correct_the_supported_share():
     """The judge supports no whole reference; people support two of four."""
     samples = [*(sample(n, reference_supported=n < 2) for n in range(4)), sample(8), sample(9)]
     (found,) = agree(samples, judge=says()).corrections
@@ -380,7 +380,7 @@ def test_a_reference_without_verdicts_is_not_called_supported():
     assert (mean.samples, mean.labelled, mean.judge_mean) == (4, 2, 0.5)
 
 
-def test_a_reference_that_is_not_in_the_run_is_not_called_supported():
+def test_reference_outside_the_run_is_not_called_supported():
     labelled = [sample(n, reference_supported=n == 0) for n in range(2)]
     run = evaluate(labelled, [ContextRecall()], judge=says(), progress=False)
     (mean,) = agree([*labelled, sample(9)], results=run).corrections
@@ -562,7 +562,7 @@ def test_a_weighted_mean_is_that_of_ppi_python():
     assert tens[0] == pytest.approx(10 * mean)
 
 
-def test_over_every_draw_of_two_groups_the_weighted_mean_is_that_of_the_file():
+def test_weighted_mean_over_every_draw_is_that_of_the_file():
     """Four common samples and two rare ones, two drawn of each: the mean over all 6 draws is the mean of all six."""
     common, rare = [1, 1, 0.5, 1], [0, 0.5]
     found = [
@@ -704,7 +704,7 @@ def test_several_judges_are_put_side_by_side():
         first.beside(agree(samples[:3], judge=says(), progress=False))
 
 
-def test_bars_of_the_embedded_judge_are_told_apart_in_the_table_of_judges():
+def test_table_of_judges_distinguishes_bars_of_embedded_judge():
     samples = [sample(n, unit_supported=[True, False]) for n in range(4)]
     reports = [
         agree(samples, judge=LexicalJudge(min_coverage=bar), progress=False) for bar in (0.5, 0.7)
@@ -713,7 +713,7 @@ def test_bars_of_the_embedded_judge_are_told_apart_in_the_table_of_judges():
     assert [row.split()[0] for row in rows[1:3]] == ["lexical(mi…rage=0.5)", "lexical(mi…rage=0.7)"]
 
 
-def test_a_sample_without_an_id_may_have_the_number_that_is_the_id_of_another():
+def test_missing_id_may_equal_the_number_of_another_sample():
     samples = [sample(n, unit_supported=[True, False]) for n in range(3)]
     samples[0], samples[1] = replace(samples[0], id="2"), replace(samples[1], id=None)
     report = agree(samples, judge=says(), progress=False)
@@ -783,7 +783,7 @@ def test_a_run_on_something_else_is_refused(changed, metrics, told):
         ),
     ],
 )
-def test_of_the_metrics_of_a_run_that_is_taken_which_the_labels_are_about(metrics, label, taken):
+def test_metric_of_the_labels_is_taken_from_a_run(metrics, label, taken):
     """The second of two contexts states the reference."""
     fields = {"reference": CONTEXTS[1], "reference_facts": ["Rome."]}
     samples = [replace(sample(n, **label), **fields) for n in range(2)]
@@ -816,7 +816,7 @@ def test_a_run_without_a_sample_is_refused():
         agree([sample(1, unit_supported=[True, False])], results=evaluate([], [ContextRecall()]))
 
 
-def test_the_sentences_of_several_references_cannot_be_labelled_and_their_whole_can():
+def test_references_are_labelled_whole_not_by_sentence():
     """The judge supports every sentence of the second reference."""
     references = ["Rome is a town. It is old.", CONTEXTS[1]]
     several = [
@@ -836,7 +836,7 @@ def test_the_sentences_of_several_references_cannot_be_labelled_and_their_whole_
             agree([labelled], judge=says())
 
 
-def test_the_command_with_two_judges_and_systems_fits_100_columns(tmp_path):
+def test_two_judges_and_systems_fit_100_columns(tmp_path):
     samples = read_samples(Path(__file__).parents[3] / "examples" / "handbook.jsonl")
     given = [
         replace(

@@ -59,7 +59,7 @@ def test_a_judge_that_is_right_gains_nothing():
     assert "it gains nothing" in found.conclusion
 
 
-def test_the_label_of_a_reference_is_compared_with_its_weakest_sentence():
+def test_reference_label_compares_with_the_weakest_sentence():
     scores = [score_of(0.9, 0.55), score_of(0.9, 0.2)] * 10
     found = bar_of("reference_supported", scores, [(True,), (False,)] * 10)
     assert found is not None
@@ -69,13 +69,13 @@ def test_the_label_of_a_reference_is_compared_with_its_weakest_sentence():
     )  # the judge says no to all: .5; the bar is right on all
 
 
-def test_labels_of_sentences_are_compared_one_by_one_and_those_missing_left_out():
+def test_sentence_labels_compare_singly_without_missing_ones():
     found = bar_of("unit_supported", [score_of(0.9, 0.55, 0.2)] * 10, [(True, None, False)] * 10)
     assert found is not None
     assert (found.labels, found.gain) == (20, 0)
 
 
-def test_nothing_is_proposed_for_another_judge_or_one_kind_of_label_or_one_sample():
+def test_no_bar_for_other_judges_one_kind_or_one_sample():
     other = Score(metric="m", value=1.0, verdicts=(Verdict(id="s1", value=True, text="x"),))
     assert bar_of("unit_supported", [other] * 4, [(True,), (False,)] * 2) is None
     assert bar_of("unit_supported", [score_of(0.9)] * 4, [(True,)] * 4) is None

@@ -56,7 +56,7 @@ def fewer(samples: list[Sample]) -> list[Sample]:
 # ---- the means ----
 
 
-def test_over_the_labelled_run_the_mean_is_that_of_plain_formulas(
+def test_mean_over_the_labelled_run_is_that_of_plain_formulas(
     samples: list[Sample], tmp_path: Path
 ) -> None:
     """PPI++ for a mean, Angelopoulos, Duchi, Zrnic, arXiv 2311.01453, with the trust cut to [0, 1]."""
@@ -76,9 +76,7 @@ def test_over_the_labelled_run_the_mean_is_that_of_plain_formulas(
     assert found == report.corrections[0]
 
 
-def test_over_another_run_the_judges_mean_is_moved_by_how_far_it_is_off(
-    samples: list[Sample], tmp_path: Path
-) -> None:
+def test_mean_of_another_run_moves_by_the_judges_error(samples: list[Sample], tmp_path: Path) -> None:
     write_card(tmp_path / "card.json", agree(samples, progress=False))
     run = evaluate(fewer(samples), [ContextRecall()], progress=False)
     ((found, there),) = read_card(tmp_path / "card.json").corrections(run)
@@ -113,7 +111,7 @@ def test_a_run_of_few_samples_makes_the_interval_wide(samples: list[Sample], tmp
     assert found.interval == pytest.approx(ends, abs=1e-6)
 
 
-def test_equal_scores_of_a_small_run_do_not_make_the_interval_narrow(
+def test_equal_scores_of_a_small_run_keep_the_interval_wide(
     samples: list[Sample], tmp_path: Path
 ) -> None:
     write_card(tmp_path / "card.json", agree(samples, progress=False))
@@ -307,7 +305,7 @@ def test_a_run_without_what_the_card_is_about_says_what_to_score(place: Path) ->
         assert refused.stderr.endswith(". Score what it is about: --metric NAME.\n")
 
 
-def test_a_right_card_passes_the_gate_and_a_missing_option_does_not(place: Path) -> None:
+def test_right_card_passes_the_gate_unlike_a_missing_option(place: Path) -> None:
     command = ("score", "data.jsonl", "--metric", "context_recall", "--require-calibration")
     assert run_command(*command, "--calibration", "card.json", "--max-age", "90d").returncode == 0
     without = run_command(*command)
@@ -337,7 +335,7 @@ def test_another_model_under_the_same_name_is_found_out(
     assert f"its model that answered is {served}-older, that of this run is {served}" in refused.stderr
 
 
-def test_the_draw_of_labels_that_go_away_during_the_run_is_in_the_card(
+def test_card_holds_the_draw_of_labels_that_are_moved_away(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("openai", reason="the openai extra is not installed")

@@ -68,7 +68,7 @@ def test_the_samples_are_what_their_readme_says():
         assert None not in {item.truth[id_] for id_ in item.attacked}
 
 
-def test_every_quote_stands_in_its_context_and_evidence_fits_the_label():
+def test_quotes_stand_in_contexts_and_evidence_fits_labels():
     for item in LABELLED:
         for unit in item["units"]:
             assert unit["supported"] == bool(unit["evidence"]), item["id"]
@@ -304,7 +304,7 @@ def command(*arguments, **environment):
     return run_command("check-judge", *arguments, **environment)
 
 
-def test_the_command_prints_the_figures_and_states_the_cost_first():
+def test_command_states_the_cost_before_the_figures():
     done = command("lexical", "--repetitions", "1")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == "54 samples, judged once: no request is sent"

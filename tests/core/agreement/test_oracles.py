@@ -71,7 +71,7 @@ def test_alpha_is_that_of_krippendorff(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cluster_intervals_p_values_and_holm_are_those_of_statsmodels(seed: int) -> None:
+def test_cluster_intervals_p_values_and_holm_equal_statsmodels(seed: int) -> None:
     api = pytest.importorskip("statsmodels.api")
     from statsmodels.stats.multitest import multipletests
     from statsmodels.stats.proportion import proportion_confint
@@ -116,9 +116,7 @@ def test_corrected_means_and_differences_are_those_of_ppi_python(seed: int) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_cluster_error_of_a_corrected_mean_is_that_of_statsmodels(
-    seed: int, weighted: bool
-) -> None:
+def test_cluster_error_of_corrected_mean_equals_statsmodels(seed: int, weighted: bool) -> None:
     """Labelled residuals and judged scores as one regression on two columns of ones, clusters across both."""
     api = pytest.importorskip("statsmodels.api")
     people, judge, others = drawn(seed)

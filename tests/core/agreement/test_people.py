@@ -53,7 +53,7 @@ def labels(tmp_path):
     return file
 
 
-def test_labels_that_go_away_during_the_run_are_of_the_same_people(labels):
+def test_labels_moved_away_during_the_run_are_of_the_same_people(labels):
     """The file is read before anything is paid; after the run it may be gone."""
     path = labels.with_name("data.jsonl.labels.jsonl")
     kept = among_people(Answers(path))

@@ -192,7 +192,7 @@ def found(*texts: str) -> dict[str, Any]:
     }
 
 
-def test_of_retrievers_in_retrievers_the_outermost_counts_and_several_are_joined_in_order(
+def test_outermost_retrievers_count_and_are_joined_in_order(
     tmp_path: Path,
 ) -> None:
     path = written(

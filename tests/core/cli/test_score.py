@@ -329,7 +329,7 @@ def test_an_output_that_is_the_input_is_refused(
     assert file.read_bytes() == before
 
 
-def test_outputs_that_are_each_other_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_outputs_that_coincide_are_refused_before_reading(tmp_path: Path) -> None:
     missing = tmp_path / "missing.jsonl"
     out = tmp_path / "out.jsonl"
     assert "--out" in refused("score", missing, "--out", out, "--report", out)
@@ -602,7 +602,7 @@ def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: in
     assert out.read_text() == OLD_ROW
 
 
-def test_a_report_of_an_earlier_run_stays_where_no_verdict_was_given(tmp_path: Path) -> None:
+def test_earlier_report_stays_if_no_verdict_was_reached(tmp_path: Path) -> None:
     file, report = written(tmp_path, "d.jsonl", GOOD), tmp_path / "r.html"
     options = ("score", file, "-m", "context_recall", "--report", report)
     judged = ("--judge", "openai/m", "--base-url", dead_address(), "--timeout", 5)
@@ -617,7 +617,7 @@ def test_a_report_of_an_earlier_run_stays_where_no_verdict_was_given(tmp_path: P
 
 
 @pytest.mark.slow
-def test_some_samples_without_a_verdict_are_no_failure_unless_a_gate_asks(tmp_path: Path) -> None:
+def test_samples_without_verdict_fail_only_with_a_gate(tmp_path: Path) -> None:
     samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(4)]
     file = written(tmp_path, "d.jsonl", *samples)
     faults = [Fault("refusal_text", contains="has 2 bridges")]
@@ -944,7 +944,7 @@ def test_two_samples_of_one_id_in_a_file(tmp_path: Path) -> None:
     assert "Samples 1 and 3 have the same id 'a'" in run.stderr
 
 
-def test_the_demo_prints_what_scoring_the_example_data_prints_and_writes_the_report(tmp_path):
+def test_demo_prints_scores_of_the_example_and_writes_report(tmp_path):
     demo = ctxmetrics("demo", cwd=tmp_path)
     assert demo.returncode == 0, demo.stderr
     scored = ctxmetrics("score", HANDBOOK, "--show", 1)
@@ -954,7 +954,7 @@ def test_the_demo_prints_what_scoring_the_example_data_prints_and_writes_the_rep
     assert "hb-01" in (tmp_path / "ctxmetrics-demo.html").read_text(encoding="utf-8")
 
 
-def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
+def test_command_line_has_the_defaults_of_run_options() -> None:
     """What a command takes beside its own options is an option of `evaluate`, with its default."""
     group = get_command(app)
     given = {
@@ -970,7 +970,7 @@ def test_options_of_a_run_have_the_same_defaults_on_the_command_line() -> None:
     assert given == {place: DEFAULTS[place[1]] for place in given}
 
 
-def test_the_options_of_a_group_stand_in_the_place_of_its_parameter() -> None:
+def test_group_options_replace_its_parameter_in_place() -> None:
     given: list[object] = []
 
     def command(pace: Pace, number: int = 1) -> None:
@@ -1009,7 +1009,7 @@ def test_max_characters_splits_what_is_sent() -> None:
     assert (refused.returncode, "asks no language model" in refused.stderr) == (2, True)
 
 
-def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> None:
+def test_shared_options_have_equal_help_and_default() -> None:
     seen: dict[str, tuple[object, ...]] = {}
     for command in get_command(app).commands.values():
         for option in command.params:
@@ -1019,7 +1019,7 @@ def test_help_and_default_of_shared_options_are_the_same_in_every_command() -> N
     assert len(seen) == 6
 
 
-def test_plain_score_names_the_next_step_and_leads_with_the_judged_metrics() -> None:
+def test_plain_score_names_next_step_and_leads_with_judged() -> None:
     run = ctxmetrics("score", HANDBOOK)
     names = [line.split()[0] for line in run.stdout.splitlines()[1:9]]
     assert names[:2] == ["context_recall", "context_precision"]

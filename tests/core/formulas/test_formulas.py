@@ -113,7 +113,7 @@ def test_average_precision_is_not_the_mean_of_precision_at_k():
     assert average_precision([T, F]) == 1.0 != mean_of_precision_at_k
 
 
-def test_average_precision_agrees_with_exact_fractions_on_every_list_up_to_ten():
+def test_average_precision_equals_exact_fractions_up_to_ten():
     for length in range(1, 11):
         for relevant in product([F, T], repeat=length):
             ranks = [rank for rank, hit in enumerate(relevant, start=1) if hit]
@@ -350,7 +350,7 @@ def test_redundancy_reads_from_the_top():
     assert redundant_contexts(wide_first) == (1,)
 
 
-def test_a_context_may_be_redundant_through_several_others_together():
+def test_context_may_be_redundant_through_others_together():
     assert redundant_contexts([[T, F, T], [F, T, T]]) == (2,)
 
 

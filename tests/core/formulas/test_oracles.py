@@ -150,7 +150,7 @@ def both_tools(qrels, run):
 
 @pytest.mark.slow  # numba compiles each measure on first use
 @pytest.mark.filterwarnings("ignore")
-def test_one_of_two_relevant_at_rank_2_is_a_quarter_in_retrieval_and_a_half_in_rag():
+def test_one_of_two_at_rank_2_is_a_quarter_or_a_half():
     qrels, run = {"q": {"a": 1, "z": 1}}, {"q": {"b": 2.0, "a": 1.0}}
     assert both_tools(qrels, run) == ((0.25, 0.5), (0.25, 0.5))
     assert average_precision([F, T]) == 0.5
@@ -158,7 +158,7 @@ def test_one_of_two_relevant_at_rank_2_is_a_quarter_in_retrieval_and_a_half_in_r
 
 @pytest.mark.slow  # numba compiles each measure on first use
 @pytest.mark.filterwarnings("ignore")
-def test_precision_at_10_of_4_retrieved_is_a_fifth_in_retrieval_and_a_half_in_rag():
+def test_precision_at_10_of_4_is_a_fifth_or_a_half():
     ir_measures = pytest.importorskip("ir_measures", reason="ir-measures is an oracle of the dev extra")
     ranx = pytest.importorskip("ranx", reason="ranx is an oracle of the dev extra")
     qrels, run = {"q": {"a": 1, "c": 1}}, {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
@@ -171,7 +171,7 @@ def test_precision_at_10_of_4_retrieved_is_a_fifth_in_retrieval_and_a_half_in_ra
 
 @pytest.mark.slow  # numba compiles each measure on first use
 @pytest.mark.filterwarnings("ignore")
-def test_the_tools_break_ties_differently_so_the_order_must_be_ours():
+def test_tools_break_ties_differently_so_order_is_ours():
     # Equal scores: trec_eval puts the larger id first, ranx keeps the order of the run.
     qrels = {"q": {"a": 1, "z": 1}}
     assert both_tools(qrels, {"q": {"a": 1.0, "b": 1.0}}) == ((0.25, 0.5), (0.5, 1.0))
@@ -323,7 +323,7 @@ def deepeval_scores():
     return scores
 
 
-def test_deepeval_recall_is_the_share_and_its_precision_the_average_precision(deepeval_scores):
+def test_deepeval_recall_is_share_and_precision_is_average(deepeval_scores):
     for verdicts in EVERY_LIST:
         assert deepeval_scores(verdicts) == (share(verdicts), average_precision(verdicts)), verdicts
 

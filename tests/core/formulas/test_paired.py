@@ -77,7 +77,7 @@ def test_the_upper_share_is_scipys_exact_interval(hits, size):
 
 
 @pytest.mark.parametrize("n", [99, 100])
-def test_with_few_changes_the_interval_reaches_to_those_that_may_not_have_been_seen(n):
+def test_interval_of_few_changes_includes_unseen_ones(n):
     """Three losses of 1.0: the exact interval of their share says how many there may be."""
     found = paired_mean([-1.0] * 3 + [0.0] * (n - 3))
     lost = stats.binomtest(3, n).proportion_ci(0.95, method="exact").high
@@ -87,7 +87,7 @@ def test_with_few_changes_the_interval_reaches_to_those_that_may_not_have_been_s
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
-def test_few_changes_in_one_direction_are_shown_where_both_tests_agree(scale):
+def test_few_changes_in_one_direction_match_both_tests(scale):
     values = [-scale] * 7 + [0.0] * 3
     found, oracle = paired_mean(values, scale=scale), stats.ttest_1samp(values, 0)
     assert found.p == pytest.approx(max(oracle.pvalue, 2 / 2**7), abs=1e-9)
@@ -100,7 +100,7 @@ def test_few_changes_in_one_direction_are_shown_where_both_tests_agree(scale):
     assert mixed.interval[1] == pytest.approx(scale * (1 - 0.025 ** (1 / 10)), abs=1e-6)
 
 
-def test_the_interval_excludes_zero_where_p_is_at_most_five_percent():
+def test_interval_excludes_zero_if_p_is_at_most_five_percent():
     for n in (5, 8, 12, 40, 150):
         for share in (0.05, 0.2, 0.6, 1.0):
             for _ in range(20):
@@ -123,7 +123,7 @@ def test_clusters_widen_the_interval_as_statsmodels_says():
     assert single.interval == pytest.approx(paired_mean(CLUSTERED).interval, abs=1e-12)
 
 
-def test_clusters_of_one_run_are_compared_live_where_statsmodels_is_installed():
+def test_clusters_of_one_run_match_live_statsmodels():
     api = pytest.importorskip("statsmodels.api")
     values, groups = RANDOM.normal(size=60), RANDOM.integers(0, 12, 60)
     fit = api.OLS(values, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
@@ -144,7 +144,7 @@ def test_no_difference_at_all_has_p_one_and_no_interval():
     assert (one.mean, one.interval, one.p, one.detectable) == (0.25, None, 1.0, None)
 
 
-def test_differences_that_are_all_equal_have_an_interval_without_width():
+def test_equal_differences_have_an_interval_without_width():
     found = paired_mean([-0.25] * 40)
     assert (found.mean, found.interval, found.p, found.detectable) == (-0.25, (-0.25, -0.25), 0.0, 0.0)
 
@@ -176,7 +176,7 @@ def test_a_judge_that_is_worth_nothing_leaves_peoples_difference():
     assert corrected_difference(PEOPLE, JUDGE, [])[1] == pytest.approx(interval, abs=1e-12)
 
 
-def test_a_corrected_difference_of_one_run_live_where_ppi_python_is_installed():
+def test_corrected_difference_of_one_run_matches_live_ppi():
     ppi = pytest.importorskip("ppi_py")
     people, judge, others = RANDOM.normal(size=40), RANDOM.normal(size=40), RANDOM.normal(size=200)
     judge += people

@@ -104,7 +104,7 @@ CARS = (
 # --- verdicts -------------------------------------------------------------------------------------------------
 
 
-def test_every_context_that_entails_a_unit_is_named_with_its_window():
+def test_every_entailing_context_is_named_with_its_window():
     red, fast, doors = attribute(
         judge_of(TinyModel()), ["The car is red.", "The car is fast.", "It has 5 doors."], CARS
     )
@@ -215,7 +215,7 @@ def test_a_blank_context_is_asked_nothing():
     assert model.batches == []
 
 
-def test_windows_overlap_by_a_sentence_and_the_fullest_are_chosen():
+def test_windows_overlap_by_a_sentence_and_fullest_are_chosen():
     text = " ".join(f"Sentence number {number} speaks." for number in range(9)) + " The pump is blue."
     unit = "The pump is blue."
     ((_, (row,)),) = windows(request([unit], [text]), [unit], size=3, most=2)
@@ -246,7 +246,7 @@ def samples(count=12, units=3, contexts=4):
 METRICS = [ContextRecall(), ContextPrecision()]
 
 
-def test_the_pairs_of_many_samples_fill_batches_of_the_asked_size():
+def test_pairs_of_many_samples_fill_batches():
     model = TinyModel()
     judge = judge_of(model, batch_size=25, wait_seconds=2)
     found = evaluate(samples(), METRICS, judge=judge, progress=False)
@@ -280,7 +280,7 @@ def test_another_identity_is_another_model():
     assert len(model.pairs) == 2 * len(set(model.pairs))
 
 
-def test_a_run_of_another_process_asks_nothing_that_the_cache_holds(tmp_path):
+def test_other_process_asks_nothing_that_the_cache_holds(tmp_path):
     model = TinyModel()
     first = evaluate(samples(), METRICS, judge=judge_of(model), cache=tmp_path, progress=False)
     forget()
@@ -330,7 +330,7 @@ def test_an_async_function_is_awaited():
     assert [item.value for item in attribute(judge_of(predict), ["The car is red."], CARS)] == [True]
 
 
-def test_it_works_inside_a_running_loop_and_in_many_threads_at_once():
+def test_judge_works_in_a_running_loop_and_in_threads():
     model = TinyModel()
     judge = judge_of(model)
     metric = ContextRecall(judge=judge)
@@ -386,7 +386,7 @@ def failing(wrong, model):
     return predict
 
 
-def test_a_pair_that_the_model_cannot_take_costs_its_own_sample_alone():
+def test_pair_that_the_model_refuses_costs_its_sample_alone():
     model = TinyModel()
     results = evaluate(samples(), METRICS, judge=judge_of(failing("Item 7 ", model)), progress=False)
     for row in results:
@@ -515,7 +515,7 @@ def test_the_count_must_fit():
 # --- the object -----------------------------------------------------------------------------------------------
 
 
-def test_it_is_a_judge_that_compares_by_its_parameters_and_can_be_copied():
+def test_judge_compares_by_parameters_and_can_be_copied():
     model = TinyModel()
     judge = judge_of(model)
     assert isinstance(judge, Judge)
@@ -558,7 +558,7 @@ def test_it_costs_no_request():
     assert estimate(samples(2), METRICS, judge=judge_of(TinyModel())).calls == 0
 
 
-def test_a_bar_is_chosen_by_agreement_with_people_without_asking_again():
+def test_bar_is_chosen_by_people_without_asking_again():
     model = TinyModel()
     labelled = [
         replace(
@@ -599,7 +599,7 @@ def test_a_forked_child_asks_for_itself(tmp_path):
 # --- the string metrics ---------------------------------------------------------------------------------------
 
 
-def test_a_similarity_that_takes_one_argument_gets_all_pairs_of_a_sample_at_once():
+def test_one_argument_similarity_gets_all_pairs_at_once():
     model = TinyModel()
     sample = Sample(
         reference_contexts=["The car is red.", "Rain."], retrieved_contexts=["Rain.", "The car is red."]
@@ -624,7 +624,7 @@ def test_a_similarity_that_takes_one_argument_gets_all_pairs_of_a_sample_at_once
         (lambda pairs: [float("nan")] * len(pairs), "number from 0 to 1"),
     ],
 )
-def test_a_similarity_for_all_pairs_that_returns_no_similarities_is_named(similarity, message):
+def test_similarity_for_all_pairs_without_results_is_named(similarity, message):
     sample = Sample(reference_contexts=["a", "b"], retrieved_contexts=["c", "d"])
     with pytest.raises(ParameterError, match=message):
         NonLLMContextRecall(similarity=similarity).score(sample)

@@ -85,7 +85,7 @@ def test_what_is_no_judgement_is_a_judge_error(answer, wanted):
     ],
     ids=str,
 )
-def test_a_verdict_with_a_field_of_a_wrong_type_costs_no_other_one(parts):
+def test_verdict_with_a_wrong_type_costs_no_other_one(parts):
     score = ContextRecall(judge=OwnJudge(verdict(**parts))).score(SAMPLE)
     assert [(item.value, item.code) for item in score.verdicts] == [
         (None, "invalid_reply"),

@@ -91,7 +91,7 @@ def test_the_four_nugget_scores_on_200_matrices() -> None:
     assert without_vital > 10  # convention trec gives the scorer's 0.0 there
 
 
-def test_recall_at_k_over_facts_is_strecall_times_the_share_that_can_be_covered() -> None:
+def test_recall_at_k_over_facts_is_strecall_times_coverage() -> None:
     ir_measures = pytest.importorskip("ir_measures", reason="ir-measures is an oracle of the dev extra")
     pytest.importorskip("pyndeval", reason="pyndeval gives ir-measures its StRecall")
     source = random.Random(8)
@@ -144,7 +144,7 @@ def test_facts_that_do_not_count_are_neither_counted_nor_doubted() -> None:
     assert "\n  (✗) s2 Fact 1." in score.pretty()
 
 
-def test_facts_of_which_none_is_vital_are_not_called_an_empty_reference():
+def test_facts_without_vital_ones_are_no_empty_reference():
     sample = sample_of(["okay", "okay"], [["whole"], ["whole"]])
     without = ContextRecall(unit="fact", weighting="vital", judge=Told([])).score(sample)
     assert (without.value, without.reason_code) == (None, "no_reference")
@@ -202,7 +202,7 @@ def test_a_weight_in_a_file_of_results_is_checked(tmp_path: Any, detail: dict[st
         Results.from_jsonl(tmp_path / "run.jsonl")
 
 
-def test_a_sample_is_found_among_those_with_a_miss_only_where_the_missed_fact_counts(
+def test_sample_counts_as_missed_only_if_the_fact_counts(
     tmp_path: Any,
 ) -> None:
     metric = ContextRecall(unit="fact", weighting="vital", judge=Told([["whole"], ["none"]]))

@@ -56,7 +56,7 @@ def test_each_fact_is_one_unit_as_it_was_written():
     assert score.attribution.smallest_ks == (2, None)
 
 
-def test_precisions_over_facts_ask_about_the_reference_where_there_is_one():
+def test_precisions_over_facts_ask_about_the_reference():
     judge = Recorder()
     sample = Sample(reference="The whole answer.", reference_facts=FACTS, retrieved_contexts=CONTEXTS)
     assert ContextPrecision(unit="fact", judge=judge).score(sample).value == 1 / 2

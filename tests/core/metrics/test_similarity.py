@@ -253,7 +253,7 @@ def test_each_pair_of_distinct_texts_is_compared_once(compared):
     assert sorted(compared) == [(row, column) for row in "ab" for column in "cde"]
 
 
-def test_texts_that_stand_on_both_sides_are_not_compared_with_each_other(compared):
+def test_texts_on_both_sides_are_not_compared_with_each_other(compared):
     best = best_matches(["a", "b", "ax", "a"], ["b", "a", "c"], "levenshtein", 0.5)
     assert sorted(compared) == [("a", "c"), ("ax", "a"), ("ax", "b"), ("ax", "c"), ("b", "c")]
     assert best.for_retrieved == (Match(1, 1.0), Match(0, 1.0), Match(1, 0.5), Match(1, 1.0))
@@ -265,7 +265,7 @@ def test_texts_that_stand_on_both_sides_are_not_compared_with_each_other(compare
     assert not compared
 
 
-def test_what_resembles_an_open_text_is_compared_no_further_than_it_does(monkeypatch):
+def test_open_text_is_compared_no_further_than_necessary(monkeypatch):
     cutoffs = []
     real = process.cdist
 
@@ -310,7 +310,7 @@ def test_metrics_of_a_table_share_the_comparisons_of_a_row(compared):
     assert [scored[metric.name].to_list() for metric in metrics] == [[0.5], [1.0], [0.5]]
 
 
-def test_a_metric_with_its_own_comparison_is_asked_for_a_table_too():
+def test_metric_with_own_comparison_is_asked_for_tables_too():
     pl = pytest.importorskip("polars")
 
     class Never(NonLLMContextRecall):
@@ -542,7 +542,7 @@ def changed(text, source, count):
 
 
 @pytest.mark.slow  # half a million pairs, one by one
-def test_half_a_million_pairs_at_the_cut_have_the_verdicts_of_the_plain_definition():
+def test_half_a_million_pairs_at_the_cut_follow_the_definition():
     source, pairs = random.Random(17), 0
     while pairs < 500_000:
         measure, length = source.choice(NAMES), source.choice((8, 20, 33, 70))

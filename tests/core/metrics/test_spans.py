@@ -127,7 +127,7 @@ def test_the_values_are_those_of_sets_of_characters() -> None:
 
 
 @pytest.mark.slow
-def test_the_values_are_those_of_sets_of_characters_on_more_cases() -> None:
+def test_values_equal_those_of_character_sets() -> None:
     """``CASES=100000`` in the environment runs ten times as many."""
     assert wrong_of(int(os.environ.get("CASES", "10000")), seed=5147) == []
 
@@ -173,7 +173,7 @@ def tower() -> Sample:
     )
 
 
-def test_a_recall_says_which_part_was_found_where_and_which_was_missed() -> None:
+def test_recall_reports_matched_and_missed_parts() -> None:
     score = SpanBasedContextRecall().score(tower())
     first, second = score.verdicts
     assert score.value == 40 / 70
@@ -199,7 +199,7 @@ def test_evidence_is_where_it_says() -> None:
             assert sample.retrieved_contexts[span.context][span.start : span.end] == span.quote
 
 
-def test_a_precision_says_how_much_of_each_context_is_reference_text() -> None:
+def test_precision_reports_the_reference_share_of_contexts() -> None:
     score = precision(a((0, 10), (8, 30), (50, 60)), a((0, 12)))
     assert [verdict.id for verdict in score.verdicts] == ["c1", "c2", "c3"]
     assert [verdict.text for verdict in score.verdicts] == a((0, 10), (8, 30), (50, 60))
@@ -438,7 +438,7 @@ WITHOUT_ID = [
 
 
 @pytest.mark.parametrize("name", WITHOUT_ID)
-def test_reference_documents_without_ids_are_spans_where_they_show_them(name: str) -> None:
+def test_reference_documents_without_ids_may_show_spans(name: str) -> None:
     fields = {"retrieved_contexts": [SHAPES["LangChain"]], "reference_contexts": [SHAPES[name]]}
     read = SCHEMAS["ragas"].read(fields, {}, ("retrieved_context_ids", "reference_context_ids"))
     for sample in (Sample(**fields), Sample.from_dict(fields), Sample(**read)):
@@ -478,11 +478,11 @@ def test_where_the_labels_are_ids_documents_keep_theirs() -> None:
         },
     ],
 )
-def test_a_document_that_does_not_say_where_it_stands_has_no_span(document: Any) -> None:
+def test_document_without_position_has_no_span(document: Any) -> None:
     assert span_of(document) is None
 
 
-def test_documents_without_spans_beside_labels_that_are_spans_are_an_error_with_the_fix() -> None:
+def test_documents_without_spans_are_an_error_with_the_fix() -> None:
     sample = Sample(
         retrieved_contexts=[{"id": "u1", "page_content": CHUNK}],
         reference_context_ids=["t.md#char=50,80"],

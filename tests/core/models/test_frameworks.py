@@ -132,7 +132,7 @@ def test_passwords_in_addresses_are_left_out() -> None:
     assert "sk-1" not in identity
 
 
-def test_objects_without_a_name_are_told_apart_as_long_as_they_live() -> None:
+def test_nameless_objects_are_distinct_while_they_live() -> None:
     one, other = Client(), Client()
     assert describe("t", [one]) == describe("t", [one])
     assert describe("t", [one]) != describe("t", [other])

@@ -132,7 +132,7 @@ def test_short_requests_of_a_run_find_a_cut_to_a_half():
         assert results[8]["context_recall"].verdicts[0].code == "truncated_prompt"
 
 
-def test_short_requests_in_latin_letters_say_nothing_about_another_script():
+def test_short_latin_requests_say_nothing_about_other_scripts():
     tokenizer = Tokenizer()
 
     def check(data, counted):

@@ -81,7 +81,7 @@ def session(folder: Path, samples, *, annotator: str = "me", **options) -> Sessi
 # ---- the draw ----
 
 
-def test_the_same_seed_draws_the_same_samples_in_the_same_order_from_a_shuffled_file():
+def test_same_seed_draws_the_same_from_a_shuffled_file():
     samples = many(100)
     items = list(samples.items())
     random.Random(5).shuffle(items)
@@ -111,7 +111,7 @@ def test_where_there_are_fewer_all_are_drawn():
         draw(many(3), 0, seed=1)
 
 
-def test_strata_get_the_same_number_and_weights_that_make_the_mean_that_of_the_file():
+def test_strata_have_equal_counts_and_weights_of_the_file():
     samples = many(100, rare=10)
     found = draw(samples, 10, seed=3, by="metadata.topic")
     weights = {one.stratum: one.weight for one in found.drawn}
@@ -123,7 +123,7 @@ def test_strata_get_the_same_number_and_weights_that_make_the_mean_that_of_the_f
     assert sum(weight * score for weight, score in scores) / sum(weight for weight, _ in scores) == 0.9
 
 
-def test_a_small_stratum_is_taken_whole_and_samples_without_the_key_are_one_of_their_own():
+def test_small_stratum_is_whole_and_keyless_samples_are_one():
     samples = samples_by_key(
         [
             *(sample(number, "common") for number in range(20)),
@@ -212,7 +212,7 @@ def test_the_marked_sentence_stands_where_it_stands(tmp_path):
     assert "".join(shown[2]["reference"]) == REFERENCE
 
 
-def test_skipped_questions_come_last_and_what_cannot_be_said_does_not_come_again(tmp_path):
+def test_skipped_questions_come_last_and_unsayable_ones_never(tmp_path):
     found = session(tmp_path, [sample(1)])
     found.answer(0, "skipped")
     found.answer(1, "cannot_say")
@@ -336,7 +336,7 @@ def test_a_file_that_holds_anything_else_is_left_alone(tmp_path, content):
     assert path.read_text() == content
 
 
-def test_the_samples_are_no_place_for_labels_and_labels_no_place_for_results(tmp_path):
+def test_samples_file_holds_no_labels_and_labels_no_results(tmp_path):
     data = written(tmp_path, [sample(1)])
     before = data.read_bytes()
     assert run_command("label", data, "--labels", data, "--terminal").returncode == 2
@@ -374,7 +374,7 @@ def test_answers_become_the_labels_that_agree_reads(tmp_path):
     assert (read[1].labels, read[2].labels) == ({}, {})
 
 
-def test_of_several_people_the_majority_counts_and_a_tie_is_no_label(tmp_path):
+def test_majority_of_people_counts_and_a_tie_is_no_label(tmp_path):
     for name, said in {"a": ("yes", "yes"), "b": ("yes", "no"), "c": ("no", "cannot_say")}.items():
         one = session(tmp_path, [sample(1)], annotator=name)
         for number, answer in enumerate(said):
@@ -388,7 +388,7 @@ def test_of_several_people_the_majority_counts_and_a_tie_is_no_label(tmp_path):
         read_labelled([sample(1)], read_answers(path), annotator="d")
 
 
-def test_a_sample_for_which_nothing_was_retrieved_counts_as_far_as_the_person_came(tmp_path):
+def test_empty_retrieval_counts_as_far_as_the_person_came(tmp_path):
     """Its precision is 0 without a question; without it, the labelled samples would be no random part."""
     samples = [
         sample(number, retrieved_contexts=[] if number % 2 else CONTEXTS) for number in range(20)
@@ -422,7 +422,7 @@ def test_weights_are_handed_on_where_they_differ(tmp_path):
     assert sorted(item.labels["weight"] for item in read if item.labels) == [1.0, 3.0, 3.0, 3.0]
 
 
-def test_the_weight_of_a_sample_goes_with_the_labels_that_a_file_replaces(tmp_path):
+def test_weight_of_a_sample_follows_replaced_labels(tmp_path):
     """A draw of all samples has equal weights: what the samples said before is not about it."""
     samples = [sample(n, labels={"unit_supported": [True, None], "weight": 9.0 - n}) for n in range(2)]
     one = session(tmp_path, samples)
@@ -518,7 +518,7 @@ def test_the_whole_way_from_drawing_to_agree(tmp_path):
     assert run_command("agree", other, "--annotator", "me").returncode == 2
 
 
-def test_agree_says_which_labels_it_took_where_the_samples_have_their_own(tmp_path):
+def test_agree_names_its_labels_if_samples_have_their_own(tmp_path):
     own = [sample(n, labels={"context_useful": [True, False]} if n < 3 else {}) for n in range(30)]
     file = written(tmp_path, own)
     run_command("label", file, "--n", 25, "--terminal", typed="y\nn\nn\ny\n" * 25)
@@ -640,7 +640,7 @@ def test_the_verdict_may_be_that_of_a_run(tmp_path):
     assert "the judge: The judge gave no verdict on this." in run.stdout
 
 
-def test_of_several_metrics_that_one_is_shown_which_the_question_is_about(tmp_path):
+def test_question_shows_the_metric_that_it_is_about(tmp_path):
     """A context may be useful for a reference of which it states nothing, and the other way round."""
     samples = [sample(1)]
     file, out = written(tmp_path, samples), tmp_path / "out.jsonl"

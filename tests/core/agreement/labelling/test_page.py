@@ -89,7 +89,7 @@ def saved(file: Path) -> dict[tuple[str, str], tuple[str, list[str]]]:
     return {(one["sample_id"], one["item"]): (one["answer"], one["contexts"]) for one in answers}
 
 
-def test_ten_samples_by_keyboard_alone_killed_half_way_and_nothing_lost(page, tmp_path):
+def test_ten_samples_by_keyboard_survive_a_kill(page, tmp_path):
     file = written(tmp_path, [sample(number) for number in range(20)])
     keys = {"s1": ("2", "y"), "s2": ("n",), "c1": ("n",), "c2": ("y",), "c3": ("c",)}
     words = {
@@ -231,7 +231,7 @@ def test_a_wrong_token_is_403_and_shows_nothing(page, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, tmp_path, width, scheme):
+def test_axe_reports_nothing_serious_and_nothing_overflows(page, tmp_path, width, scheme):
     file = written(tmp_path, [sample(1, retrieved_contexts=[*CONTEXTS, "longword" * 60])])
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}

@@ -54,7 +54,7 @@ def judged(reference, context, quote, *, joint=True, useful=False, own=None, **o
         ("Башни построила королева Мод.", "Башни не построила королева Мод.", "построила королева Мод"),
     ],
 )
-def test_a_yes_that_the_sentence_of_its_quote_denies_stands_and_is_flagged(reference, context, quote):
+def test_yes_denied_by_its_own_quote_stands_and_is_flagged(reference, context, quote):
     unit, useless = judged(reference, context, quote)
     assert (unit.value, unit.code, unit.details["weak"]) == (True, "contradicted", ("denied",))
     assert "its evidence says otherwise: negation" in unit.reason
@@ -81,7 +81,7 @@ def test_another_sentence_that_states_it_is_evidence_too():
     assert judged("Its towers were built by Queen Maud.", both, "towers were built")[0].code is None
 
 
-def test_a_cache_of_before_is_read_and_its_verdicts_are_checked_the_same(tmp_path, monkeypatch):
+def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch):
     from ctxmetrics.judges.llm.judge import forget
 
     told = ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud")
@@ -121,7 +121,7 @@ def test_one_word_in_common_is_little_for_a_unit_of_many(reference, context, quo
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_a_useless_context_that_holds_a_sentence_word_for_word_is_flagged(joint):
+def test_useless_context_with_a_verbatim_sentence_is_flagged(joint):
     _, context = judged("Its towers were not built by Queen Maud!", TOWERS, None, joint=joint)
     assert (context.value, context.code) == (False, "contradicted")
     _, other = judged("It has no moat at all.", TOWERS, None, joint=joint)
@@ -136,7 +136,7 @@ def test_a_useless_context_that_holds_a_sentence_word_for_word_is_flagged(joint)
         ("The river is longer than most. The river is longish.", None),
     ],
 )
-def test_a_sentence_is_also_found_behind_a_longer_one_that_begins_with_it(context, code):
+def test_sentence_is_located_after_a_longer_one_with_its_start(context, code):
     unit, useless = judged("The river is long.", context, None)
     assert (unit.value, unit.code, useless.value, useless.code) == (False, code, False, code)
 

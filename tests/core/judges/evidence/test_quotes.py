@@ -67,7 +67,7 @@ def test_two_characters_tell_where_words_have_no_spaces():
     assert doubt("北京是中国的首都。", text, "今天下雨", language="zh") == "unrelated"
 
 
-def test_across_scripts_no_word_is_expected_but_in_a_sample_of_one_script_it_is():
+def test_words_are_expected_only_within_one_script():
     russian = "Паром отправляется в девять. Собаки едут бесплатно."
     assert doubt("The ferry leaves at nine.", russian, "Собаки едут бесплатно") is None
     unit = Unit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
@@ -115,7 +115,7 @@ def test_strict_evidence_makes_a_weak_yes_a_no_and_nothing_else():
         LLMJudge(ScriptedModel({}), evidence="loose")  # type: ignore[arg-type]  # refused
 
 
-def test_a_denial_that_an_ellipsis_or_an_alignment_passes_over_is_found_out():
+def test_denial_behind_an_ellipsis_or_alignment_is_detected():
     hidden = reply([{"context": "c2", "quote": "Smoking is ... allowed outside", "whole": True}])
     assert judged(hidden)[0].verdicts[1].details["weak"] == ("broken_quote",)
     left_out = reply(
@@ -125,7 +125,7 @@ def test_a_denial_that_an_ellipsis_or_an_alignment_passes_over_is_found_out():
     assert (verdict.value, verdict.code) == (False, "unverified_evidence")
 
 
-def test_a_no_with_a_quote_that_states_it_whole_is_asked_again_once_and_stands_flagged():
+def test_no_with_a_whole_quote_is_asked_again_once_and_flagged():
     near_miss = reply([{"context": "c2", "quote": "allowed outside", "whole": True}], supported=False)
     recall, _ = judged(near_miss)
     assert (recall.verdicts[1].value, recall.verdicts[1].code) == (False, "contradicted")
@@ -195,7 +195,7 @@ def _honest(rows: dict[Any, dict[str, Any]]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clapnq-dev", "begin-wow-dev"])
-def test_an_honest_judge_is_rarely_flagged_never_turned_to_no_and_asked_once(name):
+def test_honest_judge_is_rarely_flagged_and_asked_once(name):
     path = DATA / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"{path.name} is not here; benchmarks/README.md says where to get it")

@@ -52,7 +52,7 @@ def test_contexts_that_support_a_unit_only_together_are_parts():
     assert (cells, smallest_k) == (("none", "part", "none", "part"), 4)
 
 
-def test_parts_are_named_beside_a_context_further_down_that_states_the_whole():
+def test_parts_are_named_beside_a_later_whole_context():
     parts = ("apple bread cheese dates.", "eggs figs grapes honey.")
     unit = "apple bread cheese dates eggs figs grapes honey"
     assert row(unit, *parts, unit) == (("part", "part", "whole"), 2)
@@ -74,7 +74,7 @@ def test_units_without_content_words():
     assert row("It is.", "No.", "It is.", "So it is.") == (("none", "whole", "whole"), 2)
 
 
-def test_a_context_that_contradicts_the_unit_states_it_unless_contradictions_are_a_no():
+def test_contradicting_context_states_the_unit_by_default():
     contexts = ("The pump was not repaired.", "Nothing.", "The pump was repaired.")
     assert row("The pump was repaired.", *contexts) == (("whole", "none", "whole"), 1)
     strict = row("The pump was repaired.", *contexts, contradiction="no")
@@ -143,7 +143,7 @@ def test_the_matrix_is_what_judging_gives(units, contexts, judge):
 @pytest.mark.slow
 @pytest.mark.parametrize("contradiction", ["flag", "no"])
 @pytest.mark.parametrize("name", ["clapnq-dev", "begin-wow-dev", "mtragun"])
-def test_the_curve_of_public_data_is_what_judging_at_each_k_gives(name, contradiction):
+def test_curve_of_public_data_equals_judging_at_each_k(name, contradiction):
     path = DATA / f"{name}.jsonl"
     if not path.is_file():
         pytest.skip("the public data is not here; benchmarks/README.md says how to get it")

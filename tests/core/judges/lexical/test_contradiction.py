@@ -196,7 +196,7 @@ def test_a_comparison_names_the_contradictions_that_one_run_has():
     assert not before.compare(before).notes
 
 
-def test_the_contradictions_of_a_sample_are_named_in_the_order_of_its_sentences():
+def test_contradictions_are_named_in_order_of_sentences():
     """In every process: the order of a set of texts is another one in each."""
     things = ("pump", "boiler", "heater", "cooler", "filter")
     several = Sample(

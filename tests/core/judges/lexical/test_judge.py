@@ -170,7 +170,7 @@ def test_a_search_among_more_sentences_takes_off_more(n, score):
     assert verdict.details["coverage"] == 1.0
 
 
-def test_a_sentence_with_every_word_supports_a_unit_however_long_the_context_is():
+def test_sentence_with_every_word_supports_in_any_long_context():
     text = "Nothing is here. " * 5000 + "It is Paris."
     verdict = support(
         "Paris.", text, judge=LexicalJudge()
@@ -190,13 +190,13 @@ def test_each_sentence_is_a_choice_of_its_own():
     [(64, 2), (1024, 1)],  # 0.175 x log2(64 / 8) is 0.525 words, 0.175 x log2(1024 / 8) 1.225
 )
 @pytest.mark.parametrize("size", [8, 20])
-def test_a_sentence_that_adds_one_word_pays_where_the_price_is_less(size, n, sentences):
+def test_sentence_with_one_more_word_pays_below_its_price(size, n, sentences):
     words = [f"w{chr(97 + number)}x" for number in range(size)]
     text = f"{' '.join(words[:-1])} yard. {words[-1]} box. {'Nothing is here. ' * (n - 2)}"
     assert len(quotes(support(" ".join(words), text, judge=LexicalJudge()))) == sentences
 
 
-def test_several_contexts_are_searched_together_only_as_far_as_the_rank():
+def test_contexts_are_searched_together_only_up_to_the_rank():
     # two words of four in the first two contexts of one sentence each; many sentences below them change nothing
     contexts = ["Alpha beta box.", "Gamma delta yard.", "Nothing is here. " * 4000]
     verdict = support("alpha beta gamma delta", *contexts, judge=LexicalJudge())
@@ -229,7 +229,7 @@ def test_a_unit_of_many_sentences_may_rest_on_as_many():
     assert long.details["score"] == pytest.approx(1 - 0.175 * log2(20 / 8) / 9)
 
 
-def test_the_sentence_that_adds_most_is_chosen_first_and_the_earlier_of_equals():
+def test_best_sentence_is_chosen_first_then_the_earlier():
     verdict = support(
         "alpha beta gamma delta epsilon",
         "Alpha beta x.",
@@ -684,7 +684,7 @@ def test_a_long_text_without_sentences_gives_short_evidence():
     assert len(span.quote) <= MAX_SENTENCE
 
 
-def test_big_contexts_are_indexed_for_the_words_of_the_request_only(monkeypatch):
+def test_big_contexts_are_indexed_for_requested_words_only(monkeypatch):
     contexts = ("The bridge is 120 metres long. Other words stand here.", "Nothing.")
     request = ask(["The bridge is 120 metres long.", "The novel was written by Jane Marlow."], contexts)
     judge = LexicalJudge()

@@ -101,7 +101,7 @@ def test_what_has_no_label_can_be_no_or_an_error():
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("step", ["joint", "attribution", "usefulness", "claims"])
-def test_the_step_is_read_from_the_prompt_and_the_reply_fits_its_schema(step, language):
+def test_step_is_read_from_prompt_and_reply_fits_its_schema(step, language):
     contexts = [{"id": "c1", "text": "A car."}]
     data = {
         "joint": {"question": None, "sentences": [{"id": "s1", "text": "It."}], "contexts": contexts},

@@ -109,9 +109,7 @@ def test_one_joint_request_serves_recall_and_precision() -> None:
     assert results.usage.calls == 1
 
 
-def test_one_request_also_when_one_metric_finishes_before_the_next_starts_and_objects_are_copies() -> (
-    None
-):
+def test_one_request_serves_sequential_metrics_and_copies() -> None:
     model = Recorder()
     assert ContextRecall(judge=LLMJudge(model)).score(SAMPLE).value == 0.5
     score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
@@ -153,7 +151,7 @@ def test_twenty_identical_samples_cost_one_request() -> None:
     assert [row["context_recall"].value for row in results] == [0.5] * 20
 
 
-def test_per_context_asks_each_context_alone_and_only_new_ones_when_k_grows() -> None:
+def test_per_context_asks_each_alone_and_only_new_ones() -> None:
     contexts = [f"Context number {number} tells nothing." for number in range(10)]
     contexts[7] = "Paris is the capital of France, says context seven."
     model = Recorder()
@@ -191,9 +189,7 @@ def test_missing_ids_are_asked_again_and_only_those() -> None:
     assert "no entry for: s2" in model.prompts[1].user
 
 
-def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_the_whole_answer() -> (
-    None
-):
+def test_missing_ids_of_both_are_asked_by_their_own_questions() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         if prompt.attempt == 0:
             return {"sentences": {"s1": YES}, "useful": {"c1": USEFUL["c1"]}}
@@ -210,7 +206,7 @@ def test_what_is_missing_of_both_is_asked_each_by_its_own_question_and_against_t
     assert " ".join(texts) == SAMPLE.reference
 
 
-def test_an_id_that_stays_missing_is_not_judged_and_never_shrinks_the_denominator() -> None:
+def test_missing_id_is_not_judged_and_keeps_the_denominator() -> None:
     score = ContextRecall(judge=ScriptedJudge({"joint": [{**GOOD, "sentences": {"s1": YES}}]})).score(
         SAMPLE
     )
@@ -241,7 +237,7 @@ def test_shifted_ids_are_no_number() -> None:
     assert score.metadata["stray_ids"] >= 1
 
 
-def test_a_quote_that_is_not_there_is_asked_again_once_then_the_verdict_is_no_and_flagged() -> None:
+def test_absent_quote_is_asked_again_once_then_no_and_flagged() -> None:
     invented = {**YES, "evidence": [{"context": "c2", "quote": "Paris has been the capital since 508"}]}
     useless = {id_: {**entry, "useful": False} for id_, entry in USEFUL.items()}
     model = Recorder(lambda prompt, data: {"sentences": {"s1": invented, "s2": NO}, "useful": useless})
@@ -251,7 +247,7 @@ def test_a_quote_that_is_not_there_is_asked_again_once_then_the_verdict_is_no_an
     assert len(model.prompts) == 2
 
 
-def test_transport_trouble_is_a_reason_code_and_costs_nobody_else() -> None:
+def test_transport_trouble_is_a_code_and_costs_nobody_else() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         if "330 m" in prompt.user:
             return JudgeError("HTTP 401", reason_code="client_error")
@@ -282,7 +278,7 @@ def test_a_truncated_reply_is_asked_again_for_less() -> None:
     assert [prompt.step for prompt in model.prompts][:2] == ["joint", "attribution"]
 
 
-def test_each_share_of_a_truncated_question_is_asked_again_as_often_as_any_other() -> None:
+def test_each_share_of_a_truncated_question_is_asked_again() -> None:
     bad: list[Any] = [
         JudgeError("finish_reason length", reason_code="truncated"),
         "?",
@@ -329,7 +325,7 @@ def test_no_claims_for_a_text_that_says_something_is_no_score() -> None:
     )
 
 
-def test_claims_of_a_judge_that_cannot_decompose_are_an_error_that_names_the_fix() -> None:
+def test_claims_without_decompose_are_an_error_with_the_fix() -> None:
     with pytest.raises(CannotDecomposeError, match="unit='sentence'"):
         ContextRecall(unit="claim").score(SAMPLE)
 
@@ -378,7 +374,7 @@ def test_relevance_supports_comes_from_the_attribution_alone() -> None:
     assert score.value == 0.5
 
 
-def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
+def test_supports_is_unknown_while_a_unit_is_not_judged() -> None:
     partial = {**GOOD, "sentences": {"s1": YES}}
     score = ContextPrecision(relevance="supports", judge=ScriptedJudge({"joint": [partial]})).score(
         SAMPLE
@@ -387,7 +383,7 @@ def test_supports_is_unknown_for_contexts_while_a_unit_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize("kind", ["contexts", "one long context", "sentences"])
-def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: str) -> None:
+def test_oversized_request_is_split_with_the_same_result(kind: str) -> None:
     words = [f"Fact{number} is stated here" for number in range(300)]
     contexts = [f"{words[number]} in context {number}. Nothing more." for number in range(200)]
     reference = " ".join(f"{words[number]} and only here." for number in range(0, 40, 2))
@@ -414,7 +410,7 @@ def test_what_is_too_large_for_one_request_is_split_with_the_same_result(kind: s
     assert all(len(prompt.user) < 70_000 for prompt in small.prompts)
 
 
-def test_a_function_without_a_name_gets_no_judgement_of_another_that_is_gone() -> None:
+def test_nameless_function_shares_no_judgement_with_a_dead_one() -> None:
     """Python gives the address of an object that is gone to the next one."""
 
     def value(supported: bool) -> float | None:
@@ -450,7 +446,7 @@ def test_a_model_that_is_none_is_refused_with_the_way_out() -> None:
 # ---- the code of the request, and who answered ----
 
 
-def test_a_reply_about_other_data_is_asked_again_once_with_the_code_spelled_out() -> None:
+def test_reply_about_other_data_is_asked_again_with_the_code() -> None:
     wrong = {
         **GOOD,
         "code": "00000000",
@@ -504,7 +500,7 @@ def test_a_weak_verdict_is_asked_again_only_beside_another() -> None:
     ]
 
 
-def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
+def test_missing_words_stay_with_the_verdict_and_decide_nothing() -> None:
     score = ContextRecall(judge=ScriptedJudge({"joint": [GOOD]})).score(SAMPLE)
     assert (
         score.verdicts[1].details["missing"]
@@ -515,7 +511,7 @@ def test_missing_words_are_kept_with_the_verdict_and_decide_nothing() -> None:
     assert ContextRecall(judge=ScriptedJudge({"joint": [odd]})).score(SAMPLE).value == 0.5
 
 
-def test_every_context_that_states_a_sentence_is_evidence_and_says_whether_alone() -> None:
+def test_every_stating_context_is_evidence_whole_or_part() -> None:
     sample = replace(
         SAMPLE, retrieved_contexts=[*SAMPLE.retrieved_contexts, "So Paris is the capital of France."]
     )
@@ -536,7 +532,7 @@ def test_every_context_that_states_a_sentence_is_evidence_and_says_whether_alone
     ]
 
 
-def test_the_name_that_the_server_gave_is_in_the_provenance_and_comes_back_from_the_cache(
+def test_server_model_name_is_in_provenance_and_cache(
     tmp_path: Any,
 ) -> None:
     class Served(Recorder):
@@ -559,7 +555,7 @@ def test_the_name_that_the_server_gave_is_in_the_provenance_and_comes_back_from_
 
 
 @pytest.mark.parametrize("prompt", ["joint-en-2", "joint-en-3"])
-def test_resuming_asks_again_what_an_older_prompt_judged_and_says_so(
+def test_resume_asks_again_what_an_older_prompt_judged(
     prompt: str, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -576,7 +572,7 @@ def test_resuming_asks_again_what_an_older_prompt_judged_and_says_so(
     assert '"prompt": "joint-en-3"' in out.read_text(encoding="utf-8")
 
 
-def test_of_a_model_of_ones_own_the_name_that_answered_may_be_anything():
+def test_own_model_may_report_any_answering_name():
     class Own:
         identity = "own/m"
 

@@ -42,18 +42,18 @@ def shown(*, units=1, contexts=1, characters=20, **options):
     return sorted(model.shown)
 
 
-def test_sixty_four_units_and_contexts_are_one_request_and_one_more_is_another():
+def test_64_units_and_contexts_are_one_request_and_65_are_two():
     assert shown(units=64, contexts=64) == [(64, 64)]
     assert shown(contexts=65) == [(1, 1), (1, 64)]
     assert shown(units=65) == [(1, 1), (64, 1)]
 
 
-def test_sixty_thousand_characters_are_one_request_and_more_are_another():
+def test_60_000_characters_are_one_request_and_more_are_two():
     assert shown(contexts=10, characters=5_990) == [(1, 10)]
     assert shown(contexts=10, characters=6_000) == [(1, 1), (1, 9)]
 
 
-def test_every_four_hundred_characters_of_a_long_context_are_whole_in_one_piece():
+def test_pieces_hold_every_400_characters_of_a_context_whole():
     text = " ".join(f"word{number}" for number in range(1000))
     request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
     parts = list(parts_of(request, "joint", per_context=False, limit=2000, most=64))
@@ -103,7 +103,7 @@ def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
         assert (verdict.id, verdict.text, verdict.value) == ("s1", "A unit.", merged)
 
 
-def test_the_evidence_of_all_parts_names_the_contexts_of_the_request():
+def test_evidence_of_all_parts_names_contexts_of_the_request():
     request = JudgeRequest(units=("A unit.",), contexts=("one", "two", "three"), answer="A unit.")
     parts = list(parts_of(request, "joint", per_context=True, limit=60_000, most=64))
     answers = [

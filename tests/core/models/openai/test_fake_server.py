@@ -107,7 +107,7 @@ def test_the_request_is_recorded_in_parts_and_without_the_key():
         assert KEY not in repr(vars(server))
 
 
-def test_usage_is_a_quarter_of_the_characters_rounded_up_and_can_be_off():
+def test_usage_is_a_quarter_of_characters_and_can_be_off():
     with FakeOpenAIServer(lambda request: "123456789") as server:
         usage = ask(server, "12345").usage
         assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (2, 3, 5)
@@ -115,7 +115,7 @@ def test_usage_is_a_quarter_of_the_characters_rounded_up_and_can_be_off():
         assert ask(server).usage is None
 
 
-def test_a_forced_tool_gets_the_content_as_arguments_and_a_free_one_as_text():
+def test_forced_tool_gets_content_as_arguments_free_one_as_text():
     with FakeOpenAIServer(reply) as server:
         for choice in (FORCED, "required"):
             answer = ask(server, tools=TOOLS, tool_choice=choice).choices[0]
@@ -252,7 +252,7 @@ def test_a_wrong_key_is_a_401_and_not_recorded():
         assert content(server) == TEXT
 
 
-def test_more_than_max_parallel_at_once_is_a_429_with_retry_after():
+def test_more_than_max_parallel_is_a_429_with_retry_after():
     async def main(server):
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0) as api:
             held = [asyncio.create_task(say(api, f"hold {n}")) for n in range(3)]
@@ -383,7 +383,7 @@ def test_a_body_that_is_no_chat_request_is_a_400_in_openais_form(body):
         assert json.loads(answer)["error"]["type"] == "invalid_request_error"
 
 
-def test_two_hundred_concurrent_requests_are_answered_each_with_its_own():
+def test_200_concurrent_requests_each_get_their_own_answer():
     async def main(server):
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0) as api:
             held = [asyncio.create_task(say(api, f"hold {n}")) for n in range(200)]
@@ -407,7 +407,7 @@ def test_two_hundred_concurrent_requests_are_answered_each_with_its_own():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is one loopback address")
-def test_a_late_request_to_a_server_that_is_gone_reaches_no_other():
+def test_late_request_to_a_closed_server_reaches_no_other():
     """Linux gives a port again after some milliseconds, to any process."""
     places = []
     for _ in range(50):
@@ -467,7 +467,7 @@ def test_a_server_can_be_started_again_and_not_twice():
                 server.start()
 
 
-def test_an_error_in_the_responder_reaches_the_client_as_500_and_the_test_as_itself():
+def test_responder_error_is_a_500_to_the_client():
     def broken(request):
         raise KeyError("boom")
 
@@ -506,7 +506,7 @@ def hits(server, texts):
     return [request.status == 500 for request in server.requests]
 
 
-def test_rate_is_deterministic_by_order_and_changes_with_the_seed():
+def test_rate_is_deterministic_by_order_and_seed():
     with FakeOpenAIServer(reply, faults=[Fault("500", rate=0.3)]) as server:
         first = hits(server, ["same"] * 40)
         assert 4 <= sum(first) <= 20  # 12 expected; six sigma of a binomial is 17
@@ -523,7 +523,7 @@ def test_sticky_goes_by_the_text_and_hits_every_retry():
         assert hits(server, texts[::-1] * 2) == [first[text] for text in texts[::-1] * 2]
 
 
-def test_sticky_holds_when_the_client_asks_again_in_the_conversation():
+def test_sticky_fault_holds_if_asked_again_in_the_conversation():
     with (
         FakeOpenAIServer(reply, faults=[Fault("500", rate=0.5, sticky=True)]) as server,
         client(server) as api,
@@ -771,7 +771,7 @@ def test_faults_of_the_fields():
     }
 
 
-def test_a_content_fault_with_nothing_to_spoil_is_not_recorded_as_applied():
+def test_content_fault_without_target_is_not_recorded():
     with FakeOpenAIServer(lambda request: '{"reason":"x"}', faults=[Fault("number_bools")]) as server:
         assert content(server) == '{"reason":"x"}'
         assert server.requests[0].fault is None

@@ -249,7 +249,7 @@ def test_finding_out_the_form_is_part_of_the_budget(most, judged):
         assert results.stopped == f"max_calls={most} is used up"
 
 
-def test_a_form_that_is_insisted_on_is_sent_at_once_and_never_changed():
+def test_explicit_form_is_sent_at_once_and_never_changed():
     with FakeOpenAIServer(answer_from(), supports=frozenset({"json_object"})) as server:
         ask(server, reply_format="json_object")
         ask(server, reply_format="text")
@@ -364,7 +364,7 @@ def test_other_mistakes_in_a_request_are_told_not_worked_around(message, param, 
         assert server.count == 1
 
 
-def test_a_mistake_that_may_be_the_schemas_is_sent_once_without_it_and_told():
+def test_possible_schema_mistake_is_sent_once_without_it():
     message = "The model `judge` does not exist or you do not have access to it."
     with FakeOpenAIServer(refusing((lambda body: True, message, None, "model_not_found"))) as server:
         problem = failure(server)
@@ -399,7 +399,7 @@ def test_a_schema_that_is_refused_in_any_words_is_left_out(message, param, code)
 
 
 @pytest.mark.parametrize(("message", "param", "code"), SCHEMA_REFUSALS)
-def test_a_large_schema_that_is_refused_does_not_switch_off_small_ones(message, param, code):
+def test_refused_large_schema_does_not_switch_off_small_ones(message, param, code):
     large = create_model("Large", **{f"s{number}": (str, ...) for number in range(500)})
 
     def is_large(body):
@@ -416,7 +416,7 @@ def test_a_large_schema_that_is_refused_does_not_switch_off_small_ones(message, 
         assert model.form == "json_schema"
 
 
-def test_after_a_form_that_was_not_understood_the_next_may_be_refused_too():
+def test_next_form_may_be_refused_after_an_unknown_one():
     grammar = (wants_schema, "Request contains an invalid argument.", None, None)
     mode = (has("response_format"), "response_format json_object is not supported", None, None)
     with FakeOpenAIServer(refusing(grammar, mode)) as server:
@@ -771,7 +771,7 @@ def test_equal_parameters_are_equal_models_whatever_the_key():
     assert LLMJudge(one) == LLMJudge(two)
 
 
-def test_copies_share_the_key_and_pickles_take_it_from_the_environment(monkeypatch):
+def test_copies_share_the_key_and_pickles_read_the_environment(monkeypatch):
     with FakeOpenAIServer(answer_from(), api_key="right") as server:
         model = OpenAIModel("m", base_url=server.base_url, api_key="right", extra={"user": "x"})
         for same in (

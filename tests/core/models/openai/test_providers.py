@@ -159,7 +159,7 @@ def test_a_key_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) 
         OpenAIModel.preset("grok", "m")
 
 
-def test_a_pickle_takes_the_key_of_its_provider_from_the_environment(
+def test_pickle_reads_its_providers_key_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-key")

@@ -201,7 +201,7 @@ def test_while_another_process_sets_the_file_up_it_is_waited_for():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_after_a_fork_both_sides_go_on_also_when_a_thread_was_writing(tmp_path):
+def test_both_sides_of_a_fork_go_on_during_a_write(tmp_path):
     cache = VerdictCache(tmp_path)
     stop = threading.Event()
 
@@ -277,7 +277,7 @@ def test_a_file_that_breaks_while_it_is_open(tmp_path, caplog):
     assert len(caplog.records) == 1
 
 
-def test_a_file_that_another_process_has_replaced_already_is_not_set_aside_again(tmp_path, caplog):
+def test_file_replaced_by_another_process_is_not_set_aside_again(tmp_path, caplog):
     corrupted(tmp_path, "text")
     broken = (tmp_path / FILE_NAME).read_bytes()
     first, second = VerdictCache.__new__(VerdictCache), VerdictCache(tmp_path)
@@ -305,7 +305,7 @@ FIRST_TABLE = (
         ["PRAGMA user_version = 9"],
     ],
 )
-def test_a_table_of_another_version_is_set_aside_once_and_said_once(tmp_path, caplog, server, commands):
+def test_table_of_another_version_is_set_aside_once(tmp_path, caplog, server, commands):
     with sqlite3.connect(tmp_path / FILE_NAME) as connection:
         for command in commands:
             connection.execute(command)
@@ -360,7 +360,7 @@ def test_a_locked_file_costs_time_but_no_result(tmp_path, monkeypatch, caplog, s
         lambda value: None,
     ],
 )
-def test_a_value_that_was_tampered_with_is_asked_again_and_mended(tmp_path, server, change):
+def test_tampered_value_is_asked_again_and_mended(tmp_path, server, change):
     first = run(server, 1, tmp_path)
     assert server.count == 1
     with sqlite3.connect(tmp_path / FILE_NAME) as connection:
@@ -584,7 +584,7 @@ def test_swapped_and_changed_rows_become_no_verdicts(tmp_path, server):
         lambda item: {**item, "weak": ["<script>", 7]},
     ],
 )
-def test_what_is_stored_passes_the_checks_of_a_fresh_reply_when_it_is_loaded(tmp_path, server, change):
+def test_loaded_value_passes_the_checks_of_a_fresh_reply(tmp_path, server, change):
     """Also where the hash is right: a later version may check more than the one that stored it."""
     first = run(server, 1, tmp_path)
     ((key, value),) = rows_of(tmp_path)
@@ -654,9 +654,7 @@ def test_a_cache_that_others_can_read_is_mended(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
 @pytest.mark.parametrize(("mode", "said"), [(0o755, False), (0o777, True), (0o1777, False)])
-def test_a_folder_with_other_files_keeps_its_rights_and_who_may_write_is_said(
-    tmp_path, caplog, mode, said
-):
+def test_folder_with_other_files_keeps_its_rights(tmp_path, caplog, mode, said):
     (tmp_path / "other.txt").write_text("x")
     tmp_path.chmod(mode)
     with caplog.at_level(logging.WARNING, "ctxmetrics"):

@@ -69,7 +69,7 @@ def test_a_slot_given_to_a_cancelled_request_goes_to_the_next():
     assert asyncio.run(main())
 
 
-def test_a_request_that_is_cancelled_while_all_are_held_back_leaves_its_turn_to_the_next():
+def test_request_cancelled_while_held_back_leaves_its_turn():
     async def main():
         limiter = Limiter(1, bound=1)
         sent_at, release = await take(limiter)
@@ -108,7 +108,7 @@ def order_of(names, *, overtake):
     return asyncio.run(main())
 
 
-def test_slots_are_given_in_the_order_in_which_they_are_asked_for():
+def test_slots_are_granted_in_order_of_request():
     assert order_of("abcdef", overtake=False) == list("abcdef")
 
 
@@ -116,7 +116,7 @@ def test_a_request_that_was_overtaken_stays_first():
     assert order_of("bcd", overtake=True) == ["overtaker", "b", "c", "d"]
 
 
-def test_a_wave_of_refusals_halves_the_bound_once_and_successes_raise_it_again():
+def test_wave_of_refusals_halves_the_bound_once():
     async def main():
         limiter = Limiter(16, bound=16)
         wave = [await take(limiter) for _ in range(16)]
@@ -152,7 +152,7 @@ def test_the_bound_is_at_least_one():
     asyncio.run(main())
 
 
-def test_a_server_that_refuses_a_request_sent_alone_holds_all_back():
+def test_refused_lone_request_holds_all_back():
     async def main():
         limiter = Limiter(4, bound=4)
         sent_at, release = await take(limiter)
@@ -164,7 +164,7 @@ def test_a_server_that_refuses_a_request_sent_alone_holds_all_back():
     assert asyncio.run(main()) >= 0.2
 
 
-def test_refusals_of_requests_sent_alone_hold_all_back_twice_as_long_each_time(monkeypatch):
+def test_lone_refusals_hold_all_back_twice_as_long_each_time(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(limits, "FIRST_WAIT", 0.25)

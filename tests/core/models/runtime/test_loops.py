@@ -47,7 +47,7 @@ def in_a_notebook(begin, block):
     return asyncio.run(asyncio.wait_for(main(), 60))
 
 
-def test_a_sync_call_waits_for_no_judgement_in_flight_in_the_loop_that_it_blocks():
+def test_sync_call_waits_for_no_judgement_of_its_blocked_loop():
     model = Model()
     metric = ContextRecall(judge=LLMJudge(model))
     blocked, (score,) = in_a_notebook([metric.ascore(sample())], lambda: metric.score(sample()))
@@ -55,7 +55,7 @@ def test_a_sync_call_waits_for_no_judgement_in_flight_in_the_loop_that_it_blocks
     assert ContextPrecision(judge=LLMJudge(model)).score(sample()).usage.reused == 1
 
 
-def test_a_sync_call_waits_for_no_slot_of_the_loop_that_it_blocks():
+def test_sync_call_waits_for_no_slot_of_its_blocked_loop():
     metric = ContextRecall(judge=LLMJudge(Model()))
     begin = [metric.ascore(sample(number)) for number in range(1, 40)]  # more than may be in flight
     blocked, scores = in_a_notebook(begin, lambda: metric.score(sample()))
@@ -81,7 +81,7 @@ def test_a_thread_that_a_blocked_loop_waits_for_gets_its_slot(ask):
     assert [score.value for score in (*found, *scores)] == [1.0] * 41
 
 
-def test_a_judge_a_model_and_a_progress_that_exit_cost_no_more_than_their_own_sample():
+def test_exit_in_judge_model_or_progress_costs_its_own_sample():
     code = """
         import sys
         from ctxmetrics import ContextRecall, LexicalJudge, LLMJudge, NonLLMContextRecall, Sample, evaluate

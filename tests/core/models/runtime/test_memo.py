@@ -165,7 +165,7 @@ def test_a_forked_child_waits_for_no_flight_of_its_parent():
     assert asyncio.run(main()) == (("parent", False), ("child", False))
 
 
-def test_a_sync_call_in_a_loop_whose_task_judges_the_same_sample_ends():
+def test_sync_call_ends_in_a_loop_that_judges_the_same_sample():
 
     class Model:
         identity = "test/slow"

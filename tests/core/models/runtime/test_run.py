@@ -125,7 +125,7 @@ def test_the_servers_wish_to_wait_is_granted():
 
 
 @pytest.mark.parametrize("seconds", [90.5, 1e9, math.inf, 10**400])
-def test_a_server_that_asks_for_a_longer_wait_than_the_patience_has_refused(seconds, caplog):
+def test_wait_longer_than_the_patience_is_a_refusal(seconds, caplog):
     model = Model(error("rate_limited", retry_after=seconds))
     state, problem = failing(model)
     assert (model.calls, problem.reason_code, problem.retryable) == (1, "rate_limited", False)
@@ -298,7 +298,7 @@ def test_a_run_says_how_often_a_request_is_sent(attempts):
     assert silent.calls == min(attempts, 4)
 
 
-def test_a_judge_is_down_after_ten_judgements_however_many_requests_each_has():
+def test_judge_is_down_after_ten_judgements_not_requests():
     async def main():
         state, model = Run(attempts=2), Model(error())
         await asyncio.gather(
@@ -528,7 +528,7 @@ def test_a_trial_that_is_cancelled_leaves_the_next_one_to_try(monkeypatch):
     assert asyncio.run(main()) == "{}"
 
 
-def test_outside_of_runs_that_a_judge_is_down_is_known_to_one_owner(monkeypatch):
+def test_outside_runs_one_owner_knows_a_judge_is_down(monkeypatch):
     state, model = Run(), Model(error("client_error", retryable=False))
     first, second = ContextRecall(), ContextRecall()  # equal, and not the same
     with part_of(first):
