@@ -137,7 +137,7 @@ def test_the_wheel_scores_where_no_framework_is_installed(alone, source, tmp_pat
     assert re.sub(source_of_data, "", demo) == re.sub(source_of_data, "", out)
 
 
-def test_the_wheel_is_pure_python_and_needs_no_compiler_and_no_git(built, tmp_path):
+def test_wheel_is_pure_python_and_needs_no_compiler_or_git(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:

@@ -109,7 +109,7 @@ def test_imports_point_down_the_table_of_the_docs():
     assert not [pair for pair in parts if rows[pair[1]] < rows[pair[0]]]
 
 
-def test_what_judges_share_imports_no_judge_and_the_llm_judge_not_the_lexical_one():
+def test_shared_judge_parts_import_no_judge():
     refused = {
         "ctxmetrics.judges.evidence.": "ctxmetrics.judges.",
         "ctxmetrics.judges.llm.": "ctxmetrics.judges.lexical",
@@ -239,7 +239,7 @@ def test_an_adapter_imports_what_a_strangers_could(path):
         assert name in importlib.import_module(module).__all__, f"{module}.{name}"
 
 
-def test_the_page_about_adapters_names_all_that_they_import_and_nothing_else():
+def test_adapter_page_names_exactly_what_adapters_import():
     page = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
     section = page.split("## What `ctxmetrics.adapting` holds")[1].split("\n## ")[0]
     named = {

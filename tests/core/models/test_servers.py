@@ -112,7 +112,7 @@ def test_timeouts_of_requests_in_company_open_no_breaker():
     assert breaker.message is not None
 
 
-def test_a_server_that_answers_nothing_is_down_once_a_request_alone_is_not_answered():
+def test_silent_server_is_down_once_a_lone_request_fails():
     breaker = Breaker(max_failures=2, cool_down=None, attempts=6)
     for _ in range(4):
         breaker.timed_out(timeout(), alone=False)
@@ -131,7 +131,7 @@ async def wave(limiter, count):
     return alone
 
 
-def test_a_wave_of_timeouts_halves_the_bound_and_a_second_without_an_answer_ends_at_one():
+def test_wave_of_timeouts_halves_the_bound_a_second_makes_one():
     async def main():
         limiter = Limiter(16, bound=16)
         assert Counter(await wave(limiter, 16)) == {False: 15, True: 1}

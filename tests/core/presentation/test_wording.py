@@ -140,7 +140,7 @@ def test_values_are_rounded_for_display_only(value: float, shown: str) -> None:
     assert Score(metric="m", value=value).pretty() == f"m: {shown}"
 
 
-def test_control_characters_of_retrieved_text_never_reach_a_terminal() -> None:
+def test_control_characters_never_reach_a_terminal() -> None:
     hostile = "fine \x1b[2J\x07 text\u202e"
     score = Score(
         metric="m",

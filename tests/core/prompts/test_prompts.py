@@ -48,7 +48,7 @@ def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None
         assert schema.model_validate(reply).model_dump(mode="json") == reply
 
 
-def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:
+def test_fixed_part_is_first_and_equal_for_every_sample() -> None:
     first, second = (
         render(get_pack("en"), "joint", {**DATA, "question": question}) for question in ("a", "b")
     )
@@ -57,7 +57,7 @@ def test_the_fixed_part_comes_first_and_is_the_same_for_every_sample() -> None:
     assert first.user != second.user
 
 
-def test_equal_data_gives_an_equal_prompt_and_other_data_another_nonce() -> None:
+def test_equal_data_gives_equal_prompts_and_other_data_a_nonce() -> None:
     assert render(get_pack("en"), "joint", DATA) == render(get_pack("en"), "joint", dict(DATA))
     nonces = {render(get_pack("en"), "joint", {**DATA, "question": q}).user.split()[2] for q in "abc"}
     assert len(nonces) == 3
@@ -81,7 +81,7 @@ def test_packs_can_be_registered_and_must_be_whole() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_each_prompt_has_a_version_of_its_own_that_counts_in_cache_keys(step: str) -> None:
+def test_each_prompt_has_its_own_version_in_cache_keys(step: str) -> None:
     code = f"""
 import sys
 from importlib import reload

@@ -138,7 +138,7 @@ def test_what_was_decided_is_said_once(
     assert last.metadata == {"late": 1}
 
 
-def test_labels_and_metadata_of_another_kind_are_carried_along_and_named(
+def test_labels_and_metadata_of_other_kinds_are_carried_along(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     row = {**RAGAS_V1, "labels": "good", "metadata": "web"}
@@ -238,7 +238,7 @@ def test_a_column_for_each_context_is_an_error_whose_line_works(
     )
 
 
-def test_columns_that_differ_for_a_field_that_is_no_list_are_an_error(tmp_path: Path) -> None:
+def test_differing_columns_for_a_scalar_field_are_an_error(tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     file.write_text(json.dumps({"a": "One.", "b": "Two.", "c": ["Text."]}), encoding="utf-8")
     given = {"a": "reference", "b": "reference", "c": "retrieved_contexts"}

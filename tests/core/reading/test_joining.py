@@ -189,7 +189,7 @@ def test_an_answer_of_the_references_is_what_is_expected(column: str, tmp_path: 
     assert (sample.response, sample.reference) == (ANSWER, REFERENCE)
 
 
-def test_where_the_references_say_more_an_earlier_answer_is_not_taken(tmp_path: Path) -> None:
+def test_earlier_answer_is_not_taken_if_references_say_more(tmp_path: Path) -> None:
     run = lines(tmp_path / "run.jsonl", {"id": 1, "contexts": CONTEXTS})
     earlier = {"id": 1, "answer": "No.", "contexts": ["An old text."], "ground_truth": REFERENCE}
     (sample,) = read_samples(run, references=lines(tmp_path / "gold.jsonl", earlier))
@@ -371,7 +371,7 @@ def test_a_table_with_references_has_the_questions_of_the_gold(tmp_path: Path) -
     assert [item.mean for item in ragas.summary().values()] == [0.5]
 
 
-def test_what_one_run_leaves_unanswered_is_a_loss_in_a_comparison(tmp_path: Path) -> None:
+def test_unanswered_sample_of_one_run_is_a_loss(tmp_path: Path) -> None:
     qrels = {f"q{number}": {"d1": 1} for number in range(10)}
     whole = {query: {"d1": 1.0} for query in qrels}
     half = dict([*whole.items()][:5])

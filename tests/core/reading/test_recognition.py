@@ -558,9 +558,7 @@ def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("search", ["The tower is in Paris.", {"1": "The tower."}, [{}], [None]])
-def test_what_is_wrong_within_a_field_names_no_other_path_for_the_field(
-    tmp_path: Path, search: Any
-) -> None:
+def test_error_within_a_field_names_no_other_path(tmp_path: Path, search: Any) -> None:
     row = {"user_input": QUESTION, "reference": REFERENCE, "stages": {"search": search}}
     done = run_command("score", in_json(tmp_path / "s.json", [row]))
     assert done.returncode == 2

@@ -63,7 +63,7 @@ def test_none_counts_as_absent():
     assert one({"said": {"documents": None, "chunks": ["d"]}}, "retrieved_contexts") == ("d",)
 
 
-def test_fields_that_are_used_may_be_absent_and_others_are_not_read():
+def test_used_fields_may_be_absent_and_others_are_not_read():
     fields = SCHEMA.read(
         {"said": {"documents": ["d"], "answer": 5}}, {}, ("retrieved_contexts",), ("user_input",)
     )

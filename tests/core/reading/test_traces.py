@@ -53,7 +53,7 @@ def texts_of(sample: Sample) -> dict[str, tuple[str, ...] | None]:
     return {name: stage.contexts for name, stage in (sample.stages or {}).items()}
 
 
-def test_two_retrievers_and_a_reranker_are_stages_in_the_order_of_time(tmp_path: Path) -> None:
+def test_two_retrievers_and_a_reranker_are_stages_in_time(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path,
         span("rank", "reranker", 3, documents(B, A)),
@@ -71,7 +71,7 @@ def test_two_retrievers_and_a_reranker_are_stages_in_the_order_of_time(tmp_path:
     assert sample.user_input == QUESTION
 
 
-def test_without_a_reranker_the_last_stage_joins_them_doubles_as_they_are(tmp_path: Path) -> None:
+def test_last_stage_joins_retrievers_without_a_reranker(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path, span("search", "retriever", 1, documents(A, B)), span("search", "retriever", 2, documents(B, C))
     )  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_span_that_is_called_so_reranks(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("found", [["an-id"], "text", [{"index": 1, "score": 0.5}], None])
-def test_a_span_that_is_only_called_so_counts_with_documents_alone(tmp_path: Path, found: Any) -> None:
+def test_misnamed_span_counts_only_with_documents(tmp_path: Path, found: Any) -> None:
     sample = sample_of(
         tmp_path, span("search", "retriever", 1, documents(A, B)), span("rerank", "tool", 2, found)
     )
@@ -157,7 +157,7 @@ def test_a_reranker_chooses_from_what_it_hands_on_of(
     }
 
 
-def test_a_step_that_hides_what_it_found_is_no_stage_and_what_was_retrieved_must_be_known(
+def test_step_without_visible_documents_is_no_stage(
     tmp_path: Path,
 ) -> None:
     hidden = span("search", "retriever", 1, None)
@@ -374,7 +374,7 @@ def test_the_stages_of_documents_have_ids_of_one_kind() -> None:
     }
 
 
-def test_what_one_retriever_found_and_another_did_not_is_dropped_by_the_reranker_alone(
+def test_partial_matches_are_dropped_by_the_reranker_alone(
     tmp_path: Path,
 ) -> None:
     """Retrievers beside each other drop nothing: the reranker chose from what both found."""

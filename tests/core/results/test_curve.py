@@ -90,7 +90,7 @@ def test_hand_computed_points():
     assert curve.to_dicts()[0]["k"] == 1
 
 
-def test_samples_without_a_value_are_not_in_it_and_nothing_retrieved_is():
+def test_samples_without_value_are_excluded_but_empty_ones_not():
     results = run(
         *TWO, sample("w ?", (3,)), Sample(user_input="", reference="One.", retrieved_contexts=[])
     )
@@ -113,7 +113,7 @@ def test_the_last_point_is_the_mean_on_any_scale():
     assert empty.curve([4])[0].recall == pytest.approx(5 / 9)
 
 
-def test_the_curve_of_the_embedded_judge_is_what_judging_at_each_k_gives():
+def test_embedded_curve_equals_judging_at_each_k():
     samples = list(read_samples(HANDBOOK))
     results = evaluate(samples, [ContextRecall(judge=LexicalJudge())], progress=False)
     ks = range(1, 11)

@@ -207,9 +207,7 @@ SAYS, SILENT = "Pump {} was built in {}.", "Nothing is said about it: {} {} days
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_an_index_that_was_built_anew_is_said_and_no_losses_are_listed(
-    tmp_path, *, written: bool
-) -> None:
+def test_rebuilt_index_is_reported_without_losses(tmp_path, *, written: bool) -> None:
     before, after = run_of("d{}", SAYS), run_of("n{}", SAYS)
     if written:
         after.to_jsonl(tmp_path / "after.jsonl")
@@ -232,7 +230,7 @@ def test_fifty_units_lost_by_a_true_regression_are_named() -> None:
     assert {item.metric for item in rebuilt.worst} == {"context_recall"}
 
 
-def test_ids_with_another_text_are_counted_and_not_called_missing() -> None:
+def test_ids_with_another_text_are_counted_and_not_missing() -> None:
     found = compare(run_of("d{}", SAYS), run_of("d{}", SILENT))
     assert "another text under 60 of 60 ids of both runs: d0, d1" in found.notes
     assert {held.retrieved_by_both for unit in found.lost for held in unit.contexts} == {None}

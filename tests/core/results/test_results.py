@@ -95,7 +95,7 @@ def test_results_survive_pickling():
     assert again.summary()["id_based_context_recall"].scored == 3
 
 
-def test_the_worst_rows_come_first_and_those_that_failed_before_them():
+def test_worst_rows_come_first_after_failed_ones():
     results = results_of(
         score(0.5), score(None, "no_reference"), score(0.0), score(None, "not_judged"), score(0.0)
     )

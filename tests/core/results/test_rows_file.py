@@ -216,7 +216,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path, text):
         Results.from_jsonl(tmp_path / "a.jsonl")
 
 
-def test_a_value_off_the_scale_is_named_with_its_file_and_line_by_the_command(results, tmp_path):
+def test_value_off_the_scale_is_named_with_file_and_line(results, tmp_path):
     good, file = tmp_path / "good.jsonl", tmp_path / "a.jsonl"
     results.to_jsonl(good)
     file.write_text(good.read_text().replace('"value": 0.5', '"value": 1.7'))

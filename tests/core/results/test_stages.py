@@ -81,7 +81,7 @@ def test_the_command_says_where_no_unit_was_judged(tmp_path):
 # --- the page ---
 
 
-def test_the_page_of_a_run_has_a_section_only_where_samples_have_stages(tmp_path):
+def test_page_has_a_section_only_if_samples_have_stages(tmp_path):
     page = tmp_path / "page.html"
     run([row(1), row(2)]).to_html(page)
     text = page.read_text(encoding="utf-8")
@@ -175,7 +175,7 @@ def test_without_stages_in_both_runs_nothing_is_said_about_them():
             assert "Stages of" not in text
 
 
-def test_a_model_that_saw_a_pool_is_another_judge_than_one_that_did_not():
+def test_model_that_saw_a_pool_is_another_judge():
     plain = {name: value for name, value in row(1).items() if name != "stages"}
     judge = ScriptedJudge(answer_from(useful=lambda context, answer: context != OTHER))
     staged = run([row(1)], judge)

@@ -176,7 +176,7 @@ def test_a_quote_that_is_nowhere_is_named():
         ]
 
 
-def test_what_the_judge_is_set_to_is_kept_and_nothing_is_remembered():
+def test_judge_settings_are_kept_and_nothing_is_remembered():
     with FakeOpenAIServer(HONEST) as server:
         judge = LLMJudge(model_at(server), language="ru")
         first, second = check_model(judge), check_model(judge)

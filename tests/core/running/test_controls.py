@@ -82,7 +82,7 @@ def run(
     return evaluate(given, metrics, judge=judge.judge, controls=controls, **options), judge.asked
 
 
-def test_a_right_judge_is_right_and_the_rows_are_those_of_a_run_without(tmp_path):
+def test_right_judge_is_right_and_rows_equal_a_run_without(tmp_path):
     with_them, asked = run(samples(40))
     without, own = run(samples(40), controls=0)
     assert [question for question in asked if question not in OF_CONTROLS] == own
@@ -167,7 +167,7 @@ def test_every_output_says_it(tmp_path):
     assert "вердиктов верны" in str(russian.summary())
 
 
-def test_they_are_in_the_language_of_the_first_sample_as_far_as_there_are_enough():
+def test_controls_are_in_the_language_of_the_first_sample():
     own = [item for item in labelled_samples() if item.language == "ru"]
     _, asked = run(samples(5, "ru"))
     found = [question for question in asked if question in OF_CONTROLS]
@@ -197,7 +197,7 @@ def test_an_estimate_counts_them():
     assert found.reused == without.reused
 
 
-def test_what_was_not_judged_is_not_right_and_what_was_stopped_is_not_counted():
+def test_unjudged_control_is_not_right_and_stopped_not_counted():
     def silent(item: Any, question: Any, reply: dict[str, Any]) -> None:
         for key in ("sentences", "useful"):
             reply[key] = {}

@@ -182,7 +182,7 @@ def test_what_every_sample_lacks_raises(kind):
     assert judge.seen == []
 
 
-def test_one_judgement_serves_all_metrics_and_equal_samples_share_it():
+def test_one_judgement_serves_all_metrics_and_equal_samples():
     with honest() as server:
         results = evaluate(
             [sample(1, id=None)] * 20, [ContextRecall(), ContextPrecision()], judge=server_judge(server)
@@ -232,7 +232,7 @@ def test_samples_may_be_any_iterable_of_samples_or_dicts(kind):
     assert values(again) == values(results)
 
 
-def test_a_generator_is_read_as_the_run_goes_on_and_not_far_ahead():
+def test_generator_is_read_during_the_run_and_not_far_ahead():
     finished, ahead = [], []
 
     async def note(request):
@@ -249,7 +249,7 @@ def test_a_generator_is_read_as_the_run_goes_on_and_not_far_ahead():
     assert max(ahead) <= 2 * 4 * 2 + 2  # the samples under way, and as many read for when there is room
 
 
-def test_a_sample_that_hangs_does_not_keep_later_ones_from_being_judged():
+def test_hanging_sample_does_not_delay_later_ones():
     late = threading.Event()
 
     async def wait(request):
@@ -314,7 +314,7 @@ def test_samples_of_a_slow_generator_are_judged_while_it_goes_on():
     assert seen == [0, 1, 2, 3, 4, 5]
 
 
-def test_in_a_loop_samples_are_judged_between_the_steps_of_a_generator_that_blocks():
+def test_samples_are_judged_between_steps_of_blocking_generators():
     judge = OwnJudge()
     seen = []
 
@@ -337,7 +337,7 @@ def test_a_generator_may_score_samples_itself():
     assert len(evaluate(stream(), [ContextRecall(judge=OwnJudge())])) == 5
 
 
-def test_a_generator_that_breaks_off_leaves_the_results_until_then():
+def test_broken_generator_leaves_the_results_until_then():
     def stream():
         yield from samples(70)
         raise ConnectionError("the database went away")
@@ -354,7 +354,7 @@ def test_a_generator_that_breaks_off_leaves_the_results_until_then():
         assert values(caught.value.results) == [expected(number) for number in range(70)]
 
 
-def test_a_malformed_sample_in_a_list_raises_before_anything_is_judged():
+def test_malformed_sample_in_a_list_raises_before_judging():
     judge = OwnJudge()
     with pytest.raises(SampleError, match="Sample 31") as caught:
         evaluate([*samples(30), {"retrieved_contexts": "one string"}], [ContextRecall(judge=judge)])
@@ -362,7 +362,7 @@ def test_a_malformed_sample_in_a_list_raises_before_anything_is_judged():
     assert caught.value.results is None
 
 
-def test_a_malformed_sample_in_a_stream_leaves_the_results_until_then():
+def test_malformed_sample_in_a_stream_leaves_earlier_results():
     given = iter([*samples(100), 7, sample(8)])
     with pytest.raises(
         SampleError, match=r"Sample 101 must be a Sample or a mapping .*, not int"
@@ -457,7 +457,7 @@ def test_misuse_that_only_the_judge_notices_raises_at_once():
 # --- failures that raise ---
 
 
-def test_on_error_raise_stops_at_the_first_failure_and_keeps_what_was_scored():
+def test_on_error_raise_stops_at_first_failure_with_scores():
     async def fail(request):
         if request.user_input == "What about 30?":
             raise JudgeError("the disk is full", reason_code="server_error")
@@ -540,7 +540,7 @@ def test_after_a_deadline_a_stream_is_read_no_further():
     assert codes(results)[-1] == "cancelled"
 
 
-def test_a_deadline_does_not_wait_for_a_judge_that_will_not_let_go():
+def test_deadline_does_not_wait_for_a_stubborn_judge():
     async def stubborn(request):
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(3600)
@@ -622,7 +622,7 @@ def test_a_server_that_fails_at_random_loses_nothing(seed):
     assert results.usage.calls > 60
 
 
-def test_a_server_that_takes_8_at_once_loses_nothing_and_refuses_little():
+def test_server_of_8_at_once_loses_nothing_and_refuses_little():
     with honest(latency=0.1, max_parallel=8, retry_after=0.2) as server:
         results = evaluate(samples(120), [ContextRecall()], judge=server_judge(server))
         refused = sum(request.status == 429 for request in server.requests)
@@ -723,7 +723,7 @@ def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_out_has_every_row_in_order_and_the_results_keep_values_only(tmp_path):
+def test_out_has_every_row_in_order_and_results_keep_values(tmp_path):
     out = tmp_path / "scores.jsonl"
     out.write_text('{"sample_id": "old"}\n')
     results = evaluate(
@@ -752,7 +752,7 @@ def test_out_has_every_row_in_order_and_the_results_keep_values_only(tmp_path):
     assert str(whole.summary()) == str(results.summary())
 
 
-def test_out_that_cannot_be_written_raises_before_anything_is_judged(tmp_path):
+def test_unwritable_out_raises_before_judging(tmp_path):
     judge = OwnJudge()
     with pytest.raises(InputFileError, match="cannot be written"):
         evaluate(samples(3), [ContextRecall(judge=judge)], out=tmp_path / "no" / "folder.jsonl")
@@ -917,7 +917,7 @@ def test_runs_inside_a_run_are_their_own():
     assert values(evaluate(samples(4), [ContextRecall(judge=OwnJudge(nested))])) == [0.5, 1.0, 0.5, 1.0]
 
 
-def test_a_sync_call_of_a_judge_inside_the_loop_is_told_instead_of_waiting_for_ever():
+def test_sync_call_inside_the_loop_raises_instead_of_waiting():
     async def wrong(request):
         evaluate([sample(5)], [ContextRecall(judge=OwnJudge())])
 
@@ -1030,7 +1030,7 @@ def test_a_second_run_pays_for_nothing_and_gives_the_same(tmp_path):
     assert again.usage == Usage(reused=60)
 
 
-def test_with_per_context_a_larger_k_asks_about_new_contexts_only(tmp_path):
+def test_per_context_asks_about_new_contexts_for_a_larger_k(tmp_path):
     from ctxmetrics.judges.llm.judge import forget
 
     texts = [f"Number {number} is here." for number in range(10)]
@@ -1086,7 +1086,7 @@ def test_scripted_replies_are_cached_too(tmp_path):
     assert results.usage.calls == 1
 
 
-def test_kept_verdicts_share_their_texts_with_the_sample_and_their_ids_with_each_other():
+def test_stored_verdicts_share_texts_and_ids():
     given = [
         Sample(reference="It is red.", retrieved_contexts=[f"It is red. {n}", "It is blue."])
         for n in range(2)
@@ -1099,7 +1099,7 @@ def test_kept_verdicts_share_their_texts_with_the_sample_and_their_ids_with_each
     assert first[0].text is given[0].retrieved_contexts[0]
 
 
-def test_metrics_that_wait_for_nothing_let_other_tasks_of_the_loop_go_on():
+def test_metrics_without_waits_let_other_tasks_go_on():
     async def main():
         given = [Sample(retrieved_contexts=[f"a{n}"], reference_contexts=["b"]) for n in range(9)]
         turns, done = 0, asyncio.Event()
@@ -1132,7 +1132,7 @@ def test_no_task_is_made_for_metrics_that_wait_for_nothing(monkeypatch):
     assert len(made) == 1  # what reads the samples
 
 
-def test_a_run_makes_no_verdict_of_ids_and_counts_them_all_the_same(monkeypatch):
+def test_run_makes_no_verdicts_of_ids_and_counts_them(monkeypatch):
     made, whole = [], IDBasedContextRecall.verdicts
     monkeypatch.setattr(
         IDBasedContextRecall, "verdicts", lambda self, *given: made.append(given) or whole(self, *given)

@@ -112,7 +112,7 @@ def test_equal_samples_are_paid_once():
     assert (counted.samples, counted.calls, counted.reused) == (30, 3, 57)
 
 
-def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_path):
+def test_cached_judgements_are_free_and_cache_unchanged(server, tmp_path):
     judge = judge_at(server)
     evaluate(handbook()[:10], METRICS, judge=judge, cache=tmp_path)
     forget()
@@ -130,7 +130,7 @@ def test_what_the_cache_holds_is_free_and_the_cache_stays_as_it_is(server, tmp_p
     )
 
 
-def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_path, monkeypatch):
+def test_cached_run_pays_nothing_twice_after_other_work(tmp_path, monkeypatch):
     small = Memo(2, lambda answer: answer.complete)
     monkeypatch.setattr("ctxmetrics.judges.llm.judge._memo", small)
     judge = ScriptedJudge(answer_from(), name="labels")
@@ -140,7 +140,7 @@ def test_with_a_cache_nothing_is_paid_twice_however_much_is_judged_between(tmp_p
     assert estimate(twice, METRICS, judge=judge).calls == 2 * kept  # nothing else is remembered so long
 
 
-def test_what_the_process_remembers_is_free_and_nothing_is_added_to_it(server):
+def test_remembered_judgements_are_free_and_memory_unchanged(server):
     judge = judge_at(server)
     evaluate(handbook()[:10], METRICS, judge=judge)
     counted = estimate(handbook(), METRICS, judge=judge)
@@ -224,7 +224,7 @@ def test_tokens_become_dollars_and_calls_become_seconds() -> None:
     assert found.seconds(16, 2.0, requests_per_minute=10) == 180.0  # ten at once, ten after each minute
 
 
-def test_the_command_says_what_it_assumes_and_what_it_was_not_given() -> None:
+def test_command_names_its_assumptions_and_missing_options() -> None:
     pytest.importorskip("openai")
     run = (
         "estimate",
@@ -268,7 +268,7 @@ def test_ten_changed_samples_are_expected_whatever_the_spread() -> None:
     assert samples_needed(0.5, 0.01, changed=0.04) == 250
 
 
-def test_that_many_samples_find_the_difference_in_four_of_five_comparisons() -> None:
+def test_sample_count_detects_difference_in_four_of_five() -> None:
     """A fifth of the values is drawn anew, 0.25 lower on the mean: a true difference of 0.05."""
     source = np.random.default_rng(3)
     ids = [str(place) for place in range(20)]

@@ -149,7 +149,7 @@ PROGRESS_RAISES = """
 """
 
 
-def test_an_interrupt_that_a_progress_function_raises_ends_the_progress_alone():
+def test_interrupt_by_progress_ends_the_progress_alone():
     code = textwrap.dedent(PROGRESS_RAISES)
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
@@ -188,7 +188,7 @@ def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
     assert ran.stdout.splitlines() == ["interrupted"], ran.stderr
 
 
-def test_an_interrupt_that_a_judge_raises_reaches_the_caller_and_the_next_call_works():
+def test_interrupt_by_a_judge_reaches_caller_and_next_call_works():
     code = textwrap.dedent(RAISES)
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False

@@ -98,7 +98,7 @@ def test_texts_and_numbers_in_cells(kind):
     assert column(score_table(make(data), [ContextRecall()]), "context_recall") == [1.0, 0.0]
 
 
-def test_a_picture_among_texts_has_no_value_and_costs_no_other_row_its_value(kind):
+def test_picture_among_texts_costs_no_other_row_its_value(kind):
     make, _ = kind
     texts = {
         "retrieved_contexts": [["The tower is in Paris."], ["plan.png", "The tower is in Paris."]],
@@ -199,7 +199,7 @@ def _broken(retrieved, reference):
         ),
     ],
 )
-def test_a_failure_is_raised_where_that_is_asked_for_and_names_the_row(kind, metric, rows):
+def test_requested_failure_is_raised_and_names_the_row(kind, metric, rows):
     make, _ = kind
     given = make(rows)
     assert column(score_table(given, [metric]), f"{metric.name}.reason_code") == [None, "metric_error"]
@@ -234,7 +234,7 @@ def test_without_narwhals_the_command_is_named(monkeypatch):
         score_table(pd.DataFrame(IDS), METRICS)
 
 
-def test_columns_are_recognised_by_their_types_where_no_row_was_read(caplog):
+def test_columns_are_recognised_by_type_without_rows(caplog):
     text, texts = pa.string(), pa.list_(pa.string())
     flat = {"question": text, "ground_truth": text, "contexts": texts, "level": pa.int64()}
     recognise(rows_like(flat, ()), source="table")

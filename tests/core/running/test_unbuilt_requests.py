@@ -87,7 +87,7 @@ def test_what_other_metrics_found_is_with_the_error():
     assert [row["id_based_context_recall"].value for row in caught.value.results] == [1.0] * 3
 
 
-def test_where_one_request_was_answered_the_others_are_failures_of_their_samples():
+def test_unbuilt_requests_after_an_answer_fail_their_samples():
     results = judged(Model(Number_1=YES))
     assert [row["context_recall"].value for row in results] == [None, 1.0, None]
     assert "KeyError: 'title'" in results[0]["context_recall"].message
@@ -96,7 +96,7 @@ def test_where_one_request_was_answered_the_others_are_failures_of_their_samples
 @pytest.mark.parametrize(
     "failure", [ConnectionError("reset"), TimeoutError("late"), ValueError("too long")], ids=repr
 )
-def test_where_one_failed_otherwise_they_are_failures_of_their_samples(failure):
+def test_unbuilt_requests_after_a_failure_fail_their_samples(failure):
     model = Model(Number_1=failure)
     judge = LLMJudge(model)
     results = evaluate(samples(), [ContextRecall(judge=judge)], progress=False, timeout=5)

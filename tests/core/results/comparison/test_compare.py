@@ -173,7 +173,7 @@ def test_samples_without_a_value_are_counted_and_not_compared():
 # ---- joining ----
 
 
-def test_samples_are_joined_by_id_in_any_order_else_by_question_and_reference():
+def test_samples_join_by_id_else_by_question_and_reference():
     found = run(BEFORE).compare(run(AFTER[::-1]))
     assert found.to_dict()["metrics"] == run(BEFORE).compare(run(AFTER)).to_dict()["metrics"]
     nameless = (
@@ -312,7 +312,7 @@ def test_another_version_of_the_judge_is_another_judge(tmp_path, field, one, oth
         assert "the model that answered is known in one run only" in str(compare(*files))
 
 
-def test_two_versions_of_the_library_with_one_embedded_judge_are_compared(tmp_path):
+def test_library_versions_with_one_embedded_judge_are_compared(tmp_path):
     """What counts is the mark of its verdicts, which both releases write."""
     samples = [sample(1, FACTS), sample(2, FACTS)]
     file = write(evaluate(samples, [ContextRecall()], progress=False), tmp_path / "a.jsonl")
@@ -332,7 +332,7 @@ def test_two_versions_of_the_library_with_one_embedded_judge_are_compared(tmp_pa
         compare(file, other)
 
 
-def test_what_the_other_run_retrieved_stands_beside_a_lost_sentence(tmp_path):
+def test_other_runs_contexts_stand_beside_a_lost_sentence(tmp_path):
     """With texts, each context of the other run; without, what to do."""
     before, after = run([sample(1, FACTS)]), run([sample(1, ["Something <else>.", "And more."])])
     found = before.compare(after)
@@ -359,7 +359,7 @@ def test_scales_that_differ_are_refused_always():
 # ---- lost and won ----
 
 
-def test_what_was_lost_is_named_with_its_question_and_its_context():
+def test_losses_are_named_with_question_and_context():
     found = run(BEFORE).compare(run(AFTER))
     assert [(unit.sample_id, unit.id, unit.text) for unit in found.lost] == [
         ("n1", "s2", FACTS[1]),
@@ -513,12 +513,12 @@ def test_clusters_of_labels_decide_by_their_number():
     assert "labels of 25 independent samples are needed, and 5 have some" in str(found)
 
 
-def test_labels_that_came_with_the_samples_are_about_one_run_only():
+def test_labels_in_samples_are_about_one_run_only():
     carried = [labelled(contexts, lambda n: [True, True, False]) for contexts in (FACTS, FACTS[:1])]
     assert carried[0].compare(carried[1])["context_recall"].corrected is None
 
 
-def test_labels_of_contexts_correct_precision_where_recall_counts_claims():
+def test_context_labels_correct_precision_with_claims():
     """The unit of the reference says nothing about the contexts; people find the useful one lost in half of them."""
 
     class Breaking(Verbatim):
@@ -573,7 +573,7 @@ def drawn_runs(tmp_path, contexts=(FACTS, FACTS[:2]), **options):
     return (tmp_path / "a.jsonl", tmp_path / "b.jsonl"), paths
 
 
-def test_labels_files_of_both_runs_correct_the_difference_with_the_weights_of_the_draw(tmp_path):
+def test_labels_of_both_runs_correct_the_weighted_difference(tmp_path):
     """Three of nine common samples are labelled and all three rare ones; only these lost anything: a quarter of all."""
     runs, labels = drawn_runs(tmp_path, by="metadata.kind")
     found = compare(*runs, labels=labels)["context_recall"].corrected
@@ -674,7 +674,7 @@ def several(tmp_path):
     return runs, {name: write(one, tmp_path / f"{name}.jsonl") for name, one in runs.items()}
 
 
-def test_several_runs_are_each_compared_with_the_first_and_adjusted_together(tmp_path):
+def test_several_runs_compare_with_the_first_and_are_adjusted(tmp_path):
     tests = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
     runs, files = several(tmp_path)
     found = compare_all(runs["a"], {"b": files["b"], "c": runs["c"], "same": runs["a"]})
@@ -746,7 +746,7 @@ def test_a_key_of_the_metadata_may_have_dots_in_its_name():
         results.by("doc.topics")
 
 
-def test_a_baseline_holds_no_text_and_compares_like_the_whole_file(tmp_path):
+def test_baseline_without_text_compares_like_the_whole_file(tmp_path):
     before = run([sample(n, FACTS, metadata={"topic": "secret topic"}) for n in range(12)])
     after = run(
         [
@@ -844,7 +844,7 @@ def test_a_gate_does_not_hold_where_values_are_missing():
     assert not_worse_problem(found, found["context_recall"], 0.0) is None
 
 
-def test_not_worse_needs_enough_samples_and_max_drop_needs_a_clear_drop():
+def test_not_worse_needs_samples_and_max_drop_a_clear_drop():
     before = [sample(n, FACTS) for n in range(40)]
     after = [sample(n, FACTS[: 3 - (n == 7)]) for n in range(40)]  # one sentence of one sample
     found = run(before).compare(run(after))
@@ -998,7 +998,7 @@ def test_two_equal_labels_make_no_run_better(tmp_path):
     assert item["corrected"]["p"] > 0.5
 
 
-def test_a_row_has_the_interval_and_the_p_value_of_one_test_and_a_line_says_what_adjustment_does():
+def test_row_has_interval_and_p_value_of_one_test():
     """Losses in 12 and gains in 4 of 16: p 0.04, and 0.08 beside a second metric that is as good."""
     first = [sample(n, FACTS[: 3 if n < 12 else 2]) for n in range(60)]
     second = [sample(n, FACTS[: 2 if n < 12 else 3 if n < 16 else 2]) for n in range(60)]
@@ -1034,7 +1034,7 @@ class Fickle(Verbatim):
         return replace(found, verdicts=(*verdicts, replace(last, value=False, evidence=())))
 
 
-def test_of_changed_samples_is_said_whether_the_contexts_changed_or_the_judge(tmp_path):
+def test_changed_samples_name_contexts_or_judge_as_the_cause(tmp_path):
     """The search loses a sentence of three samples; the judge loses one of two others, whose contexts are the same."""
     before = run([sample(n, FACTS) for n in range(20)], metrics=METRICS[:1])
     changed = [sample(n, FACTS[:2] if n < 3 else FACTS) for n in range(20)]
@@ -1070,7 +1070,7 @@ def test_assert_not_worse(tmp_path):
         assert_not_worse(after, tmp_path / "absent.jsonl")
 
 
-def test_score_names_the_failing_samples_and_has_a_gate_on_the_pass_rate(tmp_path):
+def test_score_names_failing_samples_and_gates_the_pass_rate(tmp_path):
     file, junit = tmp_path / "data.jsonl", tmp_path / "j.xml"
     file.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in AFTER))
     metric = ("-m", "context_recall(threshold=0.5)")

@@ -147,7 +147,7 @@ def test_order_filter_and_search(page, report, results):
     assert len(page.names()) == 36
 
 
-def test_a_link_opens_a_sample_and_ties_a_sentence_to_its_evidence(page, report, results):
+def test_link_opens_a_sample_and_ties_sentence_to_evidence(page, report, results):
     row = next(
         row
         for row in results
@@ -200,7 +200,7 @@ def test_it_reads_without_script_and_the_policy_stops_any_other(page, report):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(page, small, width, scheme):
+def test_axe_reports_nothing_serious_and_nothing_overflows(page, small, width, scheme):
     page.open(small, "#n5", width=width, scheme=scheme)
     assert page.violations() == []
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
@@ -226,7 +226,7 @@ def test_two_runs_stand_side_by_side(page, tmp_path, width):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_several_runs_and_a_baseline_without_texts_stand_on_one_page(page, tmp_path, width, scheme):
+def test_several_runs_and_a_textless_baseline_share_one_page(page, tmp_path, width, scheme):
     samples = list(read_samples(HANDBOOK))[:6]
     runs = [
         evaluate(

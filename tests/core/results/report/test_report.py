@@ -162,7 +162,7 @@ def harmless(page: Page) -> None:
     assert page.open == []
 
 
-def test_the_policy_forbids_everything_but_the_style_and_the_script_of_the_page() -> None:
+def test_policy_forbids_all_but_the_pages_style_and_script() -> None:
     html = judged("red", reference="It is red.", contexts=["It is red."])
     page = Page(html)
     assert ACTIVE.isdisjoint(page.elements)
@@ -251,7 +251,7 @@ def test_what_is_missing_is_said() -> None:
     assert "✗ b" in page.text
 
 
-def test_the_interval_of_a_mean_of_zero_is_drawn_on_the_scale_of_the_convention() -> None:
+def test_interval_of_mean_zero_is_on_the_conventions_scale() -> None:
     samples = [Sample(reference="It is red.", retrieved_contexts=[text]) for text in ("Rain.", "Snow.")]
     results = evaluate(samples, [ContextRecall(convention="aegis")], progress=False)
     [item] = results.summary().values()
