@@ -295,5 +295,5 @@ def test_the_page_on_the_design_names_every_part_of_the_core() -> None:
     there = {path.stem for path in core.iterdir() if path.suffix == ".py" or path.is_dir()} - {
         "__pycache__"
     }
-    public = {name for name in there if not name.startswith("_")} | {"_runtime"}
+    public = {name for name in there if name not in {"__init__", "__main__"}}
     assert public <= named <= there
