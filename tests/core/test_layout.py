@@ -283,3 +283,22 @@ def test_the_core_names_no_adapter() -> None:
         if re.search(adapters, path.read_text(encoding="utf-8"))
     ]
     assert naming == []
+
+
+def test_tests_stand_in_the_layout_of_the_core():
+    core, tests = ROOT / "core" / "ctxmetrics", ROOT / "tests" / "core"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert len(folders) > 10
+    assert not [folder for folder in folders if not (core / folder / "__init__.py").exists()]
+
+
+def test_names_of_tests_have_at_most_60_characters():
+    names = [
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert len(names) > 2000
+    assert not [name for name in names if len(name) > 60]
