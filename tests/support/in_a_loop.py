@@ -72,7 +72,7 @@ class UserModel:
             answer = await self.client.chat.completions.create(
                 model="fake-judge", messages=[{"role": "user", "content": prompt.text}]
             )
-        return Reply(content=answer.choices[0].message.content)
+        return Reply(content=answer.choices[0].message.content or "")
 
 
 def user_judge(address: str) -> Judge:
@@ -81,8 +81,9 @@ def user_judge(address: str) -> Judge:
 
 def chat(address: str) -> Any:
     from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
 
-    return ChatOpenAI(model="fake-judge", base_url=address, api_key="sk-fake")
+    return ChatOpenAI(model="fake-judge", base_url=address, api_key=SecretStr("sk-fake"))
 
 
 # --- the core ---
@@ -137,14 +138,16 @@ async def ragas_evaluate(kind: str, address: str) -> Sequence[float | None]:
     import ragas
 
     data, metrics = ragas_data(kind, address)
-    return ragas.evaluate(data, metrics=metrics, show_progress=False)[metrics[0].name]
+    results: Any = ragas.evaluate(data, metrics=metrics, show_progress=False)
+    return list(results[metrics[0].name])
 
 
 async def ragas_aevaluate(kind: str, address: str) -> Sequence[float | None]:
     from ragas.evaluation import aevaluate as their_aevaluate
 
     data, metrics = ragas_data(kind, address)
-    return (await their_aevaluate(data, metrics=metrics, show_progress=False))["context_recall"]
+    results: Any = await their_aevaluate(data, metrics=metrics, show_progress=False)
+    return list(results["context_recall"])
 
 
 # --- DeepEval ---
@@ -157,7 +160,7 @@ def deepeval_data(kind: str, address: str) -> tuple[list[Any], Any]:
 
     from ctxmetrics_deepeval import ContextRecallMetric, DeepEvalModel
 
-    class Constant(BaseMetric):  # type: ignore[misc]  # DeepEval has no types
+    class Constant(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
         threshold, async_mode, evaluation_model = 0.0, True, None
 
         def measure(self, test_case: Any, *_: Any, **__: Any) -> float:
@@ -177,10 +180,10 @@ def deepeval_data(kind: str, address: str) -> tuple[list[Any], Any]:
     cases = [
         LLMTestCase(
             name=sample.id,
-            input=sample.user_input,
+            input=sample.user_input or "",
             actual_output=sample.response,
             expected_output=sample.reference,
-            retrieval_context=list(sample.retrieved_contexts),
+            retrieval_context=list(sample.retrieved_contexts or ()),
         )
         for sample in SAMPLES
     ]
@@ -200,10 +203,10 @@ async def deepeval_evaluate_sync(kind: str, address: str) -> Sequence[float | No
 
 
 def run_deepeval(cases: list[Any], metric: Any, *, run_async: bool) -> list[float | None]:
-    from deepeval import evaluate as their_evaluate
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+    from deepeval.evaluate.evaluate import evaluate as their_evaluate
 
-    found = their_evaluate(
+    found: Any = their_evaluate(
         cases,
         [metric],
         async_config=AsyncConfig(run_async=run_async),
@@ -261,7 +264,7 @@ def langsmith_data(kind: str, address: str) -> dict[str, Any]:
 async def langsmith_evaluate(kind: str, address: str) -> Sequence[float | None]:
     import langsmith
 
-    rows = langsmith.evaluate(
+    rows: Any = langsmith.evaluate(
         lambda inputs: {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)},
         **langsmith_data(kind, address),
     )
@@ -274,7 +277,7 @@ async def langsmith_aevaluate(kind: str, address: str) -> Sequence[float | None]
     async def target(inputs: dict[str, Any]) -> dict[str, Any]:
         return {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)}
 
-    rows = await langsmith.aevaluate(target, **langsmith_data(kind, address))
+    rows: Any = await langsmith.aevaluate(target, **langsmith_data(kind, address))
     return [row["evaluation_results"]["results"][0].score async for row in rows]
 
 
