@@ -1,6 +1,6 @@
 """Run a benchmark by name: ``python benchmarks/run.py NAME [args]``.
 
-Every ``benchmarks/NAME.py`` has ``run(argv) -> dict``. What it prints is for reading; its figures are printed last,
+NAME is a file of `FOLDERS`, one question a folder, or of this one. Every one has ``run(argv) -> dict``. What it prints is for reading; its figures are printed last,
 as one line of JSON. Where they have ``over``, a list of what is above its limit, the exit status is 1.
 """
 
@@ -12,17 +12,18 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))  # the fake server is in tests/support
+FOLDERS = ("speed", "faults", "validity", "decisions", ".")
+# The fake server is in tests/support.
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 
-def names() -> list[str]:
-    return sorted(
-        path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_")
-    )
+def scripts() -> dict[str, Path]:
+    paths = [path for folder in FOLDERS for path in (HERE / folder).glob("[!_]*.py")]
+    return {path.stem: path for path in sorted(paths) if path.stem != "run"}
 
 
 def load(name: str):
-    spec = importlib.util.spec_from_file_location(f"ctxmetrics_benchmark_{name}", HERE / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"ctxmetrics_benchmark_{name}", scripts()[name])
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -30,9 +31,9 @@ def load(name: str):
 
 
 def main(argv: list[str]) -> int:
-    if not argv or argv[0] not in names():
+    if not argv or argv[0] not in scripts():
         print(
-            f"usage: python benchmarks/run.py NAME [args]; NAME is one of: {', '.join(names())}",
+            f"usage: python benchmarks/run.py NAME [args]; NAME is one of: {', '.join(scripts())}",
             file=sys.stderr,
         )
         return 2

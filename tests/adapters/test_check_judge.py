@@ -51,7 +51,7 @@ def deepeval(base_url):
 
 
 @pytest.mark.parametrize("model", [langchain, ragas, deepeval])
-def test_the_honest_server_agrees_with_the_labels_through_a_frameworks_model(model):
+def test_honest_server_agrees_with_labels_through_a_framework(model):
     with WeakJudge().server as server:
         found = check_judge(LLMJudge(model(server.base_url)), repetitions=1, progress=False)
     assert found.units.kappa == found.contexts.kappa == 1.0

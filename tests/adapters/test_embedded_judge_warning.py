@@ -50,7 +50,7 @@ def _run(runner: Runner, metric: Any) -> tuple[Any, list[str]]:
         for runner in RUNNERS
     ],
 )
-def test_the_embedded_judge_warns_once_a_run_unless_it_is_asked_for_by_name(runner: Runner) -> None:
+def test_embedded_judge_warns_once_a_run_unless_named(runner: Runner) -> None:
     values, told = _run(runner, ContextRecall())
     assert values == [0.5] * 3
     (message,) = told

@@ -65,7 +65,7 @@ def test_a_run_of_a_framework_says_what_its_labels_are_worth(runner: Runner, cap
         assert told(runner, IDBasedContextRecall(), caplog, "x_{}", same, many=19) == []
 
 
-def test_a_run_is_told_once_for_each_metric_and_no_more_after_its_first_samples(caplog: Any) -> None:
+def test_run_is_notified_once_a_metric_after_first_samples(caplog: Any) -> None:
     runner = next(runner for runner in RUNNERS if runner.name == "ragas.evaluate")
     assert len(told(runner, IDBasedContextRecall(), caplog, "x_{}", "y", many=90)) == 1
 

@@ -12,7 +12,7 @@ from support.benchmarks import load_benchmark
 
 BENCHMARK = load_benchmark("model_classes")
 ROWS = BENCHMARK.rows()
-TABLE = BENCHMARK._docs.table_of("model_classes", BENCHMARK.PAGE)
+TABLE = BENCHMARK.docs.table_of("model_classes", BENCHMARK.PAGE)
 
 
 def parameters() -> list[Any]:

@@ -258,7 +258,7 @@ def test_the_core_scores_no_placeholder(text: str) -> None:
     ],
     ids=lambda metric: metric.name,
 )
-def test_the_name_of_a_picture_s_file_is_an_id_where_sources_count(metric: Metric) -> None:
+def test_picture_file_name_is_an_id_where_sources_count(metric: Metric) -> None:
     sample = Sample(
         reference=REFERENCE,
         reference_contexts=[REFERENCE],

@@ -86,7 +86,7 @@ def honest():
     return answer_from(supported=lambda unit, contexts: any(unit in context for context in contexts))
 
 
-def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
+def test_ids_strings_and_embedded_judge_equal_one_process(engine):
     source = random.Random(3)
     judged = judged_table(400)
     ids = [
@@ -114,7 +114,7 @@ def test_ids_strings_and_the_embedded_judge_give_what_one_process_gives(engine):
     assert rows(engine.collected(scored)) == rows(score_table(table, metrics))
 
 
-def test_a_judge_gives_what_one_process_gives_also_where_a_worker_is_killed(engine, tmp_path):
+def test_judge_gives_one_process_values_also_after_a_kill(engine, tmp_path):
     killed, table = tmp_path / "killed", judged_table(120)
     with FakeOpenAIServer(honest(), latency=0.05) as server:
         options = {"max_concurrency": LIMIT, "timeout": 5.0, "cache": tmp_path / "cache"}
@@ -129,7 +129,7 @@ def test_a_judge_gives_what_one_process_gives_also_where_a_worker_is_killed(engi
         assert found == rows(score_table(table, [ContextRecall()], judge=judge, **options))
 
 
-def test_with_a_cache_a_frame_that_is_read_twice_sends_each_request_once(spark_cluster, tmp_path):
+def test_cached_frame_read_twice_sends_each_request_once(spark_cluster, tmp_path):
     engine = OnSpark(spark_cluster)
     with FakeOpenAIServer(honest()) as server:
         frame = engine.distributed(judged_table(40), 4)

@@ -26,7 +26,7 @@ THROUGH = [
 ]
 
 
-def test_there_are_enough_faults_and_each_that_is_explained_is_one():
+def test_enough_faults_exist_and_explained_ones_are_faults():
     assert len(BENCHMARK.FAULTS) >= 40
     assert BENCHMARK.EXPLAINED.keys() <= BENCHMARK.FAULTS.keys()
 
@@ -56,9 +56,9 @@ def test_a_framework_hides_nothing_of_it(path, fault):
     assert {kind: here[kind] for kind in kinds} == {kind: there[kind] for kind in kinds}
 
 
-def test_the_table_of_the_docs_has_a_row_for_every_fault_and_no_number_that_is_not_explained():
+def test_docs_table_has_every_fault_and_explains_each_number():
     lines = [
-        line for line in BENCHMARK._docs.table_of("content_faults").splitlines() if line.startswith("|")
+        line for line in BENCHMARK.docs.table_of("content_faults").splitlines() if line.startswith("|")
     ]
     _, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [row[0] for row in rows] == [BENCHMARK.HONEST, *BENCHMARK.FAULTS]

@@ -203,7 +203,7 @@ def in_langsmith(server):
 
 
 @pytest.mark.parametrize("runner", [in_core, in_ragas, in_deepeval, in_langsmith])
-def test_recall_precision_and_the_curve_cost_one_request_a_sample(runner, server):
+def test_recall_precision_and_curve_cost_one_request(runner, server):
     judge, values = runner(server)
     assert values == [(1.0, (1 / 2 + 2 / 3) / 2)] * len(SAMPLES)
     assert server.count == len(SAMPLES)

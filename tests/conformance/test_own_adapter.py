@@ -37,7 +37,7 @@ def test_it_is_short(code: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_followed_in_a_bare_environment_leads_to_its_output(tmp_path: Path) -> None:
+def test_page_followed_in_a_bare_environment_gives_its_output(tmp_path: Path) -> None:
     uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
     if not Path(uv).is_file():
         pytest.skip("uv is not installed")

@@ -117,7 +117,7 @@ def test_seven_metrics_in_every_runner_on_the_handbook(
 
 
 @pytest.mark.slow
-def test_an_adapter_that_is_broken_is_found_and_the_difference_is_printed(
+def test_broken_adapter_is_detected_and_difference_printed(
     run: Callable[..., subprocess.CompletedProcess[str]], few: Path
 ) -> None:
     pytest.importorskip("ragas", reason="the ragas extra is not installed")
@@ -141,7 +141,7 @@ SAMPLES = [
 ]
 
 
-def test_samples_without_the_fields_are_left_out_and_undefined_is_equal_to_undefined() -> None:
+def test_samples_without_fields_are_skipped_undefined_is_equal() -> None:
     found = compare(SAMPLES, [IDBasedContextRecall()], runners=[CORE, Runner("other", CORE.score)])
     assert (found.compared, found.differences) == (2, ())
 
@@ -167,7 +167,7 @@ def test_every_difference_is_shown(values: list[float | None], shown: list[str])
     assert [line for line in str(found).splitlines() if line.startswith("other:")] == lines
 
 
-def test_a_runner_that_fails_differs_in_every_sample_and_the_others_are_still_run() -> None:
+def test_failing_runner_differs_everywhere_and_others_still_run() -> None:
     runners = [CORE, Runner("bad", lambda *_: 1 / 0), Runner("good", CORE.score)]
     found = compare(SAMPLES, [IDBasedContextRecall()], runners=runners)
     assert {(item.runner, item.value) for item in found.differences} == {
@@ -182,7 +182,7 @@ def test_a_runner_that_fails_differs_in_every_sample_and_the_others_are_still_ru
     ]  # fmt: skip
 
 
-def test_metrics_with_the_same_samples_run_together_where_a_runner_can() -> None:
+def test_metrics_with_equal_samples_run_together() -> None:
     asked: list[tuple[list[str], int]] = []
 
     def score_all(metrics, samples):

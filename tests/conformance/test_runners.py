@@ -196,7 +196,7 @@ def test_a_case_that_expects_an_error_is_the_core_s_alone() -> None:
     assert differences(failing, [case for case in CASES if case.error]) == []
 
 
-def test_the_judge_of_a_batch_says_when_it_is_asked_something_else() -> None:
+def test_batch_judge_reports_an_unexpected_question() -> None:
     (batch,) = batches(JUDGED[:1])
     score = batch.metric.score(Sample(reference="A b c. D e f.", retrieved_contexts=["g h i"]))
     assert score.reason_code == "not_judged"

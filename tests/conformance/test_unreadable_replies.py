@@ -104,7 +104,7 @@ def test_a_model_of_ones_own(body):
         assert judged(evaluated(OwnModel(server.base_url))) == COUNT - UNREADABLE
 
 
-def test_a_model_whose_every_reply_is_unreadable_ends_the_run_without_a_request_error():
+def test_model_with_only_unreadable_replies_ends_the_run():
     class Unread:
         identity, calls = "own/unread", 0
 

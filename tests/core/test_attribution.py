@@ -108,13 +108,13 @@ def test_a_judge_may_know_the_smallest_k_itself():
         assert Attribution((broken,), (1,) * 5).smallest_ks == (5,)
 
 
-def test_a_context_that_states_a_part_and_elsewhere_the_whole_is_whole():
+def test_context_with_part_and_whole_is_whole():
     spans = [Evidence(0, 0, 3, "one", whole) for whole in (False, True, False)]
     verdict = Verdict(id="s1", value=True, evidence=tuple(spans))
     assert Attribution((verdict,), (18,)).cells == (("whole",),)
 
 
-def test_parts_that_are_needed_are_not_redundant_and_repeated_contexts_are():
+def test_necessary_parts_are_not_redundant_but_repeats_are():
     assert attribution("p-p--", "w----").redundant == ()
     assert attribution("ww-w-", "-w---").redundant == (3,)
     assert attribution("ww-w-", "-w---").unused == (2, 4)
@@ -122,7 +122,7 @@ def test_parts_that_are_needed_are_not_redundant_and_repeated_contexts_are():
     assert attribution("-----").redundancy is None
 
 
-def test_two_contexts_that_state_the_only_sentence_and_one_that_is_about_something_else():
+def test_two_whole_contexts_and_one_about_something_else():
     score = ContextPrecision(relevance="supports", formula="share").score(
         Sample(
             reference="The pump was repaired in May.",
@@ -137,7 +137,7 @@ def test_two_contexts_that_state_the_only_sentence_and_one_that_is_about_somethi
     assert [verdict.value for verdict in score.verdicts] == [True, True, False]
 
 
-def test_a_unit_without_a_verdict_leaves_the_matrix_and_no_number():
+def test_unit_without_verdict_leaves_the_matrix():
     found = ContextRecall(judge=MatrixJudge(("w----", None))).score(sample(2)).attribution
     assert found.cells == (("whole", *("none",) * 4), ("none",) * 5)
     assert (found.recall(), found.precision(), found.unused, found.redundant) == (

@@ -60,7 +60,7 @@ def test_in_a_reply_or_a_name(reply, options, tmp_path):
     assert values(ScriptedJudge({"joint": [reply]}, **options), tmp_path) == [0.5, 1.0] * 2
 
 
-def test_in_results_that_are_read_back_and_in_a_run_that_is_resumed(tmp_path):
+def test_half_characters_survive_reading_and_resuming(tmp_path):
     asked = []
 
     def reply(prompt):

@@ -109,7 +109,7 @@ def test_imports_point_down_the_table_of_the_docs():
     assert not [pair for pair in parts if rows[pair[1]] < rows[pair[0]]]
 
 
-def test_what_judges_share_imports_no_judge_and_the_llm_judge_not_the_lexical_one():
+def test_shared_judge_parts_import_no_judge():
     refused = {
         "ctxmetrics.judges.evidence.": "ctxmetrics.judges.",
         "ctxmetrics.judges.llm.": "ctxmetrics.judges.lexical",
@@ -239,7 +239,7 @@ def test_an_adapter_imports_what_a_strangers_could(path):
         assert name in importlib.import_module(module).__all__, f"{module}.{name}"
 
 
-def test_the_page_about_adapters_names_all_that_they_import_and_nothing_else():
+def test_adapter_page_names_exactly_what_adapters_import():
     page = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
     section = page.split("## What `ctxmetrics.adapting` holds")[1].split("\n## ")[0]
     named = {
@@ -283,3 +283,22 @@ def test_the_core_names_no_adapter() -> None:
         if re.search(adapters, path.read_text(encoding="utf-8"))
     ]
     assert naming == []
+
+
+def test_tests_stand_in_the_layout_of_the_core():
+    core, tests = ROOT / "core" / "ctxmetrics", ROOT / "tests" / "core"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert len(folders) > 10
+    assert not [folder for folder in folders if not (core / folder / "__init__.py").exists()]
+
+
+def test_names_of_tests_have_at_most_60_characters():
+    names = [
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert len(names) > 2000
+    assert not [name for name in names if len(name) > 60]

@@ -77,7 +77,7 @@ def test_every_extra_that_a_page_or_a_message_names_exists() -> None:
     assert {item for item in named if item[1] not in extras} == set()
 
 
-def test_every_extra_that_the_library_tells_people_to_install_exists() -> None:
+def test_every_extra_named_to_people_exists() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     told = {
         node.args[0].value
@@ -110,7 +110,7 @@ def test_the_extra_that_a_message_names_brings_the_package(package: str) -> None
     assert package in needed_by(EXTRAS[package])
 
 
-def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_takes() -> None:
+def test_version_in_a_message_is_the_lowest_of_the_extra() -> None:
     told = {
         (node.args[0].value, node.args[1].value)
         for path in SOURCES
@@ -138,12 +138,12 @@ def test_the_version_that_a_message_asks_for_is_the_lowest_one_that_the_extra_ta
         ("numpy", "^No module named 'numpy'$"),
     ],
 )
-def test_a_package_that_lacks_one_of_its_own_is_not_called_missing(missing: str, message: str) -> None:
+def test_package_without_its_own_dependency_is_not_missing(missing: str, message: str) -> None:
     with pytest.raises(ImportError, match=message), importing("pandas", "3 or newer"):
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
 
 
-def test_an_openai_package_that_lacks_one_of_its_own_is_not_called_missing(tmp_path: Path) -> None:
+def test_broken_openai_package_is_not_called_missing(tmp_path: Path) -> None:
     package = tmp_path / "openai"
     package.mkdir()
     (package / "__init__.py").write_text("import a_part_of_openai", encoding="utf-8")
@@ -179,7 +179,7 @@ def test_an_openai_package_that_lacks_one_of_its_own_is_not_called_missing(tmp_p
     ],
     ids=["index", "folder", "editable", "git"],
 )
-def test_the_install_command_leads_to_where_the_library_came_from(
+def test_install_command_leads_to_the_librarys_source(
     source: dict[str, Any] | None, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = None if source is None else json.dumps(source)
@@ -223,12 +223,12 @@ def environments() -> ModuleType:
     return module
 
 
-def test_the_page_of_versions_is_the_one_that_is_written_from_what_ci_runs() -> None:
+def test_versions_page_is_written_from_what_ci_runs() -> None:
     made = environments()
     assert made.page() == made.PAGE.read_text(encoding="utf-8"), "run: python .ci/environments.py page"
 
 
-def test_ci_runs_every_extra_at_its_lowest_versions_and_every_framework_alone() -> None:
+def test_ci_runs_each_extra_at_lowest_and_each_framework() -> None:
     lowest = [
         set(each["extras"])
         for each in environments().LIST["environment"]
@@ -242,7 +242,7 @@ def test_ci_runs_every_extra_at_its_lowest_versions_and_every_framework_alone() 
     assert set().union(*lowest) | large | pulled_in == extras
 
 
-def test_ci_runs_every_framework_alone_at_its_newest_versions_on_the_newest_python() -> None:
+def test_ci_runs_each_framework_at_newest_on_newest_python() -> None:
     made = environments()
     alone = [
         each["extras"]
@@ -548,9 +548,7 @@ def test_a_bare_installation_is_small(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", NEEDS)
-def test_in_a_bare_environment_the_extra_that_a_message_names_is_enough(
-    package: str, tmp_path: Path
-) -> None:
+def test_extra_named_by_a_message_is_enough_when_bare(package: str, tmp_path: Path) -> None:
     """The library alone names the extra; once that is installed, the message is gone."""
     arrow = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

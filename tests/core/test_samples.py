@@ -34,7 +34,7 @@ def test_whole_numbers_of_other_libraries_are_ids_too() -> None:
         Sample(retrieved_context_ids=numpy.array([3.5]))
 
 
-def test_arrays_in_a_row_are_read_as_lists_and_carried_along_elsewhere() -> None:
+def test_arrays_in_a_row_are_read_as_lists() -> None:
     pd = pytest.importorskip("pandas")
     row = {
         "question": "Where?",
@@ -323,7 +323,7 @@ def test_a_sample_a_row_and_a_record_read_the_same_documents(
         assert Sample(**only_ids).retrieved_context_ids == ids
 
 
-def test_mlflow_knows_a_document_by_its_uri_in_a_row_and_in_a_record() -> None:
+def test_mlflow_documents_are_known_by_uri_in_rows_and_records() -> None:
     record = {"outputs": {"documents": [{"text": "t", "id": "chunk", "metadata": {"doc_uri": "page"}}]}}
     assert Sample.from_dict(record, "mlflow").retrieved_context_ids == ("page",)
     read = SCHEMAS["mlflow"].read(record, {}, ["retrieved_context_ids"])
@@ -384,9 +384,7 @@ def test_what_no_schema_knows_is_carried_along() -> None:
         ("label", None),  # no metric needs labels
     ],
 )
-def test_a_name_is_an_error_where_it_is_close_to_a_field_that_is_absent(
-    key: str, meant: str | None
-) -> None:
+def test_name_close_to_an_absent_field_is_an_error(key: str, meant: str | None) -> None:
     if meant is None:
         assert Sample.from_dict({key: "x"}).metadata == {key: "x"}
         return
@@ -520,7 +518,7 @@ def test_the_names_of_the_fields_are_those_of_a_sample() -> None:
 SAME_ID = [{"id": "a", "reference": "x", "retrieved_contexts": ["x"]}] * 2
 
 
-def test_two_samples_of_one_id_are_refused_before_anything_is_judged() -> None:
+def test_doubled_id_is_refused_before_judging() -> None:
     message = "^Samples 1 and 2 have the same id 'a'. Give each sample an id of its own, or none.$"
     with pytest.raises(SampleError, match=message):
         evaluate(SAME_ID, [ContextRecall()], progress=False)
@@ -528,7 +526,7 @@ def test_two_samples_of_one_id_are_refused_before_anything_is_judged() -> None:
     assert len(evaluate(unnamed, [ContextRecall()], progress=False)) == 2
 
 
-def test_two_samples_of_one_id_in_a_stream_are_refused_where_the_second_stands() -> None:
+def test_doubled_id_in_a_stream_is_refused_at_the_second() -> None:
     taken: list[int] = []
 
     def stream() -> Iterator[dict[str, Any]]:

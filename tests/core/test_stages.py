@@ -84,7 +84,7 @@ def test_the_last_stage_is_what_was_retrieved():
     assert replace(sample, reference="x").stages == sample.stages
 
 
-def test_documents_have_texts_and_ids_and_later_stages_may_name_ids_alone():
+def test_later_stages_may_name_ids_of_documents_alone():
     search = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
     sample = Sample(stages={"search": search, "rerank": [2]})
     assert sample.stages["rerank"] == Stage(("two",), ("2",))
@@ -148,7 +148,7 @@ def test_stages_that_cannot_be_read_are_named(given, said):
 # --- one judgement ---
 
 
-def test_a_judge_is_asked_once_about_the_distinct_contexts_in_the_order_of_their_first_appearance():
+def test_judge_is_asked_once_about_distinct_contexts_in_order():
     judge = EachContext(TRUTH)
     results = evaluate([Sample(reference=TEXT, stages=STAGES)], [ContextRecall()], judge=judge)
     assert judge.asked == [(OTHER, HEIGHT, YEAR, CITY)]
@@ -164,7 +164,7 @@ def test_a_judge_is_asked_once_about_the_distinct_contexts_in_the_order_of_their
     ]
 
 
-def test_usefulness_is_asked_about_the_pool_too_and_counted_over_the_last_stage():
+def test_usefulness_is_asked_of_the_pool_and_counted_at_the_end():
     judge = EachContext(TRUTH)
     stages = {"search": [HEIGHT, OTHER, CITY], "rerank": [OTHER, CITY, OTHER]}
     score = evaluate([Sample(reference=TEXT, stages=stages)], [ContextPrecision()], judge=judge)[0][
@@ -180,7 +180,7 @@ def test_usefulness_is_asked_about_the_pool_too_and_counted_over_the_last_stage(
     assert score.verdicts[1].evidence == (Evidence(1, 0, 2, "It"),)
 
 
-def test_a_model_gets_one_request_for_recall_and_precision_of_all_stages():
+def test_one_request_serves_recall_and_precision_of_all_stages():
     results = evaluate(
         [Sample(reference=TEXT, stages=STAGES)],
         [ContextRecall(), ContextPrecision(), ContextPrecision(relevance="supports")],
@@ -191,7 +191,7 @@ def test_a_model_gets_one_request_for_recall_and_precision_of_all_stages():
     assert results.stages().causes == {"dropped by rerank": 1, "dropped by prompt": 1}
 
 
-def test_the_embedded_judge_judges_each_stage_as_if_it_stood_alone():
+def test_embedded_judge_judges_each_stage_as_if_alone():
     sample = Sample(reference=TEXT, stages=STAGES)
     metrics = [ContextRecall(), ContextPrecision(), ContextPrecision(relevance="supports")]
     staged = evaluate([sample], metrics, judge=LexicalJudge())
@@ -206,7 +206,7 @@ def test_the_embedded_judge_judges_each_stage_as_if_it_stood_alone():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_one_judgement_says_of_each_stage_what_judging_it_alone_says(seed):
+def test_one_judgement_equals_judging_each_stage_alone(seed):
     chance = random.Random(seed)
     units, texts = chance.randint(1, 5), [f"context {number}" for number in range(chance.randint(1, 9))]
     truth = {
@@ -276,7 +276,7 @@ def test_hops_add_up_where_that_is_asked():
     assert (added.lost, added.found_later) == ((), {"hop 2": 1})
 
 
-def test_a_text_that_was_rewritten_is_another_context_and_a_double_counts_at_its_first_rank():
+def test_rewritten_text_is_another_context_doubles_count_once():
     judge = EachContext({"long": {1: "whole"}})
     stages = {
         "search": [
@@ -298,7 +298,7 @@ def test_a_text_that_was_rewritten_is_another_context_and_a_double_counts_at_its
     ]
 
 
-def test_a_stage_that_handed_on_nothing_has_precision_zero_as_the_metric_has():
+def test_empty_stage_has_precision_zero_like_the_metric():
     samples = [
         Sample(reference="Height.", stages={"search": [HEIGHT], "rerank": [HEIGHT]}),
         Sample(reference="Height.", stages={"search": [HEIGHT], "rerank": []}),
@@ -440,7 +440,7 @@ def values_by_stage(sample, judge, metric=None):
     ]
 
 
-def test_a_yes_without_evidence_holds_where_a_stage_has_every_context():
+def test_yes_without_evidence_holds_in_stages_with_every_context():
     sample = Sample(
         reference="One sentence.", stages={"search": ["a", "b"], "rerank": ["b"], "prompt": ["b", "a"]}
     )
@@ -478,7 +478,7 @@ def test_a_flag_of_a_yes_is_not_a_flag_of_a_no():
     assert (same.verdicts[0].value, same.verdicts[0].code) == (True, "weak_evidence")
 
 
-def test_the_context_that_states_the_whole_unit_is_named_before_one_with_a_part():
+def test_whole_context_is_named_before_one_with_a_part():
     judge = EachContext({"a": {1: "first part"}, "b": {1: "whole"}})
     sample = Sample(
         id="q", reference="One sentence.", stages={"search": ["a", "x", "b"], "rerank": ["x"]}
@@ -520,7 +520,7 @@ def test_nothing_in_any_stage_is_a_recall_of_0_in_each():
     assert [(stage.recall, stage.samples) for stage in results.stages().stages] == [(0.5, 2), (0.0, 2)]
 
 
-def test_the_size_of_ids_is_not_known_also_where_a_sample_has_none_of_them():
+def test_size_of_ids_is_unknown_if_a_sample_has_none():
     stages = [{"search": [1, 2], "rerank": [2]}, {"search": [1], "rerank": {"ids": []}}]
     samples = [Sample(reference_context_ids=[1, 2], stages=each) for each in stages]
     found = evaluate(samples, [IDBasedContextRecall()]).stages().stages
@@ -564,7 +564,7 @@ def test_a_picture_in_any_stage_is_no_text():
     assert "field 'stages', item 2" in score.message
 
 
-def test_contexts_of_a_cut_stage_are_counted_as_those_of_a_whole_one():
+def test_contexts_of_a_cut_stage_count_as_those_of_a_whole_one():
     """A double counts once, also among the first k, and of ids too."""
     stages = {"search": ["a" * 8, "b" * 4], "joined": ["a" * 8, "a" * 8, "b" * 4]}
     metric = ContextRecall(top_k=2)
@@ -633,7 +633,7 @@ def test_without_a_stage_the_message_says_so():
         Sample(stages={})
 
 
-def test_usefulness_for_the_response_is_asked_about_the_last_stage_alone():
+def test_usefulness_for_the_response_is_about_the_last_stage():
     """No other metric shares that request, and what stands in other stages costs tokens."""
     judge = EachContext(TRUTH)
     sample = Sample(
@@ -644,7 +644,7 @@ def test_usefulness_for_the_response_is_asked_about_the_last_stage_alone():
     assert (row.scores[0].value, row.scores[0].provenance.judge) == (1.0, "each context")
 
 
-def test_a_run_that_is_resumed_judges_other_orders_of_stages_anew(tmp_path):
+def test_resumed_run_judges_other_orders_of_stages_anew(tmp_path):
     out = tmp_path / "out.jsonl"
     stages = {"search": [HEIGHT, YEAR], "rerank": [HEIGHT], "prompt": [HEIGHT]}
     other = {name: stages[name] for name in ("rerank", "search", "prompt")}

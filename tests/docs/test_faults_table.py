@@ -10,7 +10,7 @@ BENCHMARK = load_benchmark("silently_wrong")
 
 
 def _rows():
-    table = BENCHMARK._docs.table_of("silently_wrong")
+    table = BENCHMARK.docs.table_of("silently_wrong")
     head, _, *rows = [line for line in table.splitlines() if line.startswith("|")]
     names = [cell.strip() for cell in head.strip("|").split("|")]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]

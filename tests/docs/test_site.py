@@ -21,7 +21,7 @@ WORDS = re.findall(r"^## (.+)$", GLOSSARY, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning_and_is_as_it_should_be(tmp_path: Path) -> None:
+def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     """One test, so that the site is built once, also where tests are spread over processes."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)],

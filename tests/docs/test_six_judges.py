@@ -136,6 +136,6 @@ def test_the_figures_keep_their_bars() -> None:
 @pytest.mark.slow
 def test_the_pages_show_what_is_measured() -> None:
     found = BENCHMARK.measure(1000)
-    assert BENCHMARK.table(found) in BENCHMARK._docs.table_of("six_judges", BENCHMARK.PAGE)
+    assert BENCHMARK.table(found) in BENCHMARK.docs.table_of("six_judges", BENCHMARK.PAGE)
     assert BENCHMARK.short(found) in BENCHMARK.DOCS.read_text(encoding="utf-8")
     assert BENCHMARK._told(found) in BENCHMARK.README.read_text(encoding="utf-8")

@@ -53,7 +53,7 @@ def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
     assert re.sub(bootstrap, "", shown[1]).split() == re.sub(bootstrap, "", printed).split()
 
 
-def test_the_lines_of_the_embedded_judges_check_are_among_those_that_are_printed() -> None:
+def test_lines_of_the_embedded_check_are_printed() -> None:
     shown = re.search(r"^```text\n(lexical on .*?)\n```$", CHECKING, re.MULTILINE | re.DOTALL)
     printed = str(check_judge(LexicalJudge(), progress=False))
     measured = r"\d\.\d{3} to \d\.\d{3}"  # another numpy may draw other samples
@@ -63,7 +63,7 @@ def test_the_lines_of_the_embedded_judges_check_are_among_those_that_are_printed
         assert re.sub(measured, "", line).split() in lines, line
 
 
-def test_the_table_of_the_pages_examples_is_the_one_the_script_makes() -> None:
+def test_table_of_page_examples_is_the_scripts() -> None:
     pages = load_benchmark("pages")
     assert between(PAGES, "pages") == pages.table(pages.measure())
 
@@ -85,19 +85,19 @@ def skip_without_public_data(agreement: Any) -> None:
         pytest.skip(f"no {' and no '.join(missing)} here; benchmarks/README.md says how to get them")
 
 
-def test_figures_about_the_embedded_judge_belong_to_its_verdicts_of_today() -> None:
+def test_embedded_judge_figures_belong_to_its_verdicts() -> None:
     """Where this fails, a verdict has moved: `python benchmarks/run.py embedded --write-docs` writes the figures again."""
-    mark = load_benchmark("_verdicts").fingerprint()
+    mark = load_benchmark("verdicts").fingerprint()
     assert f"`{mark}`" in between(EMBEDDED, "verdicts")
     assert f"lexical-{mark}" == VERSION
     assert all(between(EMBEDDED, name) for name in ("families", "ordering"))
     assert all(between(MORE, name) for name in ("passages", "flags", "usefulness"))
 
 
-def test_the_fingerprint_moves_with_a_verdict_and_with_nothing_else(
+def test_fingerprint_moves_with_verdicts_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    verdicts = load_benchmark("_verdicts")
+    verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
     assert verdicts.fingerprint() == before
     monkeypatch.setattr(verdicts, "LexicalJudge", lambda: LexicalJudge(min_coverage=0.9))
@@ -157,7 +157,7 @@ def test_every_argument_of_evaluate_is_explained() -> None:
 
 
 @pytest.mark.parametrize("kind", [LLMJudge, OpenAIModel])
-def test_every_parameter_of_the_llm_judge_and_its_model_is_explained(kind: Any) -> None:
+def test_every_parameter_of_llm_judge_and_model_is_explained(kind: Any) -> None:
     for name in set(inspect.signature(kind).parameters) - {"warnings"}:
         assert re.search(
             rf"^\| .*`{name}\b", page("llm-judges"), re.MULTILINE

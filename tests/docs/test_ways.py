@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "design.md"
-# The first names of the table's rows whose modules every part uses: they are no stops.
-HELPERS = {"_wording", "_checks", "_display"}
+# The first name of the table's row whose modules every part uses: they are no stops.
+HELPERS = {"_internal"}
 MOST = 12
 
 
@@ -65,6 +65,18 @@ def test_a_way_enters_what_the_page_says(title, tmp_path):
     listed = ways_of_the_page()[title]
     assert first_of_each_part(entered) == listed
     assert len(listed) <= MOST
+
+
+def test_one_sample_meets_the_files_of_the_page_in_order(tmp_path):
+    section = (
+        PAGE.read_text(encoding="utf-8").split("\n## The way of one sample\n")[1].split("\n## ")[0]
+    )
+    listed = re.findall(r"`([\w/]+\.py)`", section)
+    command = [sys.executable, __file__, "command", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    entered = json.loads(done.stdout.splitlines()[-1])
+    assert [file for file in entered if file in listed] == listed
+    assert len(listed) >= 20
 
 
 def first_of_each_part(files: list[str]) -> list[str]:

@@ -151,7 +151,7 @@ def test_language_is_the_one_it_says(sample):
 # ---------------------------------------------------------------- the file
 
 
-def test_every_line_is_one_object_and_the_file_ends_with_a_newline():
+def test_every_line_is_one_object_with_a_final_newline():
     assert len(SAMPLES) >= 28
     assert (EXAMPLES / "handbook.jsonl").read_bytes().endswith(b"}\n")
     assert "\\u" not in "".join(LINES), "text is UTF-8, not escapes"
@@ -261,7 +261,7 @@ def test_near_duplicates_are_near_but_not_equal():
         assert 0.8 < Levenshtein.normalized_similarity(first, second) < 1
 
 
-def test_reworded_reference_chunks_have_the_same_id_and_similar_text():
+def test_reworded_reference_chunks_keep_id_and_similar_text():
     for sample in listed("the reference chunk in other words, under the same id"):
         key = sample["reference_context_ids"][0]
         retrieved = sample["retrieved_contexts"][sample["retrieved_context_ids"].index(key)]
@@ -274,7 +274,7 @@ def test_right_content_under_another_id_shares_no_id():
         assert not set(sample["retrieved_context_ids"]) & set(sample["reference_context_ids"])
 
 
-def test_exactly_the_listed_samples_want_an_id_that_looks_like_a_number():
+def test_only_listed_samples_want_a_number_like_id():
     numeric = [s for s in SAMPLES if any(key.isdecimal() for key in s["reference_context_ids"])]
     assert numeric == listed("ids that look like numbers")
 

@@ -163,7 +163,7 @@ def test_langfuse_sends_the_scores_of_an_experiment(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_the_langfuse_script_prints_the_means_of_the_core_and_sends_nothing(tmp_path: Path) -> None:
+def test_langfuse_script_prints_core_means_and_sends_nothing(tmp_path: Path) -> None:
     pytest.importorskip("langfuse")
     assert table(printed_by("langfuse_evaluator.py", tmp_path)) == means()
 
@@ -260,7 +260,7 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
     assert "no reference" in without["componentResults"][0]["reason"]
 
 
-def test_the_promptfoo_file_knows_what_the_documented_configuration_names(
+def test_promptfoo_file_knows_the_documented_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without promptfoo: what it calls, with what it gives."""

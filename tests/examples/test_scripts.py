@@ -102,7 +102,7 @@ def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_retriever_over_documents_and_an_experiment_give_numbers(tmp_path: Path) -> None:
+def test_document_retriever_and_experiment_give_numbers(tmp_path: Path) -> None:
     pytest.importorskip("langchain_core")
     pytest.importorskip("ragas")
     (tmp_path / "a").mkdir()

@@ -103,7 +103,7 @@ class WordForWord:
 
 
 @pytest.mark.parametrize("kind", [LexicalJudge, WordForWord])
-def test_the_lost_sentences_are_those_of_judging_each_stage_alone(samples, kind):
+def test_lost_sentences_equal_judging_each_stage_alone(samples, kind):
     judge, recall = kind(), ContextRecall()
     results = evaluate(samples, [recall], judge=judge)
     found = results.stages()

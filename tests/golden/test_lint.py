@@ -114,7 +114,7 @@ def test_the_files_follow_the_schema(metric):
     assert FILES[metric]["metric"] == metric
 
 
-def test_replies_that_are_not_malformed_on_purpose_follow_the_schema():
+def test_replies_follow_the_schema_unless_malformed_on_purpose():
     schema = read(HERE / "schema" / "v1.schema.json")
     validator = Draft202012Validator({"$ref": "#/$defs/reply", "$defs": schema["$defs"]})
 
@@ -140,7 +140,7 @@ def test_the_known_differences_follow_the_schema(framework):
 
 
 @pytest.mark.parametrize("path", sorted(HERE.rglob("*.json")), ids=lambda path: path.name)
-def test_files_are_utf8_with_a_final_newline_and_no_byte_order_mark(path):
+def test_files_are_utf8_with_final_newline_and_no_bom(path):
     raw = path.read_bytes()
     assert raw.decode("utf-8").endswith("}\n")
     assert not raw.startswith(b"\xef\xbb\xbf")
@@ -173,7 +173,7 @@ def test_no_two_cases_have_the_same_input():
         seen[key] = case["id"]
 
 
-def test_every_kind_of_unusable_reply_has_a_case_where_the_second_reply_repairs_it():
+def test_every_unusable_reply_has_a_case_that_is_repaired():
     broken = {kind(case) for _, case in CASES if "malformed" in tags(case)} - READABLE
     repaired = {kind(case) for _, case in CASES if "repaired" in tags(case)}
     assert broken - repaired == set()
@@ -371,7 +371,7 @@ def test_spans_are_inside_their_contexts():
     assert broken(rule) == []
 
 
-def test_quotes_stand_in_their_contexts_and_expected_spans_are_where_they_first_stand():
+def test_quotes_stand_in_contexts_and_spans_are_the_first():
     def rule(metric, case):
         if metric.startswith("span_"):
             return  # its evidence is where spans meet, not a quote

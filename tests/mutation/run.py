@@ -30,19 +30,22 @@ TARGETS = {
     # No oracles: numba takes its time.
     "formulas": (
         "formulas",
-        "tests/core/test_formulas.py tests/properties/test_formulas_properties.py",
+        "tests/core/formulas/test_formulas.py tests/properties/test_formulas_properties.py",
     ),
     "checking": (
         "judges/llm/checking.py",
-        "tests/core/test_replies.py tests/conformance/test_core.py tests/core/test_llm_judge.py",
+        "tests/core/judges/llm/test_replies.py tests/conformance/test_core.py tests/core/judges/llm/test_judge.py",
     ),
     "splitting": (
         "judges/llm/splitting.py",
-        "tests/core/test_splitting.py tests/core/test_llm_judge.py",
+        "tests/core/judges/llm/test_splitting.py tests/core/judges/llm/test_judge.py",
     ),
-    "figures": ("agreement/figures.py", "tests/core/test_agreement.py"),
-    "means": ("comparison/means.py", "tests/core/test_paired.py"),
-    "engine": ("evaluation/engine.py", "tests/core/test_engine.py tests/core/test_results.py"),
+    "figures": ("agreement/figures.py", "tests/core/agreement/test_agree.py"),
+    "means": ("results/labels/means.py", "tests/core/formulas/test_paired.py"),
+    "engine": (
+        "running/engine.py",
+        "tests/core/running/test_engine.py tests/core/results/test_results.py",
+    ),
 }
 
 CONFIG = """

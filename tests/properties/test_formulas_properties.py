@@ -72,7 +72,7 @@ def test_average_precision_is_1_only_for_a_perfect_ranking(relevant):
 
 
 @given(verdicts, st.data())
-def test_moving_a_relevant_context_up_never_lowers_a_ranked_value(relevant, data):
+def test_moving_a_relevant_context_up_never_lowers_a_value(relevant, data):
     rank = data.draw(st.integers(0, len(relevant) - 1))
     k = data.draw(depths)
     up = list(relevant)
@@ -94,7 +94,7 @@ def test_a_worst_order_is_the_minimum(relevant):
 
 
 @given(verdicts, st.integers(1, 5))
-def test_irrelevant_contexts_at_the_end_cost_ranked_precision_nothing_but_the_share(relevant, number):
+def test_irrelevant_tail_costs_only_the_share(relevant, number):
     longer = relevant + [False] * number
     assert average_precision(longer) == average_precision(relevant)
     assert reciprocal_rank(longer) == reciprocal_rank(relevant)
@@ -117,7 +117,7 @@ def test_the_share_does_not_care_for_the_order(relevant, random):
 
 
 @given(verdicts, st.integers(1, 4))
-def test_the_share_does_not_change_when_every_verdict_is_repeated(relevant, times):
+def test_share_is_unchanged_by_repeated_verdicts(relevant, times):
     assert share(relevant * times) == share(relevant)
 
 
@@ -180,7 +180,7 @@ def test_recall_over_the_matrix_never_falls_as_k_grows(matrix):
 
 
 @given(matrices(), st.randoms(use_true_random=False))
-def test_the_order_of_contexts_changes_neither_recall_nor_precision(matrix, random):
+def test_order_of_contexts_changes_neither_number(matrix, random):
     order = list(range(len(matrix[0])))
     random.shuffle(order)
     shuffled = [[row[context] for context in order] for row in matrix]
@@ -201,7 +201,7 @@ def test_the_order_of_units_changes_nothing_about_contexts(matrix, random):
 
 
 @given(matrices())
-def test_dropping_all_redundant_and_unused_contexts_loses_no_unit(matrix):
+def test_dropping_redundant_and_unused_contexts_loses_no_unit(matrix):
     dropped = set(redundant_contexts(matrix)) | set(unused_contexts(matrix))
     kept = [[cell for context, cell in enumerate(row) if context not in dropped] for row in matrix]
     assert supported_units(kept) == supported_units(matrix)
@@ -210,14 +210,14 @@ def test_dropping_all_redundant_and_unused_contexts_loses_no_unit(matrix):
 
 
 @given(matrices())
-def test_dropping_a_context_that_is_not_redundant_loses_a_unit_at_its_rank(matrix):
+def test_dropping_a_necessary_context_loses_a_unit_at_its_rank(matrix):
     for context, useful in enumerate(useful_contexts(matrix)):
         gained = supported_units(matrix, context + 1) != supported_units(matrix, context)
         assert gained == (useful and context not in redundant_contexts(matrix))
 
 
 @given(matrices())
-def test_a_copy_of_a_useful_context_is_redundant_and_of_an_unused_one_unused(matrix):
+def test_copy_of_useful_context_is_redundant_of_unused_unused(matrix):
     width = len(matrix[0])
     for context, useful in enumerate(useful_contexts(matrix)):
         longer = [[*row, row[context]] for row in matrix]

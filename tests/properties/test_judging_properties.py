@@ -72,7 +72,7 @@ def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(replies, min_size=1, max_size=3))
-def test_no_reply_changes_a_denominator_or_costs_more_than_its_own_verdicts(
+def test_no_reply_changes_a_denominator_or_another_verdict(
     given_replies: list[Any],
 ) -> None:
     forget()
@@ -107,9 +107,7 @@ def _is_in_a_number(text: str, place: int) -> bool:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=120), st.data())
-def test_a_stretch_of_the_context_is_always_found_where_its_text_stands(
-    context: str, data: st.DataObject
-) -> None:
+def test_stretch_of_a_context_is_located_where_it_stands(context: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(context) - 1))
     end = data.draw(st.integers(start + 1, len(context)))
     quote = context[start:end]
@@ -156,9 +154,7 @@ def test_data_stays_in_its_block_and_is_the_same_data(
 
 @settings(max_examples=25, deadline=None)
 @given(st.permutations(["recall", "precision", "utilization", "supports"]), st.integers(1, 4))
-def test_a_score_never_depends_on_the_metrics_beside_it_or_their_order(
-    order: list[str], count: int
-) -> None:
+def test_score_is_independent_of_other_metrics_and_order(order: list[str], count: int) -> None:
     metrics = {
         "recall": ContextRecall(),
         "precision": ContextPrecision(),

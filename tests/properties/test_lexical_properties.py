@@ -102,7 +102,7 @@ def test_usefulness_for_any_text(request, judge):
 
 @settings(max_examples=200, deadline=None)
 @given(REQUESTS)
-def test_the_same_again_whatever_is_remembered_and_however_it_is_indexed(request):
+def test_result_is_independent_of_memory_and_index(request):
     judge = LexicalJudge()
     first = judge.support(request), judge.usefulness(request)
     assert (judge.support(request), judge.usefulness(request)) == first

@@ -100,7 +100,7 @@ def test_swapping_the_sides_transposes_the_matrix(retrieved, references, measure
 
 
 @given(anything | close, anything | close, measures)
-def test_similarities_lie_in_0_to_1_and_only_equal_texts_are_identical(one, other, measure):
+def test_similarities_are_0_to_1_and_1_only_for_equal_texts(one, other, measure):
     value = matrix_of([one], [other], measure).rows[0][0]
     assert 0.0 <= value <= 1.0
     if measure in {"levenshtein", "hamming"}:

@@ -483,7 +483,7 @@ def test_a_judge_that_obeys_turns_nothing_to_yes_without_a_flag(desk, obeyed):
         assert recall.reason_code == "not_judged"
 
 
-def test_an_injected_sentence_is_evidence_of_nothing_else_and_says_so(desk):
+def test_injected_sentence_is_evidence_of_nothing_else(desk):
     desk.respond = lambda _: json.dumps(_cited("c1", INJECTED))
     row = score(desk, VICTIM, ContextRecall())
     found = row["context_recall"]

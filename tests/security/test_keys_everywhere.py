@@ -441,7 +441,7 @@ QUICK = {"core", "lcel"}
 @pytest.mark.parametrize(
     "path", [path if path in QUICK else pytest.param(path, marks=pytest.mark.slow) for path in PATHS]
 )
-def test_nothing_that_a_run_leaves_holds_eight_characters_of_the_key(
+def test_no_output_of_a_run_holds_eight_characters_of_the_key(
     path, tmp_path, spans, caplog, capfd, monkeypatch
 ):
     caplog.set_level(logging.DEBUG)

@@ -12,7 +12,10 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 def load_benchmark(name: str) -> Any:
     """Load a script by its name, each time as a new module: what a test changes in one is gone in the next."""
-    spec = spec_from_file_location(f"benchmark_{name}", FOLDER / f"{name}.py")
+    if str(FOLDER) not in sys.path:
+        sys.path.insert(0, str(FOLDER))
+    (path,) = (*FOLDER.glob(f"{name}.py"), *FOLDER.glob(f"*/{name}.py"))
+    spec = spec_from_file_location(f"benchmark_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

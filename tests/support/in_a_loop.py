@@ -13,6 +13,7 @@ import json
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ctxmetrics import (
@@ -25,6 +26,14 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.models.base import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from ctxmetrics import Judge
+    from ctxmetrics.models.base import Prompt
+
+    Entry = Callable[[str, str], Awaitable[Sequence[float | None]]]
 
 SAMPLES = [
     Sample(
@@ -39,7 +48,7 @@ SAMPLES = [
 EXPECTED = [0.5, 0.5, 0.5]
 
 
-def judge_of(kind, address, own):
+def judge_of(kind: str, address: str, own: Callable[[str], Judge]) -> Judge:
     """Make the judge of a kind; ``own`` makes a judge of the framework's own model."""
     if kind == "embedded":
         return LexicalJudge()
@@ -53,49 +62,50 @@ class UserModel:
 
     identity = "test/user-model"
 
-    def __init__(self, address):
+    def __init__(self, address: str) -> None:
         from openai import AsyncOpenAI
 
         self.client = AsyncOpenAI(base_url=address, api_key="sk-fake")
 
-    async def generate(self, prompt, schema):
+    async def generate(self, prompt: Prompt, schema: Any) -> Reply:
         async with asyncio.timeout(30):
             answer = await self.client.chat.completions.create(
                 model="fake-judge", messages=[{"role": "user", "content": prompt.text}]
             )
-        return Reply(content=answer.choices[0].message.content)
+        return Reply(content=answer.choices[0].message.content or "")
 
 
-def user_judge(address):
+def user_judge(address: str) -> Judge:
     return LLMJudge(UserModel(address))
 
 
-def chat(address):
+def chat(address: str) -> Any:
     from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
 
-    return ChatOpenAI(model="fake-judge", base_url=address, api_key="sk-fake")
+    return ChatOpenAI(model="fake-judge", base_url=address, api_key=SecretStr("sk-fake"))
 
 
 # --- the core ---
 
 
-async def core_score(kind, address):
+async def core_score(kind: str, address: str) -> Sequence[float | None]:
     judge = judge_of(kind, address, user_judge)
     return [ContextRecall(judge=judge).score(sample).value for sample in SAMPLES]
 
 
-async def core_ascore(kind, address):
+async def core_ascore(kind: str, address: str) -> Sequence[float | None]:
     judge = judge_of(kind, address, user_judge)
     scores = await asyncio.gather(*(ContextRecall(judge=judge).ascore(sample) for sample in SAMPLES))
     return [score.value for score in scores]
 
 
-async def core_evaluate(kind, address):
+async def core_evaluate(kind: str, address: str) -> Sequence[float | None]:
     judge = judge_of(kind, address, user_judge)
     return [row["context_recall"].value for row in evaluate(SAMPLES, [ContextRecall()], judge=judge)]
 
 
-async def core_aevaluate(kind, address):
+async def core_aevaluate(kind: str, address: str) -> Sequence[float | None]:
     results = await aevaluate(SAMPLES, [ContextRecall()], judge=judge_of(kind, address, user_judge))
     return [row["context_recall"].value for row in results]
 
@@ -103,7 +113,7 @@ async def core_aevaluate(kind, address):
 # --- Ragas ---
 
 
-def ragas_data(kind, address):
+def ragas_data(kind: str, address: str) -> tuple[Any, list[Any]]:
     from ragas import EvaluationDataset, SingleTurnSample
     from ragas.llms import LangchainLLMWrapper
     from ragas.metrics import ExactMatch
@@ -124,54 +134,56 @@ def ragas_data(kind, address):
     ]
 
 
-async def ragas_evaluate(kind, address):
+async def ragas_evaluate(kind: str, address: str) -> Sequence[float | None]:
     import ragas
 
     data, metrics = ragas_data(kind, address)
-    return ragas.evaluate(data, metrics=metrics, show_progress=False)[metrics[0].name]
+    results: Any = ragas.evaluate(data, metrics=metrics, show_progress=False)
+    return list(results[metrics[0].name])
 
 
-async def ragas_aevaluate(kind, address):
+async def ragas_aevaluate(kind: str, address: str) -> Sequence[float | None]:
     from ragas.evaluation import aevaluate as their_aevaluate
 
     data, metrics = ragas_data(kind, address)
-    return (await their_aevaluate(data, metrics=metrics, show_progress=False))["context_recall"]
+    results: Any = await their_aevaluate(data, metrics=metrics, show_progress=False)
+    return list(results["context_recall"])
 
 
 # --- DeepEval ---
 
 
-def deepeval_data(kind, address):
+def deepeval_data(kind: str, address: str) -> tuple[list[Any], Any]:
     from deepeval.metrics import BaseMetric
     from deepeval.models import GPTModel
     from deepeval.test_case import LLMTestCase
 
     from ctxmetrics_deepeval import ContextRecallMetric, DeepEvalModel
 
-    class Constant(BaseMetric):
+    class Constant(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
         threshold, async_mode, evaluation_model = 0.0, True, None
 
-        def measure(self, test_case, *_, **__):
+        def measure(self, test_case: Any, *_: Any, **__: Any) -> float:
             self.score, self.success, self.reason = 0.0, True, ""
             return self.score
 
-        async def a_measure(self, test_case, *_, **__):
+        async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float:
             return self.measure(test_case)
 
-        def is_successful(self):
+        def is_successful(self) -> bool:
             return True
 
-    def own(address):
+    def own(address: str) -> Judge:
         model = GPTModel(model="gpt-4o-mini", base_url=address, api_key="sk-fake")
         return LLMJudge(DeepEvalModel(model))
 
     cases = [
         LLMTestCase(
             name=sample.id,
-            input=sample.user_input,
+            input=sample.user_input or "",
             actual_output=sample.response,
             expected_output=sample.reference,
-            retrieval_context=list(sample.retrieved_contexts),
+            retrieval_context=list(sample.retrieved_contexts or ()),
         )
         for sample in SAMPLES
     ]
@@ -180,21 +192,21 @@ def deepeval_data(kind, address):
     return cases, ContextRecallMetric(judge=judge_of(kind, address, own))
 
 
-async def deepeval_evaluate(kind, address):
+async def deepeval_evaluate(kind: str, address: str) -> Sequence[float | None]:
     cases, metric = deepeval_data(kind, address)
     return run_deepeval(cases, metric, run_async=True)
 
 
-async def deepeval_evaluate_sync(kind, address):
+async def deepeval_evaluate_sync(kind: str, address: str) -> Sequence[float | None]:
     cases, metric = deepeval_data(kind, address)
     return run_deepeval(cases, metric, run_async=False)
 
 
-def run_deepeval(cases, metric, *, run_async):
-    from deepeval import evaluate as their_evaluate
+def run_deepeval(cases: list[Any], metric: Any, *, run_async: bool) -> list[float | None]:
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+    from deepeval.evaluate.evaluate import evaluate as their_evaluate
 
-    found = their_evaluate(
+    found: Any = their_evaluate(
         cases,
         [metric],
         async_config=AsyncConfig(run_async=run_async),
@@ -205,12 +217,12 @@ def run_deepeval(cases, metric, *, run_async):
     return [rows[case.name] for case in cases]
 
 
-async def deepeval_measure(kind, address):
+async def deepeval_measure(kind: str, address: str) -> Sequence[float | None]:
     cases, metric = deepeval_data(kind, address)
     return [metric.measure(case) for case in cases]
 
 
-async def deepeval_a_measure(kind, address):
+async def deepeval_a_measure(kind: str, address: str) -> Sequence[float | None]:
     cases, metric = deepeval_data(kind, address)
     return list(await asyncio.gather(*(metric.a_measure(case) for case in cases)))
 
@@ -218,7 +230,7 @@ async def deepeval_a_measure(kind, address):
 # --- LangSmith ---
 
 
-def langsmith_data(kind, address):
+def langsmith_data(kind: str, address: str) -> dict[str, Any]:
     import langsmith
     from langsmith.schemas import Example
 
@@ -227,7 +239,7 @@ def langsmith_data(kind, address):
     class Silent(langsmith.Client):
         """Uploads nothing."""
 
-        def create_run(self, *_, **__):
+        def create_run(self, *_: Any, **__: Any) -> None:
             pass
 
         update_run = create_run
@@ -249,30 +261,30 @@ def langsmith_data(kind, address):
     }
 
 
-async def langsmith_evaluate(kind, address):
+async def langsmith_evaluate(kind: str, address: str) -> Sequence[float | None]:
     import langsmith
 
-    rows = langsmith.evaluate(
+    rows: Any = langsmith.evaluate(
         lambda inputs: {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)},
         **langsmith_data(kind, address),
     )
     return [row["evaluation_results"]["results"][0].score for row in rows]
 
 
-async def langsmith_aevaluate(kind, address):
+async def langsmith_aevaluate(kind: str, address: str) -> Sequence[float | None]:
     import langsmith
 
-    async def target(inputs):
+    async def target(inputs: dict[str, Any]) -> dict[str, Any]:
         return {"contexts": list(SAMPLES[inputs["n"]].retrieved_contexts)}
 
-    rows = await langsmith.aevaluate(target, **langsmith_data(kind, address))
+    rows: Any = await langsmith.aevaluate(target, **langsmith_data(kind, address))
     return [row["evaluation_results"]["results"][0].score async for row in rows]
 
 
 # --- MLflow ---
 
 
-async def mlflow_evaluate(kind, address):
+async def mlflow_evaluate(kind: str, address: str) -> Sequence[float | None]:
     from ctxmetrics_mlflow.scorers import RUNNERS
 
     metric = ContextRecall(judge=judge_of(kind, address, user_judge))
@@ -280,7 +292,7 @@ async def mlflow_evaluate(kind, address):
 
 
 # Ragas' and DeepEval's `evaluate` apply nest_asyncio themselves, so they come last.
-ENTRIES = {
+ENTRIES: dict[str, Entry] = {
     "core.score": core_score,
     "core.ascore": core_ascore,
     "core.evaluate": core_evaluate,
@@ -300,7 +312,7 @@ WITH_LOOPS = ("ragas.evaluate", "deepeval.evaluate")
 """Entries of frameworks that start a loop themselves."""
 
 
-async def all_cells(framework, address):
+async def all_cells(framework: str, address: str) -> dict[str, list[float | None] | str]:
     """Return the values, or the error, by entry and kind of judge."""
     cells = {}
     for entry, score in ENTRIES.items():
@@ -310,7 +322,7 @@ async def all_cells(framework, address):
     return cells
 
 
-async def cell(score, kind, address):
+async def cell(score: Entry, kind: str, address: str) -> list[float | None] | str:
     try:
         with redirect_stdout(StringIO()):
             return list(await score(kind, address))
@@ -318,13 +330,13 @@ async def cell(score, kind, address):
         return f"{type(error).__name__}: {error}"
 
 
-async def after_nest_asyncio(framework, address):
+async def after_nest_asyncio(framework: str, address: str) -> dict[str, list[float | None] | str]:
     """Apply nest_asyncio, and go on in a task that is made after it."""
     importlib.import_module("nest_asyncio").apply()
     return await asyncio.ensure_future(all_cells(framework, address))
 
 
-def main(framework, loop, address):
+def main(framework: str, loop: str, address: str) -> None:
     body = after_nest_asyncio if loop == "nest_asyncio" else all_cells
     make_loop = (
         asyncio.new_event_loop if loop != "uvloop" else importlib.import_module(loop).new_event_loop

@@ -45,7 +45,7 @@ def mean_interval(
         ParameterError: ``confidence`` or a value is out of range.
 
     Source: E. B. Wilson, JASA 22 (1927) 209; effective sizes with Student's t: E. L. Korn and B. I. Graubard, Survey
-    Methodology 24 (1998) 193; L. Kish, Survey Sampling (1965). Simulated coverage of this and of the bootstrap: ``benchmarks/intervals.py``.
+    Methodology 24 (1998) 193; L. Kish, Survey Sampling (1965). Simulated coverage of this and of the bootstrap: ``benchmarks/decisions/intervals.py``.
 
     >>> low, high = mean_interval([1, 1, 1, 0, 1, 1, 0, 1])  # six of eight
     >>> round(low, 3), round(high, 3)

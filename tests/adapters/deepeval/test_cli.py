@@ -140,7 +140,7 @@ def test_last():
 """
 
 
-def test_cache_never_answers_for_other_ids_or_another_configuration(
+def test_cache_never_answers_for_other_ids_or_configurations(
     deepeval: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     """``-c``: the cache's key holds no metadata, and it compares no parameter that it does not know."""

@@ -36,7 +36,7 @@ def test_an_old_deepeval_is_told_from_a_new_one(tmp_path: Path, python: Callable
 
 
 @pytest.mark.slow
-def test_no_other_framework_is_loaded_and_the_core_loads_no_adapter(python: Callable[..., str]) -> None:
+def test_loads_no_other_framework_and_core_loads_no_adapter(python: Callable[..., str]) -> None:
     code = """
 import sys
 import ctxmetrics

@@ -129,7 +129,7 @@ def test_context_and_metadata_that_differ_are_refused(make_case: Callable[..., L
         NonLLMContextRecallMetric().measure(case)
 
 
-def test_retrieved_context_data_source_is_the_id_and_only_the_text_is_judged(
+def test_context_data_source_is_the_id_and_text_is_judged(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
     """DeepEval's own recall judges the repr, its precision groups by source."""
@@ -196,7 +196,7 @@ def test_the_name_of_the_test_case_is_the_samples_id(make_case: Callable[..., LL
     assert metric.result.sample_id == "tower-1"
 
 
-def test_unknown_keywords_of_a_test_case_vanish_so_ids_there_are_missing_ids() -> None:
+def test_ids_as_unknown_keywords_of_a_test_case_are_missing() -> None:
     """LLMTestCase drops them without a word; our error names where they belong."""
     case = LLMTestCase(
         input="q", actual_output="a", retrieved_context_ids=["a"], reference_context_ids=["a"]
@@ -508,7 +508,7 @@ def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
     assert "1 of 2 sentences supported" in metric.verbose_logs
 
 
-def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
+def test_evaluation_model_names_judge_options_and_release() -> None:
     """It is what the cache compares: equal for equal configurations only."""
     model = DeepEvalModel(FakeLLM())
     judges = [
@@ -536,13 +536,13 @@ def test_evaluation_model_names_the_judge_its_options_and_the_release() -> None:
         (IDBasedContextRecallMetric(), False),
     ],
 )
-def test_the_cache_may_answer_only_where_its_key_holds_all_inputs(metric: Any, cacheable: bool) -> None:
+def test_cache_answers_only_if_its_key_holds_all_inputs(metric: Any, cacheable: bool) -> None:
     """Its key holds texts, and no metadata; a metric with an attribute ``language`` it never answers for."""
     stored = Cache.create_metric_configuration(metric)
     assert Cache.same_metric_configs(copy_metrics([metric])[0], stored) is cacheable
 
 
-def test_a_value_that_cannot_be_computed_is_an_error_text_and_no_score(
+def test_uncomputable_value_is_an_error_text_without_score(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
     metric = ContextRecallMetric()
@@ -603,7 +603,7 @@ def test_a_reset_of_the_error_begins_a_new_test_case(make_case: Callable[..., LL
     assert (metric.score, metric.success, metric.reason) == (None, None, None)
 
 
-def test_a_thread_that_was_given_up_cannot_write_its_result_later(
+def test_abandoned_thread_cannot_write_its_result_later(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
     go_on, running = threading.Event(), threading.Event()
@@ -623,7 +623,7 @@ def test_a_thread_that_was_given_up_cannot_write_its_result_later(
     assert (metric.error, metric.score) == ("Timed out", None)
 
 
-def test_one_object_and_many_concurrent_measurements_each_return_their_own_score(
+def test_concurrent_measurements_of_one_object_keep_their_scores(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
     """DeepEval's own metrics return what the last one to finish left on the object."""

@@ -200,7 +200,7 @@ def test_evaluation_model_is_the_llm(run: Callable[..., list[Any]], cases: list[
     assert data.evaluation_model.startswith("llm:deepeval:FakeLLM/my-judge-7b #")
 
 
-def test_a_type_error_inside_the_llm_costs_one_call_and_one_score(
+def test_type_error_in_the_llm_costs_one_call_and_one_score(
     run: Callable[..., list[Any]], cases: list[LLMTestCase]
 ) -> None:
     """DeepEval takes it for "knows no schema" and calls again, then measures again, then ends the run.
@@ -282,7 +282,7 @@ def test_context_variables_reach_the_llm(cases: list[LLMTestCase]) -> None:
     assert seen == ["acme", "acme"]
 
 
-def test_a_blocking_llm_does_not_hold_up_the_others_when_measured_sync(
+def test_blocking_llm_does_not_delay_others_when_sync(
     cases: list[LLMTestCase],
 ) -> None:
     """A sync call runs on a loop that all threads share: there the LLM gets a thread."""
@@ -362,9 +362,7 @@ def test_no_picture_tag_is_handed_over_whoever_wrote_the_prompt() -> None:
 
 @pytest.mark.parametrize("own", ["local", "openai"])
 @pytest.mark.parametrize("kind", ["IMAGE", "PDF"])
-def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
-    kind: str, own: str, tmp_path: Path
-) -> None:
+def test_picture_tag_in_a_chunk_is_text_with_evidence(kind: str, own: str, tmp_path: Path) -> None:
     """DeepEval's models read the file or URL that such a tag names and send it along.
 
     In a test case DeepEval takes the tag for a picture, and the metric refuses it: see test_pictures.py.
@@ -411,7 +409,7 @@ def test_a_picture_tag_in_a_chunk_is_text_and_its_evidence_is_found(
         *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("gpt-3.5-turbo", "local")),
     ],
 )
-def test_native_models_judge_two_metrics_with_one_request_a_sample(
+def test_native_models_judge_two_metrics_with_one_request(
     model: str,
     response_format: str | None,
     server: FakeOpenAIServer,
@@ -502,7 +500,7 @@ def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None
         assert server.count == 2
 
 
-def test_json_mode_that_never_gives_json_is_an_invalid_reply_and_no_failing_server(
+def test_json_mode_without_json_is_an_invalid_reply(
     cases: list[LLMTestCase],
 ) -> None:
     with FakeOpenAIServer(lambda request: "I would rather not.") as server:
@@ -542,7 +540,7 @@ def test_a_truncated_structured_reply_is_named_so(cases: list[LLMTestCase]) -> N
     assert "(truncated)" in metric.error
 
 
-def test_a_server_that_refuses_the_key_costs_no_exception_and_shows_no_key(
+def test_server_that_refuses_the_key_shows_no_key(
     cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", "1")

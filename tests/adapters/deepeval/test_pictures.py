@@ -61,7 +61,7 @@ READ_BY_RECALL = [
 
 
 @pytest.mark.parametrize("field", READ_BY_RECALL)
-def test_a_test_case_with_a_picture_is_not_scored_on_its_placeholder(
+def test_case_with_a_picture_is_not_scored_on_its_placeholder(
     run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase], field: str
 ) -> None:
     case = make_case(**_with(field))
@@ -101,7 +101,7 @@ def test_no_judge_is_asked_about_a_picture(make_case: Callable[..., LLMTestCase]
     assert metric.result.usage.calls == 0
 
 
-def test_deepeval_opens_the_file_that_a_tag_in_a_chunk_names_and_this_library_does_not(
+def test_picture_file_in_a_chunk_is_opened_by_deepeval_only(
     make_case: Callable[..., LLMTestCase], tmp_path: Path
 ) -> None:
     """What docs/security.md says about the two: DeepEval's own metric sends the file's content to the judge."""
@@ -134,7 +134,7 @@ def test_every_metric_that_reads_texts_refuses_them(
 
 
 @pytest.mark.parametrize("field", ["answer", "ideal"])
-def test_a_picture_in_a_field_that_the_metric_does_not_read_changes_nothing(
+def test_picture_in_an_unused_field_changes_nothing(
     make_case: Callable[..., LLMTestCase], field: str
 ) -> None:
     assert ContextRecallMetric().measure(make_case(**_with(field))) == 0.5

@@ -313,7 +313,7 @@ def test_a_timeout_reports_no_score_of_the_test_case_before(
 
 
 @pytest.mark.usefixtures("short_timeouts")
-def test_a_timeout_of_another_metric_reports_no_score_of_the_test_case_before(
+def test_timeout_of_another_metric_reports_no_earlier_score(
     run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
 ) -> None:
     """The metric's turn never comes in that test case: nothing it does itself could reset it."""
@@ -367,7 +367,7 @@ def test_facts_in_the_metadata_are_counted(
 
 
 @pytest.mark.usefixtures("short_timeouts")
-def test_a_thread_that_timed_out_does_not_write_on_the_next_test_case(
+def test_timed_out_thread_does_not_write_on_the_next_case(
     make_case: Callable[..., LLMTestCase],
 ) -> None:
     """It cannot be killed, holds the shared object, and finishes while the next test case is measured."""
@@ -425,7 +425,7 @@ def test_evaluate_inside_a_running_loop(
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "system_one"])
-def test_an_eval_mode_in_the_environment_changes_no_judge_and_demands_no_key(
+def test_eval_mode_in_environment_changes_no_judge(
     mode: str,
     run: Callable[..., list[Any]],
     make_case: Callable[..., LLMTestCase],

@@ -118,7 +118,7 @@ def test_the_other_conventions_count_each_chunk_unless_asked() -> None:
     )
 
 
-def test_strings_and_responses_have_sources_too_and_ids_of_the_metadata_stay() -> None:
+def test_strings_and_responses_have_sources_beside_metadata_ids() -> None:
     items: list[tuple[str | None, int]] = [("a", 0), ("a", 1)]
     given = case_of(items, context=[f"{REFERENCE} Copy 1."])
     assert NonLLMContextPrecisionMetric(convention="deepeval", min_similarity=0.9).measure(given) == 1.0

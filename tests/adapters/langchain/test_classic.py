@@ -116,7 +116,7 @@ def test_all_fields_as_mappings_or_keywords(case):
     )
 
 
-def test_a_text_prediction_is_the_answer_and_never_taken_for_what_was_retrieved(case):
+def test_text_prediction_is_the_answer_not_the_retrieved_text(case):
     with pytest.raises(MissingFieldError, match="no retrieved_contexts"):
         ContextRecallEvaluator().as_string_evaluator().evaluate_strings(
             prediction="Eiffel built it.", reference=case.reference

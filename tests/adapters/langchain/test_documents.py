@@ -326,7 +326,7 @@ def test_outputs_that_are_an_object():
     assert contexts_of({"outputs": {"output": State()}}, contexts_key="output.docs") == ("one",)
 
 
-def test_a_named_key_that_is_nowhere_raises_also_for_what_is_optional(make_run, case):
+def test_absent_named_key_raises_also_if_optional(make_run, case):
     run = make_run(case.outputs)
     with pytest.raises(
         MissingFieldError, match=r"no user_input: no frage in its inputs \(there is: question\)"

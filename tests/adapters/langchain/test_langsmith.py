@@ -229,9 +229,7 @@ def test_a_retriever_as_the_target(case, client):
 # ---- traps ----
 
 
-def test_trap_the_third_argument_is_passed_since_langsmith_0_3_12_and_not_by_langchain_core(
-    case, make_run
-):
+def test_trap_third_argument_is_passed_by_langsmith_only(case, make_run):
     evaluator, run = ContextRecallEvaluator(judge=case.judge), make_run(case.outputs)
     assert evaluator.evaluate_run(run, case.example).score == 0.5
     assert evaluator.evaluate_run(run, example=case.example).score == 0.5
@@ -283,7 +281,7 @@ def test_a_missing_reference_of_one_metric_is_a_missing_field(case, make_run):
 
 
 @RUNNERS
-def test_trap_not_computable_is_none_with_a_comment_and_never_zero_or_nan(runner, case, client):
+def test_trap_uncomputable_is_none_with_comment_never_zero(runner, case, client):
     """NaN passes EvaluationResult silently."""
     refusing = ScriptedJudge(
         {
@@ -347,7 +345,7 @@ def test_trap_a_sync_path_inside_a_running_loop(case, make_run):
     assert asyncio.run(notebook()) == 0.5
 
 
-def test_async_runs_judge_in_the_caller_s_loop_and_do_not_block_it(case, make_run):
+def test_async_runs_judge_in_callers_loop_without_blocking(case, make_run):
     loops: list[Any] = []
 
     class Located:
@@ -368,7 +366,7 @@ def test_async_runs_judge_in_the_caller_s_loop_and_do_not_block_it(case, make_ru
     asyncio.run(go())
 
 
-def test_trap_metadata_is_not_uploaded_so_details_are_in_evaluator_info(case, client, make_run):
+def test_trap_metadata_is_not_uploaded_but_evaluator_info_is(case, client, make_run):
     result = ContextRecallEvaluator(judge=case.judge, threshold=0.75).evaluate_run(
         make_run(case.outputs), case.example
     )
@@ -429,7 +427,7 @@ def test_trap_a_trace_of_its_own_with_source_run_id(runner, case, client):
     assert "run" not in own.inputs, "the target's whole run again"
 
 
-def test_trap_the_trace_of_a_failed_evaluator_ends_with_its_error(client, make_run, case):
+def test_trap_trace_of_a_failed_evaluator_ends_with_error(client, make_run, case):
     from langsmith.run_helpers import tracing_context
 
     with tracing_context(enabled=True, client=client), pytest.raises(MissingFieldError):
@@ -438,7 +436,7 @@ def test_trap_the_trace_of_a_failed_evaluator_ends_with_its_error(client, make_r
     assert "no retrieved_contexts" in run["error"]
 
 
-def test_trap_aevaluate_uploads_the_target_run_in_spite_of_upload_results_false(case, client):
+def test_trap_aevaluate_uploads_the_target_run_regardless(case, client):
     """Why the tests and the docs hand aevaluate a client that sends nothing: up to langsmith 0.15.0."""
     run_sync([IDBasedContextRecallEvaluator()], [case.example], lambda inputs: case.outputs, client)
     assert client.traced == {}
@@ -631,7 +629,7 @@ def test_a_judge_for_a_metric_without_judge_is_refused(case):
         IDBasedContextRecallEvaluator(judge=case.judge)
 
 
-def test_evaluators_are_equal_by_metric_and_keys_and_survive_pickle_and_copy(case, make_run):
+def test_evaluators_compare_by_metric_and_keys_and_pickle(case, make_run):
     one, other = ContextRecallEvaluator(top_k=2), ContextRecallEvaluator(top_k=2)
     assert one == other
     assert hash(one) == hash(other)
@@ -760,7 +758,7 @@ def test_an_evaluator_is_called_with_plain_arguments(case):
     assert "no retrieved_contexts" in nothing["comment"]
 
 
-def test_trap_a_runnable_is_no_langsmith_evaluator_and_the_evaluator_itself_is(case, client):
+def test_trap_runnable_is_no_langsmith_evaluator(case, client):
     evaluator = ContextRecallEvaluator(judge=case.judge)
     with pytest.raises(TypeError, match="not a callable object"):
         run_sync([evaluator.as_runnable()], [case.example], lambda inputs: case.outputs, client)
@@ -775,7 +773,7 @@ def test_trap_a_runnable_is_no_langsmith_evaluator_and_the_evaluator_itself_is(c
 @pytest.mark.skipif(
     "disable_evaluator_tracing" not in signature(evaluate).parameters, reason="an older langsmith"
 )
-def test_without_evaluator_tracing_there_is_no_dangling_source_run(case, client):
+def test_no_dangling_source_run_without_evaluator_tracing(case, client):
     results = run_sync(
         [ContextRecallEvaluator(judge=case.judge)],
         [case.example],
@@ -793,7 +791,7 @@ def test_without_evaluator_tracing_there_is_no_dangling_source_run(case, client)
 
 
 @RUNNERS
-def test_trap_a_function_that_raises_leaves_no_row_so_it_does_not(runner, case, client):
+def test_trap_function_that_raises_leaves_no_row(runner, case, client):
     found = feedback(
         runner(
             [ContextRecallEvaluator().as_function()],

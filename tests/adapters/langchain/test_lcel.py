@@ -131,7 +131,7 @@ def test_missing_data_raises_here(call):
         call(ContextRecallEvaluator().as_runnable(), {"reference": "x"})
 
 
-def test_trap_a_callable_that_looks_at_the_wrong_thing_is_no_fallback(fields):
+def test_trap_callable_on_the_wrong_thing_is_no_fallback(fields):
     """with_fallbacks and with_retry see real exceptions."""
     runnable = ContextRecallEvaluator().as_runnable()
     safe = runnable.with_fallbacks(
@@ -162,7 +162,7 @@ def chat_model(case: Any) -> GenericFakeChatModel:
 
 
 @BOTH
-def test_callbacks_tags_and_metadata_reach_the_judge_s_model_call(call, case, fields):
+def test_callbacks_tags_and_metadata_reach_the_model_call(call, case, fields):
     recorder = Recorder()
     runnable = (
         ContextRecallEvaluator(judge=chat_model(case))
@@ -190,7 +190,7 @@ def test_the_run_has_the_metric_s_name_and_a_schema(fields):
 # ---- EvaluatorCallbackHandler ----
 
 
-def test_trap_evaluator_callback_handler_calls_with_two_arguments(case, client, retriever):
+def test_trap_callback_handler_calls_with_two_arguments(case, client, retriever):
     """Every finished root run is scored, its retriever's documents are found below it, and feedback is sent."""
     client.read_example = lambda example_id: case.example
     handler = EvaluatorCallbackHandler(

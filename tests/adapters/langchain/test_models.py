@@ -121,11 +121,11 @@ def test_content_blocks_are_read_as_text(case, record):
     assert recall(GenericFakeChatModel(messages=iter([AIMessage(blocks)])), record)["score"] == 0.5
 
 
-def test_trap_a_model_that_makes_no_tool_call_gives_none_and_its_text_is_read(case, record):
+def test_trap_text_is_read_if_a_model_makes_no_tool_call(case, record):
     assert recall(ToolCaller(given=[AIMessage(json.dumps(case.joint))]), record)["score"] == 0.5
 
 
-def test_trap_a_model_that_makes_no_tool_call_and_says_nothing_is_a_failure(record):
+def test_trap_neither_tool_call_nor_text_is_a_failure(record):
     model = ToolCaller(given=[AIMessage("")])
     row = recall(model, record)
     assert row["score"] is None
@@ -249,7 +249,7 @@ def test_anything_else_is_refused(wrong):
         ChatModel(wrong)
 
 
-def test_a_chat_model_with_something_around_it_is_refused_in_words():
+def test_wrapped_chat_model_is_refused_in_words():
     with pytest.raises(ParameterError, match="BaseChatModel with nothing around it"):
         ContextRecallEvaluator(judge=FakeListChatModel(responses=["x"]).with_retry())
     # It passes what it is asked for to the model, and fails where that has type hints it cannot read.
@@ -406,7 +406,7 @@ def test_langchain_s_own_token_count_sees_the_judge_s_calls(case, server, make_r
     assert server.count == 1
 
 
-def test_trap_one_client_in_the_background_loop_and_in_two_loops_of_one_s_own(case, server, make_run):
+def test_trap_one_client_in_background_and_two_own_loops(case, server, make_run):
     """LangChain's async clients keep connections of loops that are gone."""
     evaluator = ContextRecallEvaluator(judge=chat_openai(server.base_url))
     for number in range(4):
@@ -469,7 +469,7 @@ def test_a_server_error_is_asked_again_and_a_wrong_key_is_not(case, make_run):
     assert "verysecret" not in result.model_dump_json()
 
 
-def test_a_server_that_refuses_a_json_schema_is_asked_for_a_tool_call(case, make_run):
+def test_refused_json_schema_is_replaced_by_a_tool_call(case, make_run):
     honest = lambda request: json.dumps(case.joint)  # noqa: E731 - one expression
     with FakeOpenAIServer(honest, supports=frozenset({"tools"})) as server:
         judge = LLMJudge(ChatModel(chat_openai(server.base_url)), reuse=False)

@@ -41,7 +41,7 @@ def test_it_has_every_metric_under_its_name():
 
 
 @pytest.mark.slow
-def test_importing_it_loads_no_other_framework_and_not_langchain_classic():
+def test_import_loads_no_other_framework_nor_classic():
     names = ("ragas", "deepeval", "langchain", "langchain_classic", "openai", "pandas")
     loaded = run(
         "import langchain_core.globals\n"  # before 1.0 it loads langchain itself, where that is installed
@@ -52,7 +52,7 @@ def test_importing_it_loads_no_other_framework_and_not_langchain_classic():
     assert loaded == "[]"
 
 
-def test_without_the_framework_the_message_holds_the_install_command():
+def test_message_without_the_framework_holds_install_command():
     for missing in (["langchain_core"], ["langchain_core", "langsmith"]):
         text = run(
             f"sys.modules.update(dict.fromkeys({missing!r}))\n"
@@ -66,7 +66,7 @@ def test_without_the_framework_the_message_holds_the_install_command():
 
 
 @pytest.mark.slow
-def test_without_langchain_classic_only_string_evaluators_are_missing():
+def test_only_string_evaluators_need_langchain_classic():
     text = run(
         "sys.modules['langchain_classic'] = None\n"
         "from ctxmetrics_langchain import ContextRecallEvaluator\n"
@@ -79,7 +79,7 @@ def test_without_langchain_classic_only_string_evaluators_are_missing():
     )
 
 
-def test_it_computes_nothing_asks_nothing_and_switches_on_no_metric():
+def test_package_computes_nothing_and_switches_on_no_metric():
     for path in SOURCES:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):

@@ -42,7 +42,7 @@ def test_there_are_three_and_without_langchain_classic_two():
 
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 @pytest.mark.parametrize("name", METRICS)
-def test_each_gives_the_core_s_numbers_and_none_where_it_has_none(runner, name, samples, capsys):
+def test_each_gives_the_numbers_of_the_core_or_none(runner, name, samples, capsys):
     metric = METRICS[name]()
     values = list(runner.score(metric, samples))
     assert values == list(CORE.score(metric, samples))

@@ -95,7 +95,7 @@ def test_all_seven(run: Callable[..., Any], row: Callable[..., Any]) -> None:
     }
 
 
-def test_a_score_that_cannot_be_computed_is_an_error_and_never_zero(
+def test_uncomputable_score_is_an_error_never_zero(
     run: Callable[..., Any], row: Callable[..., Any]
 ) -> None:
     data = [row(), row(expectations={"expected_response": "?!"}), row()]
@@ -184,7 +184,7 @@ def test_two_scorers_that_differ_in_a_parameter_have_two_digests(run: Callable[.
 # ---- judges ----
 
 
-def test_a_model_s_judgement_is_llm_judge_and_one_serves_both_metrics(
+def test_model_judgement_is_llm_judge_and_serves_both_metrics(
     run: Callable[..., Any], row: Callable[..., Any], judge: ScriptedJudge
 ) -> None:
     """MLflow runs the scorers of a row in threads of their own."""
@@ -234,7 +234,7 @@ def test_a_judge_that_fails_costs_no_other_row(
     assert rows[0]["context_recall"]["feedback"]["error"]["error_code"] == "not_judged"
 
 
-def test_a_judge_for_a_metric_of_the_core_and_the_question_reaches_it(
+def test_judge_of_a_core_metric_receives_the_question(
     run: Callable[..., Any], row: Callable[..., Any], judge: ScriptedJudge
 ) -> None:
     seen = []
@@ -292,7 +292,7 @@ def answer(question: str) -> str:
         ({"retriever": lambda name: name.startswith("in")}, 0.0, 0.0),
     ],
 )
-def test_the_outermost_retriever_spans_in_the_order_in_which_they_began(
+def test_outermost_retriever_spans_in_order_of_start(
     run: Callable[..., Any], retriever: dict[str, Any], precision: float, found: float
 ) -> None:
     data = [{"inputs": {"question": "Where?"}, "expectations": TWO}]

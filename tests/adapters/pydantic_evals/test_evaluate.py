@@ -128,9 +128,7 @@ def test_a_pass_mark_is_an_assertion(mark: float, passed: bool) -> None:
     assert scores(report) == {"recall": 0.5}
 
 
-def test_a_score_that_cannot_be_computed_is_a_failure_with_its_reason_and_counts_in_no_average() -> (
-    None
-):
+def test_uncomputable_score_is_a_failure_outside_averages() -> None:
     cases = [case(), case(name="nothing", expected_output="?!")]
     report = evaluate(cases, [ContextRecallEvaluator(threshold=0.1), EqualsExpected()], retrieve)
     assert (scores(report, 0), scores(report, 1)) == ({"context_recall": 0.5}, {})
@@ -159,7 +157,7 @@ def test_a_case_without_contexts_says_where_they_were_looked_for() -> None:
     )
 
 
-def test_a_judge_that_fails_costs_no_other_evaluator_and_no_other_case() -> None:
+def test_failing_judge_costs_no_other_evaluator_or_case() -> None:
     def reply(prompt: Any) -> Any:
         return "no json" if "broken" in prompt.user else REPLY
 
@@ -177,7 +175,7 @@ def test_a_judge_that_fails_costs_no_other_evaluator_and_no_other_case() -> None
     )
 
 
-def test_recall_and_precision_ask_once_and_the_question_reaches_the_judge() -> None:
+def test_recall_and_precision_ask_once_with_the_question() -> None:
     asked = []
 
     def reply(prompt: Any) -> Any:
@@ -306,7 +304,7 @@ def test_expected_outputs_of_any_kind(expected: Any) -> None:
     assert scores(report) == {"context_recall": 0.5}
 
 
-def test_an_expected_output_of_the_output_s_type_holds_what_should_have_been_retrieved() -> None:
+def test_expected_output_of_the_outputs_type_holds_references() -> None:
     expected = Model(answer=REFERENCE, contexts=["Bananas are yellow.", "Something else entirely."])
     report = evaluate(
         [case(expected_output=expected)], [NonLLMContextRecallEvaluator()], lambda inputs: Model()

@@ -183,7 +183,7 @@ def test_a_wrong_parameter_in_a_file_is_named(tmp_path: Path) -> None:
     assert "has no parameter 'topk'. Did you mean 'top_k'?" in str(error)
 
 
-def test_a_judge_that_no_file_can_hold_is_never_replaced_in_silence(tmp_path: Path) -> None:
+def test_unserialisable_judge_is_never_replaced_silently(tmp_path: Path) -> None:
     file = tmp_path / "test.json"
     judge = ScriptedJudge({"joint": [{}]}, name="recorded")
     dataset(ContextRecallEvaluator(judge=judge)).to_file(file, custom_evaluator_types=EVALUATORS)

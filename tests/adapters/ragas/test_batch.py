@@ -61,7 +61,7 @@ def test_wrong_as_a_whole_raises(inputs: list[Any], error: type[CtxMetricsError]
         _scores(inputs)
 
 
-def test_a_request_has_the_time_of_the_run_config_unless_one_is_given() -> None:
+def test_request_has_the_time_of_run_config_by_default() -> None:
     times: list[float] = []
 
     def note(prompt: Any) -> str:

@@ -287,7 +287,7 @@ def test_no_progress_bar_of_ours(row: Row, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.skipif(ragas.__version__.startswith("0.3."), reason="Ragas 0.3 does not warn yet")
-def test_the_two_line_migration_that_ragas_own_warning_cannot_offer() -> None:
+def test_two_line_migration_that_ragas_cannot_offer() -> None:
     """Ragas says "use ragas.metrics.collections", where the string and id metrics are not."""
     for name in ("NonLLMContextRecall", "IDBasedContextRecall", "IDBasedContextPrecision"):
         with pytest.warns(DeprecationWarning, match=r"use 'ragas\.metrics\.collections' instead"):

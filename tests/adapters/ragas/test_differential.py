@@ -133,7 +133,7 @@ def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:
     assert asyncio.run(run()) == [0.0, 0.0, 0.9999999999, 0.9999999999]
 
 
-def test_from_five_contexts_on_the_last_bit_of_ragas_own_depends_on_the_python() -> None:
+def test_last_bit_of_ragas_depends_on_python_from_five_contexts() -> None:
     sample = SingleTurnSample(
         retrieved_contexts=["xy", "xy", "ab", "ab", "ab"], reference_contexts=["ab"]
     )

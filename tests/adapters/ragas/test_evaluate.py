@@ -83,7 +83,7 @@ def test_batch_size_and_order(evaluate: Any, batch_size: int | None) -> None:
 
 
 @pytest.mark.parametrize("metric", SEVEN.values())
-def test_metrics_are_instances_of_ragas_metric_and_single_turn_metric(metric: type) -> None:
+def test_metrics_are_ragas_metric_and_single_turn_metric(metric: type) -> None:
     """``evaluate()`` takes nothing else; those of its own collections it refuses."""
     assert isinstance(metric(), Metric)
     assert isinstance(metric(), SingleTurnMetric)
@@ -127,7 +127,7 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
     assert questions == [row["user_input"], None]
 
 
-def test_column_missing_in_the_first_sample_raises_for_the_whole_run(evaluate: Any, row: Row) -> None:
+def test_column_missing_in_the_first_sample_raises(evaluate: Any, row: Row) -> None:
     rows = [{name: value for name, value in row.items() if name != "reference"}, row]
     with pytest.raises(ValueError, match=r"context_recall.*reference"):
         evaluate(rows, [ours.ContextRecall()])
@@ -224,9 +224,7 @@ def test_the_trace_of_a_metric_has_the_fields_it_reads(evaluate: Any, row: Row) 
     ]
 
 
-def test_a_sample_that_cannot_be_read_is_an_error_of_its_metric_in_the_trace(
-    evaluate: Any, row: Row
-) -> None:
+def test_unreadable_sample_is_an_error_of_its_metric_in_traces(evaluate: Any, row: Row) -> None:
     runs = _Runs()
     long = {**row, "reference_contexts": ["a" * 10_000_001]}
     result = evaluate(

@@ -59,7 +59,7 @@ def test_an_older_ragas_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_other_frameworks_stay_out_and_the_environment_as_it_is() -> None:
+def test_other_frameworks_stay_out_and_environment_unchanged() -> None:
     done = _python(
         "import os; before = dict(os.environ); import ragas.metrics.collections; ragas_alone = set(sys.modules)\n"
         "during = dict(os.environ)\n"

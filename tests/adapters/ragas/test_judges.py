@@ -139,7 +139,7 @@ class _Told:
         self.server = FakeOpenAIServer(answer_from(supported, lambda text, answer: yes), latency=0.1)
 
 
-def test_metric_object_mutated_by_evaluate_is_used_by_two_runs_at_once(row: Row, llms: Any) -> None:
+def test_metric_mutated_by_evaluate_serves_two_runs_at_once(row: Row, llms: Any) -> None:
     """Ragas sets ``metric.llm`` where it is None and resets it at the end of whichever run ends first."""
     metric = ContextPrecision(judge="framework")
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(6)]
@@ -220,7 +220,7 @@ def test_an_llm_given_by_hand_where_there_was_none_stays(
     assert metric.llm is llm
 
 
-def test_an_llm_set_anew_by_hand_replaces_the_one_of_the_last_run(
+def test_llm_set_by_hand_replaces_the_one_of_the_last_run(
     row: Row, server: FakeOpenAIServer, llms: Any
 ) -> None:
     with _Told(yes=False).server as other:
@@ -376,7 +376,7 @@ def test_run_config_max_retries_is_how_often_an_llm_is_asked(
 
 @pytest.mark.parametrize("make", ["instructor_async", "langchain"])
 @pytest.mark.parametrize(("retries", "requests"), [(0, 1), (1, 1), (3, 3)])
-def test_run_config_max_retries_holds_for_an_llm_that_ragas_does_not_retry(
+def test_max_retries_holds_for_an_llm_ragas_does_not_retry(
     row: Row, llms: Any, evaluate: Any, make: str, retries: int, requests: int
 ) -> None:
     with FakeOpenAIServer(answer_from(), faults=[Fault("429_retry_after", param=0.01)]) as server:
@@ -403,9 +403,7 @@ def test_a_judge_that_is_down_is_not_asked_for_every_sample(evaluate: Any, row: 
 # ---- copies ----
 
 
-def test_metrics_with_an_llm_copy_and_say_that_they_cannot_be_pickled(
-    server: FakeOpenAIServer, make_llm: Any
-) -> None:
+def test_metrics_with_an_llm_copy_and_refuse_pickle(server: FakeOpenAIServer, make_llm: Any) -> None:
     llm = make_llm(server)
     metric = ContextRecall(llm=llm, top_k=3)
     twin = copy.deepcopy(metric)

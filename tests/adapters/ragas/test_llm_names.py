@@ -158,7 +158,7 @@ def test_the_embedded_judge_by_name_gives_no_warning(evaluate: Any, row: Row) ->
     assert evaluate([row], [ours.LLMContextRecall(judge=LexicalJudge())])["context_recall"] == [0.5]
 
 
-def test_without_an_llm_evaluate_raises_the_error_of_ragas_own_default(
+def test_without_an_llm_evaluate_raises_ragas_own_error(
     evaluate: Any, row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -261,9 +261,7 @@ def test_one_instance_in_two_runs_at_once(row: Row, llms: Any, labels: Any) -> N
         assert (first.count, second.count) == (4, 4)
 
 
-def test_a_score_that_an_llm_could_not_give_is_nan_not_the_embedded_judges(
-    evaluate: Any, row: Row, llms: Any
-) -> None:
+def test_failed_llm_score_is_nan_not_the_embedded_judges(evaluate: Any, row: Row, llms: Any) -> None:
     with FakeOpenAIServer(lambda _: "no") as server:
         result = evaluate([row], [ours.LLMContextRecall()], llm=llms.instructor_async(server))
     assert math.isnan(result["context_recall"][0])

@@ -140,7 +140,7 @@ def test_reasoning_model_of_instructor(llms: Any) -> None:
         (Reply(content='{"code": "$code", "sentences": {', finish_reason="length"), "truncated"),
     ],
 )
-def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(
+def test_none_replies_are_distinct_and_asked_again_four_times(
     make_llm: Any, reply: Reply, code: str
 ) -> None:
     """Instructor by itself would ask four times each of the four."""
@@ -154,7 +154,7 @@ def test_replies_that_are_none_are_told_apart_and_asked_again_four_times(
         assert server.count == 4
 
 
-def test_a_reply_that_instructor_cannot_read_is_read_by_the_judge(llms: Any) -> None:
+def test_judge_reads_a_reply_that_instructor_cannot(llms: Any) -> None:
     """Prose around the object, and an entry too many in it: refused by the schema, clear to the judge."""
     text = f'Here you are:\n```json\n{YES[:-1]}, "note": "done"}}\n```\nAnything else?'
     with FakeOpenAIServer(lambda request: text) as server:
@@ -162,7 +162,7 @@ def test_a_reply_that_instructor_cannot_read_is_read_by_the_judge(llms: Any) -> 
         assert server.count == 1
 
 
-def test_instructor_does_not_ask_again_about_a_reply_that_the_judge_can_read_itself() -> None:
+def test_instructor_does_not_retry_a_reply_the_judge_can_read() -> None:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
@@ -335,7 +335,7 @@ def test_completion_models_of_langchain() -> None:
 # ---- identity ----
 
 
-def test_identity_holds_class_name_address_and_parameters_and_no_key(llms: Any) -> None:
+def test_identity_holds_class_address_parameters_and_no_key(llms: Any) -> None:
     from langchain_openai import ChatOpenAI
 
     address = "http://user:sk-password@127.0.0.1:9/v1"

@@ -238,7 +238,7 @@ def test_empty_lists_of_ids(
     assert _ids(evaluate, retrieved, reference, convention="ragas") == ragas
 
 
-def test_precision_of_ids_is_a_share_and_average_precision_on_request(evaluate: Any) -> None:
+def test_precision_of_ids_is_a_share_by_default(evaluate: Any) -> None:
     """Ragas calls both precision: [a, x, y] against [a] is 1/3 by id and 1.0 by string."""
     assert _ids(evaluate, ["a", "x", "y"], ["a"])[1] == 1 / 3
     metric = ours.IDBasedContextPrecision(formula="average_precision")

@@ -109,7 +109,7 @@ def test_string_similarity_is_that_of_ragas(
 # ---- columns and validation ----
 
 
-def test_only_required_and_optional_columns_are_shown_to_the_metric(row: dict[str, Any]) -> None:
+def test_metric_receives_only_required_and_optional_columns(row: dict[str, Any]) -> None:
     metric = ours.ContextRecall()
     assert metric.get_required_columns()["SINGLE_TURN"] == {"reference", "retrieved_contexts"}
     with_optional = {"reference", "retrieved_contexts", "user_input"}

@@ -34,7 +34,7 @@ DOUBTS = frozenset(
 # Characters of a span, and of a unit, that are searched for telling words.
 _LONGEST_COMPARED = 1_000
 _SHORTEST_WORD = 3
-# Telling words of a unit of which more than one must stand in its evidence; measured by `benchmarks/doubts.py`.
+# Telling words of a unit of which more than one must stand in its evidence; measured by `benchmarks/validity/doubts.py`.
 _MANY_WORDS = 8
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL, _FEW_SENTENCES = 0.9, 3

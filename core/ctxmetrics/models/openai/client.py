@@ -3,7 +3,7 @@
 The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
 Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
 The package makes the HTTP client and the headers once; requests are then sent without what it does for each of them,
-which takes more CPU time than sending them (`python benchmarks/run.py speed`).
+which takes more CPU time than sending them.
 
 What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
 

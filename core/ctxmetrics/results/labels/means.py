@@ -35,7 +35,7 @@ FEWEST = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
 UNSEEN = 0.4
-# The same for a difference, whose ends lie farther apart. Chosen by simulation, `benchmarks/interval_coverage.py`.
+# The same for a difference, whose ends lie farther apart. Chosen by simulation, `benchmarks/decisions/interval_coverage.py`.
 UNSEEN_CHANGE = 1.25
 # Differences that are smaller count as equal.
 EQUAL = 1e-9
@@ -287,7 +287,7 @@ def corrected_difference(
         clusters: As in `corrected`.
         scale: The largest possible difference.
 
-    Source: simulated coverage and errors of the gates: ``benchmarks/interval_coverage.py``.
+    Source: simulated coverage and errors of the gates: ``benchmarks/decisions/interval_coverage.py``.
 
     >>> found = corrected_difference([0.0] * 25, [0.0] * 25, [-0.5] * 40 + [0.0] * 35)  # no loss is labelled
     >>> round(found.mean, 3), round(found.half(0.95), 3)
@@ -362,7 +362,7 @@ def corrected_mean(
         ParameterError: A value is out of range, or the lengths do not fit.
 
     Source: effective sizes: E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998) 193. Simulated coverage of this and
-    of people's mean: ``benchmarks/corrected.py``.
+    of people's mean: ``benchmarks/decisions/corrected.py``.
 
     >>> mean, (low, high) = corrected_mean([1, 0, 1, 1] * 8, [0.9, 0.2, 0.7, 1.0] * 8, [0.6, 0.4, 0.8, 0.5] * 20)
     >>> round(mean, 3), low < mean < high

@@ -1,0 +1,367 @@
+"""What the benchmarks with judges share: samples whose true scores are known, a judge that answers the prompts of this
+library, of Ragas and of DeepEval from the same truth, and that judge behind a server in a process of its own.
+
+    python benchmarks/_shared/judging.py OPTIONS     serve until stdin is closed; OPTIONS is JSON
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[2] / "tests")
+)  # the fake server is in tests/support
+
+FACT = re.compile(r"Fact \d+-\d+ holds\.")
+NOTE = re.compile(r"Note \d+-\d+:")
+QUIET = {
+    "ANONYMIZED_TELEMETRY": "false",
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
+    "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+    "DO_NOT_TRACK": "1",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LANGSMITH_TRACING": "false",
+    "RAGAS_DO_NOT_TRACK": "true",
+}
+_FILLER = "The rest of this note talks about the weather, the harvest and the price of bread in the old town. "
+
+
+# --- samples ---
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sample, and what its scores must be."""
+
+    question: str
+    reference: str
+    contexts: tuple[str, ...]
+    recall: float
+    precision: float
+
+
+def cases(count: int, *, sentences: int = 5, k: int = 5, first: int = 0) -> list[Case]:
+    """Samples of about 500 characters a context; equal arguments give equal samples."""
+    return [_case(number, sentences, k) for number in range(first, first + count)]
+
+
+def _case(number: int, sentences: int, k: int) -> Case:
+    source = random.Random(number)
+    facts = [f"Fact {number}-{index} holds." for index in range(sentences)]
+    held: list[list[str]] = [[] for _ in range(k)]
+    for index, fact in enumerate(facts):
+        if index == 0 or source.random() < 0.6:
+            held[source.randrange(k)].append(fact)
+    contexts = tuple(
+        f"Note {number}-{rank}: {_FILLER * 2}{' '.join(found)} {_FILLER * 2}".strip()
+        for rank, found in enumerate(held)
+    )
+    useful = [bool(found) for found in held]
+    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
+    supported = sum(map(len, held))
+    return Case(
+        f"What holds about {number}?",
+        " ".join(facts),
+        contexts,
+        supported / sentences,
+        sum(hits) / len(hits),
+    )
+
+
+def samples_of(given: list[Case]):
+    """The cases as this library's samples."""
+    from ctxmetrics import Sample
+
+    return [
+        Sample(
+            id=index,
+            user_input=case.question,
+            response=case.reference,
+            reference=case.reference,
+            retrieved_contexts=case.contexts,
+        )
+        for index, case in enumerate(given)
+    ]
+
+
+# --- the judge ---
+
+
+def supported(unit: str, contexts) -> bool:
+    return any(unit in context for context in contexts)
+
+
+def useful(context: str, answer: str) -> bool:
+    return any(fact in context for fact in FACT.findall(answer))
+
+
+def respond(request) -> str:
+    """Answer a prompt of this library, of Ragas (both APIs) or of DeepEval, honestly."""
+    text = request.text
+    if "BEGIN DATA" in text:
+        from support import answer_from
+
+        return answer_from(supported=supported, useful=useful)(request)
+    if inputs := re.findall(r"[Ii]nput: (\{\n.*?\n\})", text, re.DOTALL):
+        return _ragas(json.loads(inputs[-1]), text)
+    return _deepeval(text)
+
+
+def _ragas(data: dict, text: str) -> str:
+    if "prompt_value" in data:  # "fix the output of this prompt"
+        return respond(type("Request", (), {"text": data["prompt_value"]}))
+    if "classifications" in text:
+        verdicts = [
+            {
+                "statement": fact,
+                "reason": "it is said there",
+                "attributed": int(fact in data["context"]),
+            }
+            for fact in FACT.findall(data["answer"])
+        ]
+        return json.dumps({"classifications": verdicts})
+    return json.dumps(
+        {"reason": "it is said there", "verdict": int(useful(data["context"], data["answer"]))}
+    )
+
+
+def _deepeval(text: str) -> str:
+    if "'verdicts' key" not in text:
+        return json.dumps({"reason": "The score is what it is because of what is said there."})
+    answer = text[
+        text.rindex("xpected ") :
+    ]  # "Expected Output" or "Expected output", after the examples
+    head, _, tail = answer.partition("Retrieval Context")
+    facts = FACT.findall(head)
+    if "each node in the retrieval context" in text:
+        starts = [match.start() for match in NOTE.finditer(tail)]
+        nodes = [tail[start:end] for start, end in zip(starts, [*starts[1:], len(tail)], strict=True)]
+        flags = [any(fact in node for fact in facts) for node in nodes]
+    else:
+        flags = [fact in tail for fact in facts]
+    return json.dumps(
+        {
+            "verdicts": [
+                {"reason": "it is said there", "verdict": "yes" if flag else "no"} for flag in flags
+            ]
+        }
+    )
+
+
+# --- the server ---
+
+
+class Server:
+    """The fake server in a process of its own, so that its CPU time is nobody else's.
+
+    Args:
+        **options: Of `FakeOpenAIServer`; ``faults`` are dicts of `Fault`'s arguments.
+    """
+
+    def __init__(self, **options) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, json.dumps(options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.base_url = self._ask({})["base_url"]
+
+    def _ask(self, order: dict) -> dict:
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def reset(self) -> None:
+        self._ask({"reset": True})
+
+    def stats(self) -> dict:
+        """Requests, refused ones, the most at once, and connections since the last reset."""
+        return self._ask({})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def _serve(options: dict) -> None:
+    from support import FakeOpenAIServer, Fault
+
+    faults = [Fault(**fault) for fault in options.pop("faults", ())]
+    with FakeOpenAIServer(respond, faults=faults, **options) as server:
+        for line in sys.stdin:
+            if json.loads(line).get("reset"):
+                server.reset()
+            requests = server.requests
+            stats = {
+                "base_url": server.base_url,
+                "count": len(requests),
+                "refused": sum(request.status == 429 for request in requests),
+                "max_in_flight": server.max_in_flight,
+                "connections": server.connections,
+            }
+            print(json.dumps(stats), flush=True)
+
+
+# --- contenders ---
+
+
+class Clock:
+    """Wall and CPU seconds of a block, of this process."""
+
+    def __enter__(self):
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall, self.cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+
+
+def judge_at(base_url: str, **options):
+    from ctxmetrics import LLMJudge, OpenAIModel
+
+    return LLMJudge(OpenAIModel("fake-judge", base_url=base_url, api_key="sk-fake"), **options)
+
+
+def ragas_scores(given: list[Case], base_url: str, **run_config) -> list[tuple[float, float]]:
+    """Recall and precision of `ragas.evaluate` with its LLM metrics."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    from langchain_openai import ChatOpenAI
+    from ragas import EvaluationDataset, RunConfig, SingleTurnSample, evaluate
+    from ragas.llms import LangchainLLMWrapper
+    from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
+
+    dataset = EvaluationDataset(
+        [
+            SingleTurnSample(
+                user_input=case.question,
+                reference=case.reference,
+                retrieved_contexts=list(case.contexts),
+            )
+            for case in given
+        ]
+    )
+    llm = LangchainLLMWrapper(ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-fake"))
+    options = {"run_config": RunConfig(**run_config)} if run_config else {}
+    found = evaluate(
+        dataset,
+        [LLMContextRecall(), LLMContextPrecisionWithReference()],
+        llm=llm,
+        show_progress=False,
+        raise_exceptions=False,
+        **options,
+    )
+    return [
+        (row["context_recall"], row["llm_context_precision_with_reference"]) for row in found.scores
+    ]
+
+
+def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, float]]:
+    """Recall and precision of Ragas' newer metrics, each as one batch."""
+    import asyncio
+    import warnings
+
+    warnings.simplefilter("ignore")
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+    from ragas.metrics.collections import ContextPrecisionWithReference, ContextRecall
+
+    inputs = [
+        {
+            "user_input": case.question,
+            "reference": case.reference,
+            "retrieved_contexts": list(case.contexts),
+        }
+        for case in given
+    ]
+
+    async def main():
+        async with AsyncOpenAI(base_url=base_url, api_key="sk-fake") as client:
+            llm = llm_factory("fake-judge", client=client)
+            metrics = [ContextRecall(llm=llm), ContextPrecisionWithReference(llm=llm)]
+            return [await metric.abatch_score(inputs) for metric in metrics]
+
+    recall, precision = asyncio.run(main())
+    return [(one.value, other.value) for one, other in zip(recall, precision, strict=True)]
+
+
+def deepeval_cases(given: list[Case]) -> list:
+    """The cases as DeepEval's, named by their position: results come back in any order."""
+    from deepeval.test_case import LLMTestCase
+
+    return [
+        LLMTestCase(
+            input=case.question,
+            actual_output="-",
+            expected_output=case.reference,
+            retrieval_context=list(case.contexts),
+            name=str(index),
+        )
+        for index, case in enumerate(given)
+    ]
+
+
+def deepeval_scores(
+    given: list[Case], base_url: str, **options
+) -> list[tuple[float | None, float | None]]:
+    """Recall and precision of `deepeval.evaluate` with its LLM metrics, in its default configuration."""
+    import contextlib
+    import io
+
+    from deepeval import evaluate
+    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
+    from deepeval.models import GPTModel
+
+    model = GPTModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
+    tests = deepeval_cases(given)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        found = evaluate(
+            tests,
+            [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)],
+            **options,
+        )
+    by_name = {
+        result.name: {item.name: item.score for item in result.metrics_data}
+        for result in found.test_results
+    }
+    return [
+        tuple(by_name[str(index)].get(name) for name in ("Contextual Recall", "Contextual Precision"))
+        for index in range(len(given))
+    ]
+
+
+def wrong(scores, given: list[Case]) -> int:
+    """How many of both scores are numbers, and not the true ones."""
+    pairs = [
+        (value, truth)
+        for row, case in zip(scores, given, strict=True)
+        for value, truth in zip(row, (case.recall, case.precision), strict=True)
+    ]
+    return sum(not _is_missing(value) and abs(value - truth) > 1e-6 for value, truth in pairs)
+
+
+def missing(scores) -> int:
+    return sum(_is_missing(value) for row in scores for value in row)
+
+
+def _is_missing(value) -> bool:
+    return value is None or math.isnan(value)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    _serve(json.loads(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""Do intervals, corrections and gates lead to the right decision?"""

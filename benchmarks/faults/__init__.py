@@ -1,0 +1,1 @@
+"""What becomes of a faulty reply, a failing server, an unusual client?"""

@@ -1,0 +1,1 @@
+"""How much time, memory, requests and tokens does it take?"""

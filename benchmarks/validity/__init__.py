@@ -1,0 +1,1 @@
+"""Is a verdict right, and is a number what it claims to be?"""

@@ -1,0 +1,149 @@
+"""Doubts about honest evidence: how often each check alarms on true claims and on false ones, by kind and family.
+
+    python benchmarks/run.py doubts [--data DIR]
+
+The evidence is what people chose (WiCE), else the sentence of the contexts that shares most words with the claim, or the best
+three of them; BUMP's summaries are cut into sentences, of which only those that a person changed are false. For CLAPNQ the
+question is whether a context is useful: the answer's words in its sentence, and useless contexts that hold a sentence of the
+answer. A check stays where it alarms on at most 2 % of true claims, and where it finds three times as many false ones.
+
+The data: benchmarks/README.md says where to get it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics.judges.evidence.contradiction import contradiction
+from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.evidence.words import listed, tokens
+from ctxmetrics.text import split_sentences, stands_in
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+FAMILIES = (
+    "begin-wow-dev",
+    "begin-tc-dev",
+    "begin-cmu-dev",
+    "factcheckgpt-dev",
+    "expertqa-dev",
+    "bump-dev",
+)
+KINDS = ("negation", "number", "few words")
+
+
+@lru_cache(maxsize=1 << 16)
+def telling(text: str) -> frozenset[str]:
+    """The keys of the words of at least three letters that are no stop words, and of numbers."""
+    return frozenset(
+        word.key
+        for word in tokens(text)
+        if word.kind == "number"
+        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in listed("stop", "en"))
+    )
+
+
+def closest(unit: str, sentences: list[str], most: int) -> list[str]:
+    """The sentences that add most words of a unit, one after the other."""
+    left, chosen = set(telling(unit)), []
+    while sentences and len(chosen) < most:
+        best = max(sentences, key=lambda text: len(left & telling(text)))
+        if chosen and not left & telling(best):
+            break
+        chosen.append(best)
+        left -= telling(best)
+    return chosen
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    path = folder / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str], list[str]]]]:
+    """Claims with their evidence and contexts, by family, how the evidence was chosen, and whether they are true."""
+    found = defaultdict(list)
+    for row in rows(folder, "wice-dev"):
+        true, contexts = row["metadata"]["label"] == "supported", row["retrieved_contexts"]
+        for evidence in row["metadata"].get("supporting_sentences") or ():
+            found["wice-dev", "people's", true].append((row["reference"], evidence, contexts))
+    for name in FAMILIES:
+        labelled = rows(folder, name)
+        right = {
+            unit
+            for row in labelled
+            if row["labels"]["reference_supported"]
+            for unit in split_sentences(row["reference"])
+        }
+        for row in labelled:
+            true, contexts = bool(row["labels"]["reference_supported"]), row["retrieved_contexts"]
+            units = split_sentences(row["reference"]) if name == "bump-dev" else [row["reference"]]
+            every = [text for context in contexts for text in split_sentences(context)]
+            for unit in units:
+                if name == "bump-dev" and not true and unit in right:
+                    continue
+                for most, how in ((1, "closest"), (3, "closest three")):
+                    if evidence := closest(unit, every, most):
+                        found[name, how, true].append((unit, evidence, contexts))
+    return found
+
+
+def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
+    """The kinds of doubt about a unit and its evidence."""
+    read = Unit(unit, unit, contexts, "en")
+    found = contradiction(unit, evidence, "en") if evidence != [unit] else None
+    new = read.shares_little(evidence) and any(telling(unit) & telling(text) for text in evidence)
+    return {*([found.kind] if found else ()), *(["few words"] if new else ())}
+
+
+def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
+    """By kind, alarms and all verdicts about contexts that people called useful, and useless."""
+    few = held = useful = useless = 0
+    for row in rows(folder, "clapnq-dev"):
+        answer, contexts = row["reference"], row["retrieved_contexts"]
+        read = Unit(answer, answer, contexts, "en")
+        units = split_sentences(answer)
+        for text, label in zip(contexts, row["labels"]["context_useful"], strict=True):
+            if label:
+                useful += 1
+                few += read.shares_little(closest(answer, [*split_sentences(text)], 1))
+            else:
+                useless += 1
+                held += any(stands_in(unit, text) for unit in units)
+    return {"few words, useful": (few, useful), "word for word, useless": (held, useless)}
+
+
+def run(argv: list[str]) -> dict[str, object]:
+    parser = argparse.ArgumentParser(prog="doubts")
+    parser.add_argument("--data", type=Path, default=DATA)
+    options = parser.parse_args(argv)
+    found = claims(options.data)
+    counts = {
+        key: Counter(kind for item in items for kind in alarms(*item)) for key, items in found.items()
+    }
+    lines = ["| family, evidence | " + " | ".join(f"{kind}, true / false" for kind in KINDS) + " |"]
+    lines.append("|" + "---|" * (1 + len(KINDS)))
+    figures: dict[str, Any] = {}
+    for name, how in dict.fromkeys(key[:2] for key in found):
+        sizes = [len(found.get((name, how, true), ())) for true in (True, False)]
+        cells = []
+        for kind in KINDS:
+            given = [counts.get((name, how, true), Counter())[kind] for true in (True, False)]
+            shares = [hit / max(1, size) for hit, size in zip(given, sizes, strict=True)]
+            figures[f"{name}, {how}: {kind}"] = shares
+            cells.append(
+                " / ".join(
+                    f"{hit} of {size} ({share:.1%})"
+                    for hit, size, share in zip(given, sizes, shares, strict=True)
+                )
+            )
+        lines.append(f"| {name}, {how} | {' | '.join(cells)} |")
+    print("\n".join(lines))
+    rated = usefulness(options.data)
+    for kind, (hits, size) in rated.items():
+        print(f"clapnq-dev: {kind}: {hits} of {size} ({hits / size:.1%})")
+    return {"benchmark": "doubts", "shares": figures, "usefulness": rated}

@@ -1,0 +1,149 @@
+"""A yes that its own evidence denies, or that shares one word with it; and useless contexts that hold a sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LLMJudge,
+    Sample,
+    evaluate,
+)
+from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.llm import checking
+from ctxmetrics.judges.scripted import ScriptedModel
+
+TOWERS = "The castle is old. Its towers were not built by Queen Maud. It has a moat."
+
+
+def judged(reference, context, quote, *, joint=True, useful=False, own=None, **options):
+    """Judge a reference of one sentence and one context, and a second context about nothing."""
+    evidence = [{"context": "c1", "quote": quote, "whole": True}] if quote else []
+    units = {"s1": {"evidence": evidence, "supported": bool(quote)}}
+    rated = {"c1": {"quote": own or "", "useful": useful}, "c2": {"quote": "", "useful": False}}
+    steps = (
+        {"joint": {"sentences": units, "useful": rated}}
+        if joint
+        else {"attribution": {"sentences": units}, "usefulness": {"useful": rated}}
+    )
+    replies = {step: [{"code": "$code", **parts}] for step, parts in steps.items()}
+    sample = Sample(reference=reference, retrieved_contexts=[context, "It rained."])
+    judge = LLMJudge(ScriptedModel(replies), joint=joint, **options.pop("judge", {}))
+    metrics = [ContextRecall(), ContextPrecision()]
+    (row,) = evaluate([sample], metrics, judge=judge, progress=False, **options)
+    return row["context_recall"].verdicts[0], row["context_precision"].verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("reference", "context", "quote"),
+    [
+        ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud"),
+        ("Its towers were built by Queen Maud.", TOWERS, "Its towers were not built by Queen Maud."),
+        ("Its towers were not built by Maud.", TOWERS.replace(" not", ""), "built by Queen Maud"),
+        (
+            "Wild hemp thrives there.",
+            "Wild hemp no longer, as they say, thrives there.",
+            "thrives there",
+        ),
+        ("The pump never hums.", "The pump hums all night.", "The pump hums all night"),
+        ("Башни построила королева Мод.", "Башни не построила королева Мод.", "построила королева Мод"),
+    ],
+)
+def test_yes_denied_by_its_own_quote_stands_and_is_flagged(reference, context, quote):
+    unit, useless = judged(reference, context, quote)
+    assert (unit.value, unit.code, unit.details["weak"]) == (True, "contradicted", ("denied",))
+    assert "its evidence says otherwise: negation" in unit.reason
+    assert (useless.value, useless.code) == (False, "contradicted")  # such evidence does not win
+    _, useful = judged(reference, context, quote, useful=True)
+    assert (useful.value, useful.code) == (True, "contradicted")
+
+
+@pytest.mark.parametrize(
+    ("reference", "context", "quote"),
+    [
+        ("It has a moat.", TOWERS, "has a moat"),  # another sentence denies something
+        ("Its towers were not built by Maud.", TOWERS, "not built by Queen Maud"),
+        ("It holds 40 cars.", "It holds 30 cars.", "It holds 30 cars"),  # numbers are no denial
+        ("Not only towers were built.", "Towers were built.", "Towers were built"),
+    ],
+)
+def test_what_is_no_denial_is_not_flagged(reference, context, quote):
+    assert judged(reference, context, quote)[0].code is None
+
+
+def test_another_sentence_that_states_it_is_evidence_too():
+    both = f"{TOWERS} A later sign says that its towers were built by Queen Maud."
+    assert judged("Its towers were built by Queen Maud.", both, "towers were built")[0].code is None
+
+
+def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch):
+    from ctxmetrics.judges.llm.judge import forget
+
+    told = ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud")
+    forget()
+    with monkeypatch.context() as before:
+        before.setattr(Unit, "denial", lambda *_: None)
+        assert judged(*told, cache=tmp_path)[0].code is None
+    forget()
+    verdict, _ = judged(*told, cache=tmp_path, max_calls=0)
+    assert (verdict.value, verdict.code) == (True, "contradicted")
+    assert "its evidence says otherwise" in verdict.reason
+
+
+FERRY = "The northern ferry carries tourists, bicycles, mail and fresh bread towards distant islands."
+
+
+@pytest.mark.parametrize(
+    ("reference", "context", "quote", "weak"),
+    [
+        (FERRY, "The harbour is small. A ferry was painted blue.", "A ferry was painted", ("few_words",)),
+        (FERRY, "The ferry was blue and carried some mail.", "The ferry was blue", None),  # in its sentence
+        ("The ferry carries mail.", "A ferry was painted blue.", "A ferry was painted", None),  # short
+        (FERRY, "Die ferry wurde von der Werft und dem Amt blau gestrichen.", "Die ferry wurde von", None),
+        (FERRY, "Паром ferry вышел в море рано утром.", "Паром ferry вышел", None),
+        ("北京是中国的首都也是文化中心。", "今天在北京下了一场大雨。", "今天在北京下了一场大雨", ("few_words",)),
+        ("北京是中国的首都也是文化中心。", "中国的首都是北京。", "中国的首都是北京", None),
+    ],
+)  # fmt: skip
+def test_one_word_in_common_is_little_for_a_unit_of_many(reference, context, quote, weak):
+    unit, _ = judged(reference, context, quote)
+    assert (unit.value, unit.details.get("weak")) == (True, weak)
+    assert unit.code == ("weak_evidence" if weak else None)
+    _, useful = judged(reference, context, None, useful=True, own=quote)
+    assert (useful.value, useful.details.get("weak")) == (True, weak)
+    if weak:
+        assert judged(reference, context, quote, judge={"evidence": "strict"})[0].value is False
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_useless_context_with_a_verbatim_sentence_is_flagged(joint):
+    _, context = judged("Its towers were not built by Queen Maud!", TOWERS, None, joint=joint)
+    assert (context.value, context.code) == (False, "contradicted")
+    _, other = judged("It has no moat at all.", TOWERS, None, joint=joint)
+    assert (other.value, other.code) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("context", "code"),
+    [
+        ("The river is longer than most. The river is long.", "contradicted"),
+        ("The river is long. The river is longer than most.", "contradicted"),
+        ("The river is longer than most. The river is longish.", None),
+    ],
+)
+def test_sentence_is_located_after_a_longer_one_with_its_start(context, code):
+    unit, useless = judged("The river is long.", context, None)
+    assert (unit.value, unit.code, useless.value, useless.code) == (False, code, False, code)
+
+
+def test_every_doubt_is_one_that_a_cache_may_hold():
+    source = Path(checking.__file__).read_text(encoding="utf-8")
+    from ctxmetrics.judges.evidence.quotes import DOUBTS
+
+    assert set(re.findall(r'"(few_words|another_context|broken_quote)"', source)) <= DOUBTS
+    assert "denied" in DOUBTS

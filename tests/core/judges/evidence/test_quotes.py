@@ -1,0 +1,219 @@
+"""What a quote proves: each rule of weak evidence, and how often an honest judge is flagged on data that people marked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, ScriptedJudge, evaluate
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.scripted import ScriptedModel
+from ctxmetrics.text import split_sentences
+from ctxmetrics.verdicts import DOUBTFUL, Evidence
+from support import read_question
+from support.answers import _closest, _sentences, _shared
+
+DATA = Path(__file__).parents[5] / "shared" / "data"
+LONG = (
+    "The ferry\nThe ferry leaves at nine. It carries 40 cars. Tea is sold on board. Dogs travel free."
+)
+
+
+def doubt(unit: str, context: str, quote: str, answer: str = "", language: str = "en") -> str | None:
+    start = context.index(quote)
+    return Unit(unit, answer or unit, [context], language).doubt(
+        context, [Evidence(0, start, start + len(quote), quote)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "quote", "wanted"),
+    [
+        ("The ferry leaves at nine.", "ferry leaves", None),
+        ("It can take 40 vehicles.", "40 cars", None),  # a number tells
+        ("Nine is when ferries leave.", "leaves at nine", None),  # by the stem
+        ("The ferry leaves at nine.", "It", "fragment"),
+        ("The ferry leaves at nine.", "at", "fragment"),
+        ("The ferry leaves at nine.", "eav", "fragment"),
+        ("The ferry leaves at nine.", "Dogs travel free", "unrelated"),
+        ("The ferry leaves at nine.", LONG, "whole_context"),
+        ("The ferry leaves at nine.", LONG[:-3], "whole_context"),
+        ("The ferry leaves at nine.", "The ferry", "heading"),
+        ("Yes.", "Dogs travel free", "unrelated"),  # nothing in the sentence can be shown
+    ],
+)
+def test_what_a_quote_proves(unit, quote, wanted):
+    assert doubt(unit, LONG, quote) == wanted
+
+
+def test_a_context_of_three_sentences_may_be_quoted_whole():
+    short = "The ferry leaves at nine. It carries 40 cars. Tea is sold."
+    assert doubt("The ferry leaves at nine.", short, short) is None
+
+
+def test_a_line_of_data_is_no_heading():
+    table = "Height: 330 m\nPlace: Paris\nIt is made of iron."
+    assert doubt("The tower is 330 m tall.", table, "Height: 330 m") is None
+
+
+def test_two_characters_tell_where_words_have_no_spaces():
+    text = "上海是一个城市。北京是首都。那里有很多人。今天下雨。"
+    assert doubt("北京是中国的首都。", text, "北京是首都", language="zh") is None
+    assert doubt("北京是中国的首都。", text, "今天下雨", language="zh") == "unrelated"
+
+
+def test_words_are_expected_only_within_one_script():
+    russian = "Паром отправляется в девять. Собаки едут бесплатно."
+    assert doubt("The ferry leaves at nine.", russian, "Собаки едут бесплатно") is None
+    unit = Unit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
+    spans = [Evidence(0, 0, 28, russian[:28])]
+    assert unit.doubt(russian, spans) == "unrelated"
+
+
+# ---- what becomes of it ----
+
+SAMPLE = Sample(
+    user_input="When?",
+    reference="The ferry leaves at nine. Guests may smoke outside.",
+    retrieved_contexts=[LONG, "Nothing. Smoking is not allowed outside, by the way."],
+)
+
+
+def reply(
+    evidence: list[dict[str, Any]], supported: bool = True, useful: bool = False
+) -> dict[str, Any]:
+    right = [{"context": "c1", "quote": "leaves at nine", "whole": True}]
+    return {
+        "code": "$code",
+        "sentences": {
+            "s1": {"evidence": right, "supported": True},
+            "s2": {"evidence": evidence, "supported": supported},
+        },
+        "useful": {"c1": {"useful": True}, "c2": {"useful": useful}},
+    }
+
+
+def judged(*replies: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+    judge = ScriptedJudge({"joint": list(replies)}, **options)
+    (row,) = evaluate([SAMPLE], [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    return row["context_recall"], row["context_precision"]
+
+
+def test_strict_evidence_makes_a_weak_yes_a_no_and_nothing_else():
+    weak = reply([{"context": "c1", "quote": "Dogs travel free", "whole": True}])
+    recall, _ = judged(weak)
+    assert (recall.value, recall.verdicts[1].code) == (1.0, "weak_evidence")
+    recall, _ = judged(weak, evidence="strict")
+    assert [verdict.value for verdict in recall.verdicts] == [True, False]
+    assert recall.verdicts[1].code == "weak_evidence"
+    with pytest.raises(ParameterError, match="evidence='loose'"):
+        LLMJudge(ScriptedModel({}), evidence="loose")  # type: ignore[arg-type]  # refused
+
+
+def test_denial_behind_an_ellipsis_or_alignment_is_detected():
+    hidden = reply([{"context": "c2", "quote": "Smoking is ... allowed outside", "whole": True}])
+    assert judged(hidden)[0].verdicts[1].details["weak"] == ("broken_quote",)
+    left_out = reply(
+        [{"context": "c2", "quote": "Smoking is allowed outside, by the way", "whole": True}]
+    )
+    verdict = judged(left_out)[0].verdicts[1]
+    assert (verdict.value, verdict.code) == (False, "unverified_evidence")
+
+
+def test_no_with_a_whole_quote_is_asked_again_once_and_flagged():
+    near_miss = reply([{"context": "c2", "quote": "allowed outside", "whole": True}], supported=False)
+    recall, _ = judged(near_miss)
+    assert (recall.verdicts[1].value, recall.verdicts[1].code) == (False, "contradicted")
+    assert not any(span.whole for span in recall.verdicts[1].evidence)
+    assert recall.usage.calls == 2
+    honest = {
+        "code": "$code",
+        "sentences": {"s2": {"evidence": [], "missing": "may", "supported": False}},
+    }
+    recall, _ = judged(near_miss, honest)
+    assert (recall.verdicts[1].code, recall.verdicts[1].details["missing"]) == (None, "may")
+
+
+def test_a_part_without_its_other_part_supports_nothing():
+    parts = reply([
+        {"context": "c2", "quote": "Smoking", "whole": False},
+        {"context": "c1", "quote": "guests may do so", "whole": False},
+    ])  # fmt: skip
+    recall, _ = judged(parts)
+    assert (recall.verdicts[1].value, recall.verdicts[1].code) == (False, "unverified_evidence")
+
+
+def test_the_evidence_wins_over_useless_unless_it_is_weak():
+    named = reply([{"context": "c2", "quote": "Smoking is not allowed outside", "whole": True}])
+    _, precision = judged(named)
+    assert (precision.verdicts[1].value, precision.verdicts[1].code) == (True, "contradicted")
+    weak = reply([{"context": "c2", "quote": "by the way", "whole": True}])
+    _, precision = judged(weak)
+    assert (precision.verdicts[1].value, precision.verdicts[1].code) == (False, "contradicted")
+
+
+# ---- an honest judge on data that people marked ----
+
+
+def _honest(rows: dict[Any, dict[str, Any]]):
+    """A judge that says what people marked, and quotes the sentence of it that has most words of the unit."""
+
+    def answer(prompt: Any) -> dict[str, Any]:
+        question = read_question(prompt.text)
+        shown = list(question.contexts.items())
+        labels = rows[question.data["question"], tuple(question.contexts.values())]["labels"]
+        useful = labels.get("context_useful", [labels.get("reference_supported")] * len(shown))
+        marked = [item for item, label in zip(shown, useful, strict=True) if label]
+
+        def quote(text: str, found: str) -> str:
+            return _closest(text, _sentences(found))
+
+        entries, named = {}, set()
+        for id_, unit in question.units.items():
+            best = max(marked, key=lambda item: _shared(unit, item[1]), default=None)
+            found = [{"context": best[0], "quote": quote(unit, best[1]), "whole": True}] if best else []
+            named.update(item["context"] for item in found)
+            missing = "" if best else unit
+            entries[id_] = {"evidence": found, "missing": missing, "supported": best is not None}
+        whole = " ".join(question.units.values())
+        rated = {
+            id_: {
+                "quote": quote(whole, text) if (id_, text) in marked and id_ not in named else "",
+                "useful": (id_, text) in marked,
+            }
+            for id_, text in shown
+        }
+        return {"code": question.code, "sentences": entries, "useful": rated}
+
+    return answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["clapnq-dev", "begin-wow-dev"])
+def test_honest_judge_is_rarely_flagged_and_asked_once(name):
+    path = DATA / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here; benchmarks/README.md says where to get it")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    samples = [Sample.from_dict(row) for row in rows]
+    by_sample = {
+        (sample.user_input, tuple(sample.retrieved_contexts or ())): row
+        for sample, row in zip(samples, rows, strict=True)
+    }
+    judge = ScriptedJudge(_honest(by_sample), name=name)
+    results = evaluate(samples, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+    assert results.usage.calls == len(samples)
+    verdicts = [verdict for row in results for score in row.values() for verdict in score.verdicts]
+    codes = Counter(verdict.code for verdict in verdicts)
+    assert codes["unverified_evidence"] == 0
+    assert codes["weak_evidence"] <= 0.03 * len(verdicts)
+    assert sum(codes[code] for code in DOUBTFUL) <= 0.03 * len(verdicts)
+    for row, result in zip(rows, results, strict=True):
+        label = row["labels"].get("reference_supported")
+        if label is not None and split_sentences(row["reference"]):
+            assert result["context_recall"].value == float(bool(label))

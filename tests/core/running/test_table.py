@@ -1,0 +1,256 @@
+"""A table in, the same kind of table out."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+import pytest
+
+from ctxmetrics import (
+    ContextRecall,
+    IDBasedContextPrecision,
+    IDBasedContextRecall,
+    NonLLMContextPrecision,
+    NonLLMContextRecall,
+    SpanBasedContextRecall,
+    score_table,
+)
+from ctxmetrics.errors import (
+    JudgeError,
+    MissingExtraError,
+    MissingFieldError,
+    ParameterError,
+    SampleError,
+    UnknownFieldError,
+)
+from ctxmetrics.reading import recognise
+from ctxmetrics.running.batches import BatchScorer
+from ctxmetrics.running.table import rows_like
+
+pytest.importorskip("narwhals", reason="narwhals is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+KINDS = {
+    "pandas": (pd.DataFrame, pd.DataFrame),
+    "pyarrow": (pa.table, pa.Table),
+    "pandas-pyarrow": (lambda data: pa.table(data).to_pandas(types_mapper=pd.ArrowDtype), pd.DataFrame),
+}
+with suppress(ImportError):  # one of several kinds
+    import polars as pl
+
+    KINDS["polars"] = (pl.DataFrame, pl.DataFrame)
+IDS = {
+    "id": ["a", "b", "c"],
+    "retrieved_context_ids": [["x", "y"], ["y"], ["x", "z", "y"]],
+    "reference_context_ids": [["x"], ["x"], ["x", "y"]],
+}
+METRICS = [IDBasedContextRecall(), IDBasedContextPrecision()]
+FIRST_TWO = ("id_based_context_recall", "id_based_context_precision")
+
+
+def column(table, name):
+    values = table[name].to_list() if hasattr(table[name], "to_list") else table[name].to_pylist()
+    return [None if pd.isna(value) else value for value in values]
+
+
+def names(table):
+    return list(table.column_names if isinstance(table, pa.Table) else table.columns)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+def test_the_same_kind_comes_back_with_a_column_a_metric(kind):
+    make, type_ = kind
+    table = make(IDS)
+    scored = score_table(table, METRICS)
+    assert type(scored) is type_
+    added = [name + end for name in FIRST_TWO for end in ("", ".reason_code")]
+    assert names(scored) == [*IDS, *added]
+    assert column(scored, "id_based_context_recall") == [1.0, 0.0, 1.0]
+    assert column(scored, "id_based_context_precision") == [0.5, 0.0, 2 / 3]
+    assert names(table) == list(IDS)  # the one that was given stays as it was
+
+
+def test_missing_values_are_missing_and_say_why(kind):
+    make, _ = kind
+    scored = score_table(make({**IDS, "reference_context_ids": [["x"], None, []]}), METRICS[:1])
+    assert column(scored, "id_based_context_recall") == [1.0, None, None]
+    assert column(scored, "id_based_context_recall.reason_code") == [
+        None,
+        "missing_field",
+        "no_reference",
+    ]
+
+
+def test_texts_and_numbers_in_cells(kind):
+    make, _ = kind
+    data = {
+        "id": [1, 2],
+        "user_input": ["first?", None],
+        "reference": ["It is red.", "It is blue."],
+        "retrieved_contexts": [["It is red."], ["Nothing", "at all"]],
+    }
+    assert column(score_table(make(data), [ContextRecall()]), "context_recall") == [1.0, 0.0]
+
+
+def test_picture_among_texts_costs_no_other_row_its_value(kind):
+    make, _ = kind
+    texts = {
+        "retrieved_contexts": [["The tower is in Paris."], ["plan.png", "The tower is in Paris."]],
+        "reference_contexts": [["The tower is in Paris."], ["The tower is in Paris."]],
+    }
+    metrics = [NonLLMContextRecall(), NonLLMContextPrecision()]
+    scored = score_table(make(texts), metrics)
+    for metric in metrics:
+        assert column(scored, metric.name) == [1.0, None]
+        assert column(scored, metric.name + ".reason_code") == [None, "not_text"]
+
+
+def test_numbers_as_ids(kind):
+    make, _ = kind
+    data = {"retrieved_context_ids": [[1, 2], [3]], "reference_context_ids": [[1], [4]]}
+    assert column(score_table(make(data), METRICS[:1]), "id_based_context_recall") == [1.0, 0.0]
+
+
+def test_an_empty_table(kind):
+    make, type_ = kind
+    if make is pa.table:
+        table = pa.table(
+            {
+                name: pa.array([], pa.list_(pa.string()))
+                for name in ("retrieved_context_ids", "reference_context_ids")
+            }
+        )
+    else:
+        table = make({"retrieved_context_ids": [], "reference_context_ids": []})
+    scored = score_table(table, METRICS)
+    assert type(scored) is type_
+    assert column(scored, "id_based_context_recall") == []
+
+
+def test_the_words_of_another_system(kind):
+    make, _ = kind
+    data = {"context": [["red"]], "retrieval_context": [["red", "blue"]]}
+    scored = score_table(make(data), [NonLLMContextRecall()], schema="deepeval")
+    assert column(scored, "non_llm_context_recall") == [1.0]
+
+
+def test_pandas_keeps_its_index():
+    frame = pd.DataFrame(IDS, index=[10, 5, 5])
+    scored = score_table(frame, METRICS[:1])
+    assert scored.index.tolist() == [10, 5, 5]
+    assert scored["id_based_context_recall"].tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("gap", [None, math.nan, pd.NA, pd.NaT])
+def test_every_gap_of_pandas_is_a_gap(gap):
+    frame = pd.DataFrame(
+        {
+            "user_input": pd.Series(["a", gap], dtype=object),
+            **{key: value[:2] for key, value in IDS.items()},
+        }
+    )
+    assert score_table(frame, METRICS[:1])["id_based_context_recall"].tolist() == [1.0, 0.0]
+
+
+def test_errors_name_the_row(kind):
+    make, _ = kind
+    given = make({"reference": ["a", "b"], "retrieved_contexts": [None, "one string"]})
+    with pytest.raises(SampleError, match=r"row 2.*'retrieved_contexts'"):
+        score_table(given, [ContextRecall()])
+    with pytest.raises(UnknownFieldError, match="row 1: unknown field 'refrence'"):
+        score_table(make({"refrence": ["a"], "retrieved_contexts": [["b"]]}), [ContextRecall()])
+    with pytest.raises(MissingFieldError, match="No sample has reference"):
+        score_table(make({"retrieved_contexts": [["b"]]}), [ContextRecall()])
+
+
+def test_a_column_of_a_metrics_name_is_not_overwritten(kind):
+    make, _ = kind
+    with pytest.raises(
+        ParameterError, match=r"already has a column 'id_based_context_recall'\. Rename it"
+    ):
+        score_table(make({**IDS, "id_based_context_recall": [1, 2, 3]}), METRICS)
+
+
+def _broken(retrieved, reference):
+    raise RuntimeError("it broke")
+
+
+@pytest.mark.parametrize(
+    ("metric", "rows"),
+    [
+        pytest.param(
+            SpanBasedContextRecall(),
+            {
+                "retrieved_context_ids": [["a#char=0,5"], ["a#char=5,2"]],
+                "reference_context_ids": [["a#char=0,5"], ["a#char=0,5"]],
+            },
+            id="columns",
+        ),
+        pytest.param(
+            NonLLMContextRecall(similarity=_broken),
+            {"retrieved_contexts": [[], ["a"]], "reference_contexts": [["b"], ["b"]]},
+            id="samples",
+        ),
+    ],
+)
+def test_requested_failure_is_raised_and_names_the_row(kind, metric, rows):
+    make, _ = kind
+    given = make(rows)
+    assert column(score_table(given, [metric]), f"{metric.name}.reason_code") == [None, "metric_error"]
+    with pytest.raises(JudgeError, match=r"^sample 2: .*(ends at or before its start|it broke)"):
+        score_table(given, [metric], on_error="raise")
+    with pytest.raises(JudgeError, match=r"^sample 102: "):
+        BatchScorer(metrics=[metric], options={"on_error": "raise"}).score(given, first_row=101)
+
+
+@pytest.mark.parametrize("table", [[{"a": 1}], {"a": [1]}, "text"])
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(ParameterError, match="is no pyarrow, pandas or polars table"):
+        score_table(table, METRICS)
+
+
+def test_options_are_those_of_evaluate(tmp_path):
+    seen = []
+    score_table(pd.DataFrame(IDS), METRICS, progress=seen.append, out=tmp_path / "x.jsonl")
+    assert len(seen) == 3
+    assert (tmp_path / "x.jsonl").read_text().count("\n") == 6
+    with pytest.raises(TypeError, match="max_concurency"):
+        score_table(pd.DataFrame(IDS), METRICS, max_concurency=1)
+
+
+def test_without_narwhals_the_command_is_named(monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "narwhals"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[tables\]'"):
+        score_table(pd.DataFrame(IDS), METRICS)
+
+
+def test_columns_are_recognised_by_type_without_rows(caplog):
+    text, texts = pa.string(), pa.list_(pa.string())
+    flat = {"question": text, "ground_truth": text, "contexts": texts, "level": pa.int64()}
+    recognise(rows_like(flat, ()), source="table")
+    assert caplog.messages == [
+        "table: columns read (schema ragas_v1): question -> user_input, ground_truth -> reference, contexts -> retrieved_contexts",
+        "table: no field, carried along as metadata: level",
+    ]
+    nested = {
+        "inputs": pa.struct({"question": text}),
+        "outputs": pa.struct({"documents": pa.list_(pa.struct({"page_content": text}))}),
+    }
+    rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
+    assert recognise(rows_like(nested, ())) == recognise(rows)
+    given = {"vars.question": "user_input"}
+    assert (
+        recognise(rows_like({"vars": text, "contexts": texts}, given), columns=given).columns == given
+    )
+    with pytest.raises(ParameterError, match=r"no row has 'vars\.question'"):
+        recognise(rows_like({"contexts": texts}, given), columns=given)
