@@ -548,7 +548,10 @@ def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "field 'response' must be a string, not dict. It was read from 'response'" in done.stderr
     assert "--map response.answer=response" in done.stderr
-    row = {"inputs": {"question": QUESTION}, "outputs": {"answer": {"draft": 7}, "documents": DOCUMENTS}}
+    row = {
+        "inputs": {"question": QUESTION},
+        "outputs": {"answer": {"draft": 7}, "documents": DOCUMENTS},
+    }
     done = run_command("score", in_json(tmp_path / "n.json", [row]))
     assert (
         "n.json, sample 1: field 'response' must be a string, not dict. It was read from 'outputs.answer'"
