@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ctxmetrics.formulas.intervals import mean_interval
-from ctxmetrics.presentation.wording import TEXT, clean, contradiction
-from ctxmetrics.results.summary import MetricSummary
-from ctxmetrics.scores import FAILURES, Provenance, Score, unmade
+from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction
+from ctxmetrics.results.metric_summary import MetricSummary
+from ctxmetrics.scores import FAILURES, Provenance, Score, count_deferred
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
@@ -66,7 +66,7 @@ class Column:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
-        later = unmade(score)
+        later = count_deferred(score)
         verdicts = score.verdicts if later is None else ()
         missing = [verdict for verdict in verdicts if verdict.value is None]
         for verdict in missing:
@@ -87,7 +87,7 @@ class Column:
             self.contradictions += [
                 f"{text} ({clean(of, TEXT)}, {verdict.id})"
                 for verdict in verdicts
-                if (text := contradiction(verdict))
+                if (text := describe_contradiction(verdict))
             ]
         self.convention = score.provenance.convention
         self.failed += score.reason_code in FAILURES

@@ -11,7 +11,7 @@ from typing import Any
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
-from ctxmetrics.results.summary import aligned
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
@@ -62,7 +62,7 @@ class Curve(tuple[CurvePoint, ...]):
                 "-" if value is None else f"{value:.0f}" for value in (point.characters, point.tokens)
             )
             rows.append((point.metric, str(point.k), *shares, *sizes, str(point.n)))  # type: ignore[arg-type]  # seven
-        return "\n".join(aligned(rows))
+        return "\n".join(align_rows(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

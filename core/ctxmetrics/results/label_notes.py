@@ -14,8 +14,8 @@ from typing import Any
 
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import OPTIONS, in_spans
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import record_of
-from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 
 # Samples below which nothing is said.

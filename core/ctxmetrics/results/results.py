@@ -15,16 +15,17 @@ from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
-from ctxmetrics.presentation.wording import listed, plural
+from ctxmetrics.presentation.wording import join_counts, plural
 from ctxmetrics.reading import OPTIONS
 from ctxmetrics.results.columns import REASON, Column
 from ctxmetrics.results.comparison.joining import group_of
 from ctxmetrics.results.curve import Curve, SmallestK, curve_of, smallest_k_of
 from ctxmetrics.results.label_notes import Labels
-from ctxmetrics.results.report.report import Report, notebook_html, rank_of, render_html
-from ctxmetrics.results.report.stages import Stages, staged_metric, stages_of
+from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
+from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import read_rows, to_rows, without_texts
-from ctxmetrics.results.summary import Controls, Row, Summary
+from ctxmetrics.results.summary import Controls, Summary
 from ctxmetrics.results.writer import json_line, write_whole
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -145,12 +146,12 @@ class Results(Sequence[Row]):
                 samples have some.
         """
         rows = self._rows or ()
-        staged = staged_metric(rows, self.metrics) if curves else None
+        staged = find_staged_metric(rows, self.metrics) if curves else None
         return Report(
             self.summary(),
-            tuple(sorted(rows, key=lambda row: rank_of(row.scores, row.index))),
+            tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
             self._curves() if curves else EMPTY,
-            None if staged is None else stages_of(rows, staged),
+            None if staged is None else summarize_stages(rows, staged),
         )
 
     def summary(self) -> Summary:
@@ -190,7 +191,7 @@ class Results(Sequence[Row]):
         """One line about what failed and why, or None when nothing did."""
         found = [
             f"{name}: {column.failed} of {len(self)}"
-            + (f" ({listed(column.causes)})" if column.causes else "")
+            + (f" ({join_counts(column.causes)})" if column.causes else "")
             for name, column in self.by_metric.items()
             if column.failed
         ]
@@ -302,7 +303,7 @@ class Results(Sequence[Row]):
         return curves
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.report(curves=False))
+        return render_notebook(self.report(curves=False))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
@@ -344,13 +345,13 @@ class Results(Sequence[Row]):
         """
         self._need_rows("stages")
         names = self.metrics if metric is None else (metric,)
-        found = staged_metric(self, [name for name in names if name in self.metrics])
+        found = find_staged_metric(self, [name for name in names if name in self.metrics])
         if found is None:
             raise ParameterError(
                 f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "
                 "a recall of sentences, claims, facts or ids."
             )
-        return stages_of(self, found, accumulate=accumulate)
+        return summarize_stages(self, found, accumulate=accumulate)
 
     def curve(
         self,

@@ -23,7 +23,7 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.reading import TEXTS_OF
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.stages import sizes_of

@@ -23,8 +23,8 @@ from typing import IO, Any
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import content_hash, score_of, to_rows, with_whole_characters
-from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Usage

@@ -14,7 +14,7 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
-from ctxmetrics.presentation.wording import TEXT, clean, contradiction, plural
+from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
 from ctxmetrics.results.comparison.joining import (
     Pair,
     Run,
@@ -44,8 +44,8 @@ from ctxmetrics.results.labels.means import (
     paired_mean,
     weighted_mean,
 )
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import HASHED, read_rows, record_of, text_hash
-from ctxmetrics.results.summary import Row
 from ctxmetrics.verdicts import Verdict
 
 _WORST = 10
@@ -481,7 +481,11 @@ def _contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> Iterator[s
     for rows in pairs:
         for metric in () if any(map(_is_bare, rows)) else metrics:
             first, second = (
-                {unit.id: text for unit in row[metric].verdicts if (text := contradiction(unit))}
+                {
+                    unit.id: text
+                    for unit in row[metric].verdicts
+                    if (text := describe_contradiction(unit))
+                }
                 for row in rows
             )
             for run, own, rest in (("first", first, second), ("second", second, first)):

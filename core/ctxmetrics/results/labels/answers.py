@@ -20,8 +20,8 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import HASHED, record_of, texts_key
-from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
