@@ -291,7 +291,7 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
         return ""
     if verdict.value is None:
         text = "not judged"
-    elif verdict.code in _NOES:
+    elif verdict.code is not None and verdict.code in _NOES:
         text = _NOES[verdict.code]
     elif counted[0] in _UNITS:
         contexts = list_contexts(verdict)

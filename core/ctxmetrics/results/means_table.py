@@ -116,7 +116,7 @@ def _select_terminal_columns(items: Sequence[MetricSummary]) -> list[Column]:
     """Return the columns of the terminal in their order; that of the pass mark where a metric has one."""
     columns = {column.terminal_place: column for column in COLUMNS if column.terminal_place is not None}
     if all(item.passed is None for item in items):
-        del columns[_PASSED.terminal_place]
+        columns = {place: column for place, column in columns.items() if column is not _PASSED}
     return [columns[place] for place in sorted(columns)]
 
 
