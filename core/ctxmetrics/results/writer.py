@@ -24,7 +24,7 @@ from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import content_hash, score_of, to_rows, with_whole_characters
+from ctxmetrics.results.rows_file import content_hash, read_score, to_rows, with_whole_characters
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Usage
@@ -328,7 +328,7 @@ def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> 
                     prompt,
                 )
                 return None
-            scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it
+            scores.append(replace(read_score(row), usage=Usage()))  # this run pays nothing for it
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
     return scores

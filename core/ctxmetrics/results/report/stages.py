@@ -15,7 +15,7 @@ from ctxmetrics.metrics import parsed
 from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import TEXT, clean
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import record_of
+from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
@@ -184,7 +184,7 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
         return sizes
     last = [*sizes][-1]
     ids = sizes[last]["ids"]
-    hashes = (record_of(row) or {}).get("context_hashes") or ()
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
     first = [*zip_longest(ids or (), hashes)][:k]
     lengths = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
     sizes[last] = {
