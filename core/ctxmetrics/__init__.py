@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ctxmetrics.results.comparison.compare import compare
     from ctxmetrics.results.comparison.view import Comparison
     from ctxmetrics.results.results import Results
-    from ctxmetrics.results.summary import Row
+    from ctxmetrics.results.row import Row
     from ctxmetrics.running.check_model import check_model
     from ctxmetrics.running.engine import aevaluate, evaluate
     from ctxmetrics.running.estimate import Estimate, estimate
@@ -94,7 +94,7 @@ _HOME = {
     "Prompt": "models.base",
     "Reply": "models.base",
     "Results": "results.results",
-    "Row": "results.summary",
+    "Row": "results.row",
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",

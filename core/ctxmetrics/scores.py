@@ -15,13 +15,13 @@ from ctxmetrics.presentation.wording import (
     MESSAGE,
     TEXT,
     clean,
-    count_of,
-    doubts_of,
-    line,
-    number,
-    ranked_low,
+    describe_count,
+    describe_doubts,
+    describe_low_ranks,
+    format_number,
+    format_sentence,
+    format_verdict,
     say,
-    sentence,
 )
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
@@ -110,9 +110,9 @@ class Score:
     @property
     def attribution(self) -> Attribution | None:
         """The matrix units x contexts behind the verdicts; None where they are not about units."""
-        return (
-            None if self.context_lengths is None else Attribution(self.verdicts, self.context_lengths)
-        )
+        if self.context_lengths is None:
+            return None
+        return Attribution(self.verdicts, self.context_lengths)
 
     @property
     def doubtful(self) -> Mapping[str, int]:
@@ -130,7 +130,7 @@ class Score:
         """The value as its convention writes it; rounding is for display only."""
         if self.value is None:
             return f"{say('no value', self.language)} ({self.reason_code})"
-        whole, point, digits = number(self.value, self.provenance.convention).partition(".")
+        whole, point, digits = format_number(self.value, self.provenance.convention).partition(".")
         return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
 
     @property
@@ -139,30 +139,26 @@ class Score:
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]
-        return count_of(
+        return describe_count(
             values.count(True), len(values), values.count(None), self.counted, self.language
         )
 
     @property
     def explanation(self) -> str | None:
         """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
-        if self.message is None:
-            return (
-                ranked_low(self.verdicts, self.language)
-                if self.provenance.formula == "average_precision"
-                else None
-            )
-        text = clean(say(self.message, self.language), MESSAGE)
-        return f"{self.reason_code}: {text}" if self.reason_code else text
+        if self.message is not None:
+            text = clean(say(self.message, self.language), MESSAGE)
+            return f"{self.reason_code}: {text}" if self.reason_code else text
+        if self.provenance.formula == "average_precision":
+            return describe_low_ranks(self.verdicts, self.language)
+        return None
 
     @property
     def share(self) -> float | None:
         """The value as a share of its scale, from 0 to 1; None without one."""
-        return (
-            None
-            if self.value is None
-            else self.value / get_convention(self.provenance.convention).scale
-        )
+        if self.value is None:
+            return None
+        return self.value / get_convention(self.provenance.convention).scale
 
     @property
     def passed(self) -> bool | None:
@@ -174,18 +170,21 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        ends = [f"{text}." for text in (self.count, self.doubts) if text]
-        lines = [
-            sentence(verdict, self.language)
-            for verdict in sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-            if verdict.weight
-        ]
-        return "\n".join([*filter(None, [self.explanation]), *ends, *lines])
+        lines = [] if self.explanation is None else [self.explanation]
+        if self.count:
+            lines.append(f"{self.count}.")
+        if self.doubts:
+            lines.append(f"{self.doubts}.")
+        # Those that are no yes come first.
+        verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
+        lines += [format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight]
+        return "\n".join(lines)
 
     @property
     def doubts(self) -> str | None:
         """How many verdicts are doubtful, by their code, in words; None where none is."""
-        return doubts_of(found, self.language) if (found := self.doubtful) else None
+        counts = self.doubtful
+        return describe_doubts(counts, self.language) if counts else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -195,20 +194,23 @@ class Score:
             warnings: End with the judge's warnings; a run shows them once.
         """
         name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
-        state = say("passed" if self.passed else "failed", self.language)
-        mark = (
-            f"{say('pass mark', self.language)} {self.threshold:g}: {state}"
-            if self.passed is not None
-            else None
-        )
-        remarks = (self.band, mark, self.explanation, self.count, self.doubts)
-        lines = [
-            f"{self.metric}: {self.formatted_value}{name}",
-            *(f"  {text}" for text in remarks if text),
+        remarks = (self.band, self._mark, self.explanation, self.count, self.doubts)
+        lines = [f"{self.metric}: {self.formatted_value}{name}"]
+        lines += [f"  {text}" for text in remarks if text]
+        lines += [
+            format_verdict(verdict, color=color, language=self.language) for verdict in self.verdicts
         ]
-        lines += [line(verdict, color=color, language=self.language) for verdict in self.verdicts]
-        lines += [f"  ! {warning}" for warning in self.provenance.warnings if warnings]
+        if warnings:
+            lines += [f"  ! {warning}" for warning in self.provenance.warnings]
         return "\n".join(lines)
+
+    @property
+    def _mark(self) -> str | None:
+        """The pass mark, and whether it is reached; None without one or without a value."""
+        if self.passed is None:
+            return None
+        state = say("passed" if self.passed else "failed", self.language)
+        return f"{say('pass mark', self.language)} {self.threshold:g}: {state}"
 
     def _repr_html_(self) -> str:
         return render("score.html", score=self)
@@ -234,27 +236,27 @@ class Score:
         }
 
 
-_given: Any = Score.__dict__["verdicts"]
+_slot: Any = Score.__dict__["verdicts"]
+_Verdicts = tuple[Verdict, ...] | Callable[[], Iterable[Verdict]]
 
 
-def _verdicts(score: Score) -> tuple[Verdict, ...]:
-    """Return the verdicts. Where the metric gave a function, it is called the first time.
+def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
+    """Return the verdicts. Where the metric gave a function, call it the first time.
 
     So a caller that reads only the number spends no time on verdicts.
     """
-    given: tuple[Verdict, ...] | Callable[[], Iterable[Verdict]] = _given.__get__(score)
-    if not callable(given):
-        return given
-    made = tuple(given())
-    _given.__set__(score, made)
-    return made
+    verdicts: _Verdicts = _slot.__get__(score)
+    if callable(verdicts):
+        verdicts = tuple(verdicts())
+        _slot.__set__(score, verdicts)
+    return verdicts
 
 
-def unmade(score: Score) -> int | None:
-    """Return how many verdicts are not made yet, none of which is missing or doubtful; None where they are made."""
-    given: Any = _given.__get__(score)
-    size: Callable[[], int] | None = getattr(given, "__len__", None)
-    return size() if callable(given) and size else None
+def count_deferred(score: Score) -> int | None:
+    """Count the verdicts that are not made yet, none of which is missing or doubtful; None where they are made."""
+    verdicts: Any = _slot.__get__(score)
+    size: Callable[[], int] | None = getattr(verdicts, "__len__", None)
+    return size() if callable(verdicts) and size else None
 
 
-setattr(Score, "verdicts", property(_verdicts, _given.__set__))  # noqa: B010 - type checkers keep the field
+setattr(Score, "verdicts", property(_get_verdicts, _slot.__set__))  # noqa: B010 - type checkers keep the field

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingExtraError
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.summary import aligned
 from ctxmetrics.running.engine import evaluate
 from ctxmetrics.samples import Sample
 
@@ -144,7 +144,7 @@ class Parity:
             (runner, str(len(self.metrics)), str(len(self.values)), str(numbers[runner] or "equal"))
             for runner in self.runners[1:]
         ]
-        lines = aligned([("runner", "metrics", "values", "differ"), *rows])
+        lines = align_rows([("runner", "metrics", "values", "differ"), *rows])
         lines += [
             f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
             for item in self.differences[:_SHOWN]
@@ -169,7 +169,7 @@ class Parity:
             )
             for metric, sample, value in self.values
         ]
-        return "\n".join(aligned([("metric", "sample", "core", "other value in"), *rows]))
+        return "\n".join(align_rows([("metric", "sample", "core", "other value in"), *rows]))
 
 
 def compare(

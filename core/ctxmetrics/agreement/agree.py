@@ -55,13 +55,14 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.judged import default_judge
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.comparison.joining import groups_of
 from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
 from ctxmetrics.results.labels.means import FEWEST, holm, paired_mean
 from ctxmetrics.results.results import Results
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import key_of, texts_key
-from ctxmetrics.results.summary import Row, aligned
 from ctxmetrics.running.engine import evaluate
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.samples import Sample
@@ -119,8 +120,8 @@ class AgreementReport:
         ]
         blocks = [
             [f"{self.judge} against people{within}", *self._sentences()],
-            aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
-            aligned([_CORRECTED, *corrected] if corrected else []),
+            align_rows(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
+            align_rows([_CORRECTED, *corrected] if corrected else []),
             *(
                 _system_lines(metric, [item for item in self.systems if item.metric == metric])
                 for metric in dict.fromkeys(item.metric for item in self.systems)
@@ -331,10 +332,10 @@ def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[Sy
 
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
-    figures = aligned([("judge", "people", "corrected", "bias"), *map(_system_cells, items)])
+    figures = align_rows([("judge", "people", "corrected", "bias"), *map(_system_cells, items)])
     room = 100 - max(map(len, figures)) - 2  # characters of a line
     names = [metric, *(visible(item.system) for item in items)]
-    return aligned([(name[:room], line) for name, line in zip(names, figures, strict=True)])
+    return align_rows([(name[:room], line) for name, line in zip(names, figures, strict=True)])
 
 
 def _system_cells(item: SystemFigures) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.results.labels.answers import CONTEXTS, UNITS
 from ctxmetrics.results.results import Results
-from ctxmetrics.results.summary import aligned
 from ctxmetrics.running.controls import LabelledSample, labelled_samples
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from ctxmetrics.running.estimate import estimate
@@ -83,7 +83,7 @@ class JudgeCheck(Plain):
             _cells("contexts useful", self.contexts),
             *(_cells(f"  {name}", item) for name, item in self.by_place.items()),
         ]
-        return "\n".join([*self._sentences(), "", *aligned(rows)])
+        return "\n".join([*self._sentences(), "", *align_rows(rows)])
 
     def _sentences(self) -> Iterable[str]:
         times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"

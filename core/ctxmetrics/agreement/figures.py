@@ -12,10 +12,10 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.labels.answers import NO, YES, Answers
 from ctxmetrics.results.labels.means import FEWEST
-from ctxmetrics.results.summary import aligned
 
 # The four kinds of answers: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
@@ -307,7 +307,7 @@ class JudgeTable(Plain):
                 )
                 for judge, item in zip(self.judges, items, strict=True)
             ]
-            lines += ["", *aligned([(label, *_HEADER), *rows])]
+            lines += ["", *align_rows([(label, *_HEADER), *rows])]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
 

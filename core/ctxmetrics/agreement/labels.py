@@ -13,7 +13,7 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
-from ctxmetrics.presentation.wording import line, plural
+from ctxmetrics.presentation.wording import format_verdict, plural
 from ctxmetrics.results.labels.answers import (
     CONTEXTS,
     REFERENCE,
@@ -23,7 +23,7 @@ from ctxmetrics.results.labels.answers import (
     weight_in,
 )
 from ctxmetrics.results.results import Results
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import split_sentences
@@ -88,7 +88,10 @@ class Compared:
         return "\n".join(
             [
                 head,
-                *[f"{line(item)}\n      people say {'no' if item.value else 'yes'}" for item in wrong],
+                *[
+                    f"{format_verdict(item)}\n      people say {'no' if item.value else 'yes'}"
+                    for item in wrong
+                ],
             ]
         )
 

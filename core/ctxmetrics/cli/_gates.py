@@ -18,10 +18,11 @@ from ctxmetrics.cli._options import Gates
 from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import Payload
+from ctxmetrics.results.means_table import count_doubtful
 from ctxmetrics.results.results import Results
-from ctxmetrics.results.summary import aligned, shown_doubt
 
 if TYPE_CHECKING:
     from ctxmetrics.agreement.card import Card
@@ -173,14 +174,14 @@ def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
     """Yield what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
     if (most := gates.max_doubtful) is not None:
         found: list[str | None] = [
-            f"{item.metric} has {shown_doubt(item, 'en')} doubtful, more than {most:g}"
+            f"{item.metric} has {count_doubtful(item, 'en')} doubtful, more than {most:g}"
             for item in results.summary().values()
             if (item.doubtful_share or 0.0) > most
         ]
         yield from (Outcome(f"--max-doubtful {most:g}", problem) for problem in found or [None])
     if (least := gates.min_controls) is not None:
         judged = results.controls
-        told = f"{judged.shown()}, below {least:g}" if judged else "no control was judged"
+        told = f"{judged.describe()}, below {least:g}" if judged else "no control was judged"
         yield Outcome(f"--min-controls {least:g}", None if judged and judged.share >= least else told)
 
 
@@ -247,7 +248,7 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
         ),
     ]
     origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
-    return "\n".join(["", *aligned(rows), origin]), None
+    return "\n".join(["", *align_rows(rows), origin]), None
 
 
 def _refused(given: Gates, error: InputFileError) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.conventions import get_convention
-from ctxmetrics.verdicts import Evidence, Verdict
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # The most characters of a quote, a unit, a judge's reason and a message that one line shows.
 _QUOTE = 80
@@ -26,7 +26,7 @@ _MOST_SPANS = 4
 # Ids that one list shows, and characters of each.
 _MOST_IDS = 5
 _ID = 20
-# What is told about a yes that is flagged, by the code of its verdict.
+# What is written about a yes that is flagged, by the code of its verdict.
 _DOUBTS: Mapping[str, str] = {
     "weak_evidence": "weak evidence: look at it",
     "contradicted": "contradicted: look at it",
@@ -78,9 +78,6 @@ _RUSSIAN: Mapping[str, str] = {
     "to": "до",
     "judged": "оценено",
     "metric": "метрика",
-    "mean": "среднее",
-    "95 % interval": "95 % интервал",
-    "scored": "со значением",
     "undefined": "не определено",
     "without a value": "без значения",
     "verdicts missing": "нет вердиктов",
@@ -157,18 +154,18 @@ _RUSSIAN: Mapping[str, str] = {
 }
 
 
-def language_of(conventions: Iterable[str]) -> str:
+def find_language(conventions: Iterable[str]) -> str:
     """Return the language that all these conventions have, else English."""
     languages = {get_convention(name).language for name in conventions}
     return languages.pop() if len(languages) == 1 else "en"
 
 
 def say(text: str, language: str) -> str:
-    """Return one of the library's own phrases in a language; a phrase without a translation stays English."""
+    """Translate one of the library's own phrases; a phrase without a translation stays English."""
     return _RUSSIAN.get(text, text) if language == "ru" else text
 
 
-def count_of(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
+def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
     """Return ``2 of 3 sentences supported``, and how many are not judged."""
     noun, state = counted
     unjudged = say("not judged", language)
@@ -179,6 +176,21 @@ def count_of(hits: int, total: int, missing: int, counted: tuple[str, str], lang
     return f"{text}, {missing} {unjudged}" if missing else text
 
 
+def describe_usage(usage: Usage, language: str) -> str:
+    """Describe calls, tokens and cost in a line; empty where no judge was asked."""
+    if not (usage.calls or usage.reused):
+        return ""
+    text = (
+        f"{plural(usage.calls, 'call', language=language)}, {usage.reused} {say('reused', language)}, "
+        f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
+    )
+    if usage.estimated:
+        text += f" ({say('estimated', language)})"
+    if usage.cost is not None:
+        text += f", {say('cost', language)} {usage.cost:.4g}"
+    return text
+
+
 def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: str = "en") -> str:
     """Return ``1 sample``, ``2 samples``; with a verb in both forms ``1 sample has``, ``2 samples have``."""
     if number == 1 and language == "en":
@@ -186,72 +198,74 @@ def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: st
     return f"{number} {say(f'{noun}s', language)} {verbs}".rstrip()
 
 
-def number(value: float, convention: str, digits: int = 4, *, percent: bool = True) -> str:
-    """Return a value as its convention writes it; rounding is for display only. Without ``percent``: 0.67 alone."""
-    if get_convention(convention).percent:
-        return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
-    return f"{value:.{digits}f}"
+def format_number(value: float, convention: str, *, percent: bool = True) -> str:
+    """Write a value as its convention does; rounding is for display only. Without ``percent``: 0.67 alone."""
+    if not get_convention(convention).percent:
+        return f"{value:.4f}"
+    return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
 
 
-def line(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
-    """Return a verdict with its text and its evidence, or what is missing."""
-    text = f"  {mark_of(verdict, color=color)} {clean(verdict.id, TEXT)}"
+def format_verdict(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
+    """Write a verdict with its mark and text, and on a second line its evidence, or what is missing."""
+    text = f"  {format_mark(verdict, color=color)} {clean(verdict.id, TEXT)}"
     if verdict.text != verdict.id:
         text += f" {clean(verdict.text, TEXT)}"
-    why = why_of(verdict, language)
+    why = explain_verdict(verdict, language)
     return f"{text}\n      {why}" if why else text
 
 
-def mark_of(verdict: Verdict, *, color: bool = False) -> str:
-    """Return the mark of a verdict: a tick, a cross or a question mark; in parentheses where it does not count."""
+def format_mark(verdict: Verdict, *, color: bool = False) -> str:
+    """Return a tick, a cross or a question mark; in parentheses where the verdict does not count."""
     mark, shade = _MARKS[verdict.value]
-    return ("{}" if verdict.weight else "({})").format(f"{shade}{mark}{_PLAIN}" if color else mark)
+    if color:
+        mark = f"{shade}{mark}{_PLAIN}"
+    return mark if verdict.weight else f"({mark})"
 
 
-def sentence(verdict: Verdict, language: str) -> str:
-    """Return a verdict in one line: its id, yes or no, its text and why."""
+def format_sentence(verdict: Verdict, language: str) -> str:
+    """Write a verdict in one line: its id, yes or no, its text and why."""
     state = say(_STATES[verdict.value], language)
     text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
-    why = why_of(verdict, language)
+    why = explain_verdict(verdict, language)
     return f"{text} - {why}" if why else text
 
 
-def doubt(verdict: Verdict, language: str = "en") -> str:
-    """Return in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
-    text = contradiction(verdict) or _DOUBTS.get(verdict.code or "", "")
+def describe_doubt(verdict: Verdict, language: str = "en") -> str:
+    """Say in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
+    text = describe_contradiction(verdict) or _DOUBTS.get(verdict.code or "", "")
     if "unrelated" in verdict.details.get("weak", ()):
         text = _UNRELATED
     return f" ({say(text, language)})" if text else ""
 
 
-def contradiction(verdict: Verdict) -> str | None:
-    """Return what the embedded judge found against its yes: ``uncertain: number: '2 years' against '1 year'``."""
-    found = verdict.details.get("contradiction")
-    if verdict.code != "uncertain" or not isinstance(found, Mapping):
+def describe_contradiction(verdict: Verdict) -> str | None:
+    """Describe what speaks against an uncertain yes: ``uncertain: number: '2 years' against '1 year'``."""
+    details = verdict.details.get("contradiction")
+    if verdict.code != "uncertain" or not isinstance(details, Mapping):
         return None
     kind, unit, context = (
-        clean(str(found.get(name) or ""), TEXT) for name in ("kind", "unit", "context")
+        clean(str(details.get(name) or ""), TEXT) for name in ("kind", "unit", "context")
     )
-    return f"uncertain: {kind}: '{unit}'" + (f" against '{context}'" if context else "")
+    text = f"uncertain: {kind}: '{unit}'"
+    return f"{text} against '{context}'" if context else text
 
 
-def doubts_of(counts: Mapping[str, int], language: str) -> str:
-    """Return how many verdicts are doubtful, by code: ``doubtful: uncertain 1, weak_evidence 2``."""
-    return f"{say('doubtful', language)}: {listed(counts)}"
+def describe_doubts(counts: Mapping[str, int], language: str) -> str:
+    """Count the doubtful verdicts by code: ``doubtful: uncertain 1, weak_evidence 2``."""
+    return f"{say('doubtful', language)}: {join_counts(counts)}"
 
 
-def ranked_low(verdicts: Sequence[Verdict], language: str) -> str | None:
-    """Return which useful contexts stand below useless ones; None where none does."""
-    hits = [place for place, verdict in enumerate(verdicts) if verdict.value]
-    above = [
-        place
-        for place, verdict in enumerate(verdicts)
-        if verdict.value is False and hits and place < hits[-1]
-    ]
-    if not above:
+def describe_low_ranks(verdicts: Sequence[Verdict], language: str) -> str | None:
+    """Name the useful contexts that stand below useless ones; None where none does."""
+    useful = [place for place, verdict in enumerate(verdicts) if verdict.value]
+    useless = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
+    if not useful or not useless or useful[-1] < useless[0]:
         return None
-    low = [verdicts[place].id for place in hits if place > above[0]]
-    return f"{say('ranked low', language)}: {_some(low)} {say('below', language)} {_some([verdicts[place].id for place in above])}"
+    low = [verdicts[place].id for place in useful if place > useless[0]]
+    above = [verdicts[place].id for place in useless if place < useful[-1]]
+    return (
+        f"{say('ranked low', language)}: {_join_ids(low)} {say('below', language)} {_join_ids(above)}"
+    )
 
 
 def is_expected(counted: tuple[str, str]) -> bool:
@@ -259,70 +273,79 @@ def is_expected(counted: tuple[str, str]) -> bool:
     return counted[0] in _UNITS or counted[0].startswith("reference ")
 
 
-def places_of(verdict: Verdict) -> list[str]:
-    """Return the contexts of the evidence behind a verdict: ``c1``, ``c2`` .."""
-    return [f"c{index + 1}" for index in dict.fromkeys(span.context for span in verdict.evidence)]
+def list_contexts(verdict: Verdict) -> list[str]:
+    """List the contexts of the evidence behind a verdict: ``c1``, ``c2`` .."""
+    indexes = dict.fromkeys(span.context for span in verdict.evidence)
+    return [f"c{index + 1}" for index in indexes]
 
 
-def why_missed(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
-    """Return in two or three words why a verdict is not a yes; empty for one that is.
+def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Say in two or three words why a verdict is not a yes; empty for one that is.
 
     Args:
         verdict: The verdict.
         counted: What verdicts of its score are about, and what a yes means (`Score.counted`).
         language: Of the words.
     """
-    parts = places_of(verdict)
     if verdict.value:
         return ""
     if verdict.value is None:
         text = "not judged"
-    elif (known := _NOES.get(verdict.code or "")) is not None:
-        text = known
-    elif counted[0] not in _UNITS:
-        text = "not retrieved" if is_expected(counted) else f"not {counted[1]}"
-    elif parts:
-        return f"{say('stated in part in', language)} {_some(parts)}"
-    else:
+    elif verdict.code is not None and verdict.code in _NOES:
+        text = _NOES[verdict.code]
+    elif counted[0] in _UNITS:
+        contexts = list_contexts(verdict)
+        if contexts:
+            return f"{say('stated in part in', language)} {_join_ids(contexts)}"
         text = "stated nowhere"
+    elif is_expected(counted):
+        text = "not retrieved"
+    else:
+        text = f"not {counted[1]}"
     return say(text, language)
 
 
-def _some(ids: Sequence[str]) -> str:
-    shown = [clean(id_, _ID) for id_ in ids[:_MOST_IDS]]
-    return ", ".join([*shown, "…"] if len(ids) > len(shown) else shown)
+def _join_ids(ids: Sequence[str]) -> str:
+    names = [clean(id_, _ID) for id_ in ids[:_MOST_IDS]]
+    if len(ids) > len(names):
+        names.append("…")
+    return ", ".join(names)
 
 
-def listed(counts: Mapping[str, int]) -> str:
-    """Return each code and how often it was counted, in the order of the codes."""
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Join each code and how often it was counted, in the order of the codes."""
     return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
 
 
 def clean(text: str, longest: int) -> str:
-    """Return one line that is safe in a terminal: the text is untrusted."""
+    """Make one line that is safe in a terminal: the text is untrusted."""
     line = visible(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def why_of(verdict: Verdict, language: str) -> str:
-    """Return the evidence of a verdict, or what is missing, in one line."""
+def explain_verdict(verdict: Verdict, language: str) -> str:
+    """Write the evidence of a verdict, or what is missing, in one line."""
     if not (verdict.evidence or verdict.code or verdict.reason):
         return ""
-    spans = _spans(verdict, language)
+    spans = _format_spans(verdict, language)
     if verdict.value and spans and "missed" not in verdict.details:
-        return spans + doubt(verdict, language)
-    return "; ".join(filter(None, (verdict.code, clean(verdict.reason or "", _REASON), spans)))
+        return spans + describe_doubt(verdict, language)
+    parts = (verdict.code, clean(verdict.reason or "", _REASON), spans)
+    return "; ".join(part for part in parts if part)
 
 
-def _spans(verdict: Verdict, language: str) -> str:
-    shown = [_span(span, verdict, language) for span in verdict.evidence[:_MOST_SPANS]]
-    more = len(verdict.evidence) - len(shown)
-    return "; ".join([*shown, f"+{more} {say('more', language)}"] if more else shown)
+def _format_spans(verdict: Verdict, language: str) -> str:
+    spans = [_format_span(span, verdict, language) for span in verdict.evidence[:_MOST_SPANS]]
+    more = len(verdict.evidence) - len(spans)
+    if more:
+        spans.append(f"+{more} {say('more', language)}")
+    return "; ".join(spans)
 
 
-def _span(span: Evidence, verdict: Verdict, language: str) -> str:
+def _format_span(span: Evidence, verdict: Verdict, language: str) -> str:
     part = "" if span.whole else f" ({say('part', language)})"
     where = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
-    if span.quote == verdict.text:
-        return f"{where} {say('the whole text' if verdict.id.startswith('c') else 'word for word', language)}"
-    return f'{where} "{clean(span.quote, _QUOTE)}"'
+    if span.quote != verdict.text:
+        return f'{where} "{clean(span.quote, _QUOTE)}"'
+    phrase = "the whole text" if verdict.id.startswith("c") else "word for word"
+    return f"{where} {say(phrase, language)}"

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ctxmetrics.formulas.intervals import mean_interval
-from ctxmetrics.presentation.wording import TEXT, clean, contradiction
-from ctxmetrics.results.summary import MetricSummary
-from ctxmetrics.scores import FAILURES, Provenance, Score, unmade
+from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction
+from ctxmetrics.results.metric_summary import MetricSummary
+from ctxmetrics.scores import FAILURES, Provenance, Score, count_deferred
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
@@ -66,15 +66,14 @@ class Column:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
-        later = unmade(score)
-        verdicts = score.verdicts if later is None else ()
+        deferred = count_deferred(score)
+        verdicts = score.verdicts if deferred is None else ()
         missing = [verdict for verdict in verdicts if verdict.value is None]
         for verdict in missing:
-            self.causes[verdict.code or "not judged"] += 1
-            self.words.setdefault(verdict.code or "not judged", verdict.reason or "")
+            self._add_cause(verdict.code or "not judged", verdict.reason)
         if score.reason_code == "metric_error":
             self.words.setdefault(score.reason_code, score.message or "")
-        count = len(verdicts) if later is None else later
+        count = len(verdicts) if deferred is None else deferred
         self.answered = self.answered or len(missing) < count
         self.verdicts += count
         if score.provenance.judge:
@@ -83,15 +82,22 @@ class Column:
         self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
         if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
-            of = score.sample_id or f"row {len(self.values)}"
-            self.contradictions += [
-                f"{text} ({clean(of, TEXT)}, {verdict.id})"
-                for verdict in verdicts
-                if (text := contradiction(verdict))
-            ]
+            self._add_contradictions(score)
         self.convention = score.provenance.convention
         self.failed += score.reason_code in FAILURES
-        self.threshold = score.threshold if score.threshold is not None else self.threshold
+        if score.threshold is not None:
+            self.threshold = score.threshold
+
+    def _add_cause(self, code: str, words: str | None) -> None:
+        self.causes[code] += 1
+        self.words.setdefault(code, words or "")
+
+    def _add_contradictions(self, score: Score) -> None:
+        name = clean(score.sample_id or f"row {len(self.values)}", TEXT)
+        for verdict in score.verdicts:
+            text = describe_contradiction(verdict)
+            if text:
+                self.contradictions.append(f"{text} ({name}, {verdict.id})")
 
     def score(self, index: int, sample_id: str | None) -> Score:
         """Return what is known of a row's score: value and reason code."""
@@ -113,13 +119,11 @@ class Column:
                 counts once in the interval, with the mean of its values.
         """
         known = [value for value in self.values if not math.isnan(value)]
-        distinct, groups = len(set(samples)), [[value] for value in known]
-        if distinct < len(samples):
-            repeated: dict[int, list[float]] = {}
-            for sample, value in zip(samples, self.values, strict=True):
-                if not math.isnan(value):
-                    repeated.setdefault(sample, []).append(value)
-            groups = list(repeated.values())
+        groups = self._group_values(samples)
+        missing: Counter[str] = Counter()
+        for value, code in zip(self.values, self.codes, strict=True):
+            if code and math.isnan(value):
+                missing[code] += 1
         return MetricSummary(
             metric=self.metric,
             samples=len(self.values),
@@ -130,15 +134,9 @@ class Column:
                 scale=self.scale,
                 times=[len(group) for group in groups],
             ),
-            distinct=distinct,
+            distinct=len(set(samples)),
             judged=any(item.judge for item in self.provenances),
-            missing=dict(
-                Counter(
-                    code
-                    for value, code in zip(self.values, self.codes, strict=True)
-                    if code and math.isnan(value)
-                )
-            ),
+            missing=dict(missing),
             causes=dict(self.causes),
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),
@@ -148,3 +146,11 @@ class Column:
             threshold=self.threshold,
             convention=self.convention,
         )
+
+    def _group_values(self, samples: Sequence[int]) -> list[list[float]]:
+        """Group the values that are known by their sample, in the order of the rows."""
+        by_sample: dict[int, list[float]] = {}
+        for sample, value in zip(samples, self.values, strict=True):
+            if not math.isnan(value):
+                by_sample.setdefault(sample, []).append(value)
+        return list(by_sample.values())

@@ -11,7 +11,7 @@ from typing import Any
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
-from ctxmetrics.results.summary import aligned
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
@@ -55,14 +55,21 @@ class Curve(tuple[CurvePoint, ...]):
     def __repr__(self) -> str:
         rows = [("metric", "k", "recall", "support precision", "characters", "tokens", "samples")]
         for point in self:
-            shares = (
-                "-" if value is None else f"{value:.4f}" for value in (point.recall, point.precision)
+            cells = (
+                point.metric,
+                str(point.k),
+                _format(point.recall, ".4f"),
+                _format(point.precision, ".4f"),
+                _format(point.characters, ".0f"),
+                _format(point.tokens, ".0f"),
+                str(point.n),
             )
-            sizes = (
-                "-" if value is None else f"{value:.0f}" for value in (point.characters, point.tokens)
-            )
-            rows.append((point.metric, str(point.k), *shares, *sizes, str(point.n)))  # type: ignore[arg-type]  # seven
-        return "\n".join(aligned(rows))
+            rows.append(cells)
+        return "\n".join(align_rows(rows))
+
+
+def _format(mean: float | None, form: str) -> str:
+    return "-" if mean is None else format(mean, form)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,33 +93,33 @@ class SmallestK:
     n: int
 
 
-def curve_of(
+def compute_curve(
     metric: str, scores: Iterable[Score], ks: Iterable[int], formula: str
 ) -> Iterator[CurvePoint]:
     """Yield a metric's points; see `Results.curve`."""
-    known = _known(metric, scores)
+    attributions = _list_attributions(metric, scores)
     for k in ks:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise ParameterError(f"curve: k={k!r} must be a whole number from 1.")
-        characters = _mean([sum(attribution.context_lengths[:k]) for attribution in known])
+        characters = _mean([sum(attribution.context_lengths[:k]) for attribution in attributions])
         yield CurvePoint(
             metric=metric,
             k=int(k),
-            recall=_mean([attribution.recall(k) or 0.0 for attribution in known]),
+            recall=_mean([attribution.recall(k) or 0.0 for attribution in attributions]),
             precision=_mean(
-                [attribution.precision(k, formula=formula) or 0.0 for attribution in known]
+                [attribution.precision(k, formula=formula) or 0.0 for attribution in attributions]
             ),
             characters=characters,
             tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
-            n=len(known),
+            n=len(attributions),
         )
 
 
-def smallest_k_of(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:
-    """Return a metric's smallest k; see `Results.smallest_k`."""
-    known = _known(metric, scores)
-    most = max((len(attribution.context_lengths) for attribution in known), default=0)
-    rows = [[attribution.recall(k) or 0.0 for k in range(1, most + 1)] for attribution in known]
+def find_smallest_k(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:
+    """Find a metric's smallest k; see `Results.smallest_k`."""
+    attributions = _list_attributions(metric, scores)
+    most = max((len(attribution.context_lengths) for attribution in attributions), default=0)
+    rows = [[attribution.recall(k) or 0.0 for k in range(1, most + 1)] for attribution in attributions]
     means = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
     return SmallestK(
         metric=metric,
@@ -132,25 +139,27 @@ def _interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] |
 
     kinds, counts = np.unique(np.array(rows), axis=0, return_counts=True)
     drawn = np.random.default_rng(_SEED).multinomial(len(rows), counts / len(rows), size=RESAMPLES)
-    found = [
-        k
-        for means in (drawn @ kinds / len(rows)).tolist()
-        if (k := smallest_k(means, keep)) is not None
-    ]
-    if not found:
+    smallest = (smallest_k(means, keep) for means in (drawn @ kinds / len(rows)).tolist())
+    ks = [k for k in smallest if k is not None]
+    if not ks:
         return None
-    low, high = np.quantile(found, (0.025, 0.975), method="inverted_cdf")
+    low, high = np.quantile(ks, (0.025, 0.975), method="inverted_cdf")
     return int(low), int(high)
 
 
-def _known(metric: str, scores: Iterable[Score]) -> list[Attribution]:
-    """Return the attributions of the scores with a value; one with an empty side has no units."""
-    known = [(score, score.attribution) for score in scores if score.value is not None]
-    if any(attribution is None for _, attribution in known):
-        raise CtxMetricsError(
-            f"{metric} has no attribution: its verdicts are not about units of a reference."
-        )
-    return [attribution for _, attribution in known if attribution is not None]
+def _list_attributions(metric: str, scores: Iterable[Score]) -> list[Attribution]:
+    """List the attributions of the scores with a value; one with an empty side has no units."""
+    attributions = []
+    for score in scores:
+        if score.value is None:
+            continue
+        attribution = score.attribution
+        if attribution is None:
+            raise CtxMetricsError(
+                f"{metric} has no attribution: its verdicts are not about units of a reference."
+            )
+        attributions.append(attribution)
+    return attributions
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import OPTIONS, in_spans
-from ctxmetrics.results.rows_file import record_of
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.samples import Sample
 
 # Samples below which nothing is said.
@@ -36,11 +36,11 @@ _BETWEEN, _NUMBER = (
 
 
 def _heads(id_: str) -> list[str]:
-    return [id_[: found.start()] for found in _BETWEEN.finditer(id_) if found.start()][::-1]
+    return [id_[: match.start()] for match in _BETWEEN.finditer(id_) if match.start()][::-1]
 
 
 def _tails(id_: str) -> list[str]:
-    return [id_[found.end() :] for found in _BETWEEN.finditer(id_) if found.end() < len(id_)]
+    return [id_[match.end() :] for match in _BETWEEN.finditer(id_) if match.end() < len(id_)]
 
 
 _Forms = Callable[[str], list[str]]
@@ -53,22 +53,32 @@ _WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
     ("with the beginning of the reference ids cut", _tails, lambda id_: [id_]),
     ("with the beginning of the retrieved ids cut", lambda id_: [id_], _tails),
 )
+
+
+def _contexts_repeat(sample: Sample) -> bool | None:
+    if not sample.reference_contexts or not sample.retrieved_contexts:
+        return None
+    return {*sample.reference_contexts} == {*sample.retrieved_contexts}
+
+
+def _reference_repeats_context(sample: Sample) -> bool | None:
+    if not sample.reference or not sample.retrieved_contexts:
+        return None
+    return sample.reference in sample.retrieved_contexts
+
+
+def _response_repeats_reference(sample: Sample) -> bool | None:
+    if not sample.reference or not sample.response:
+        return None
+    return sample.response == sample.reference
+
+
 # Labels that repeat what was retrieved or answered: a text, and a function that says whether a sample
 # has them (None without such a label).
 _CIRCLES: Mapping[str, Callable[[Sample], bool | None]] = {
-    "the reference contexts are the retrieved contexts": lambda sample: (
-        {*sample.reference_contexts} == {*sample.retrieved_contexts}
-        if sample.reference_contexts and sample.retrieved_contexts
-        else None
-    ),
-    "the whole reference is one of the retrieved contexts": lambda sample: (
-        sample.reference in sample.retrieved_contexts
-        if sample.reference and sample.retrieved_contexts
-        else None
-    ),
-    "the response is the reference": lambda sample: (
-        sample.response == sample.reference if sample.reference and sample.response else None
-    ),
+    "the reference contexts are the retrieved contexts": _contexts_repeat,
+    "the whole reference is one of the retrieved contexts": _reference_repeats_context,
+    "the response is the reference": _response_repeats_reference,
 }
 
 
@@ -98,79 +108,95 @@ class Labels:
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
         self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
-        found, wanted = sample.retrieved_context_ids, sample.reference_context_ids
-        if found and wanted and not in_spans(wanted):
-            self.retrieved.update(found)
+        ids, wanted = sample.retrieved_context_ids, sample.reference_context_ids
+        if ids and wanted and not in_spans(wanted):
+            self.retrieved.update(ids)
             self.wanted.append(wanted)
-        if texts := sample.retrieved_contexts:
-            blank = len(texts) == 1 and "\n\n" in texts[0].strip()
-            self.contexts.update(("all", "blank lines") if blank else ("all",))
-        self.circles.update((what, repeats(sample)) for what, repeats in _CIRCLES.items())
+        texts = sample.retrieved_contexts
+        if texts:
+            self.contexts["all"] += 1
+            self.contexts["blank lines"] += len(texts) == 1 and "\n\n" in texts[0].strip()
+        for what, repeats in _CIRCLES.items():
+            self.circles[what, repeats(sample)] += 1
 
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
+        notes = []
         blank = self.contexts["blank lines"]
-        joined = (
-            f"{blank} of {plural(self.contexts['all'], 'sample')} have one context, with blank lines in it: if it holds several "
-            "passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
-        )
-        return (
-            *([joined] if blank >= _JOINED * self.contexts["all"] and blank > 1 else ()),
-            *self.never(),
-            *(
-                f"{what}, in all {self.circles[what, True]} samples: such labels prove nothing"
-                for what in _CIRCLES
-                if self.circles[what, True] >= _FEW and not self.circles[what, False]
-            ),
-        )
+        if blank >= _JOINED * self.contexts["all"] and blank > 1:
+            notes.append(
+                f"{blank} of {plural(self.contexts['all'], 'sample')} have one context, with blank lines in it: if it holds "
+                "several passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
+            )
+        notes += self.describe_never_retrieved()
+        for what in _CIRCLES:
+            count = self.circles[what, True]
+            if count >= _FEW and not self.circles[what, False]:
+                notes.append(f"{what}, in all {count} samples: such labels prove nothing")
+        return tuple(notes)
 
-    def never(self) -> Iterator[str]:
-        """Yield a note where many reference ids were never retrieved, with the change that would make them match."""
+    def describe_never_retrieved(self) -> list[str]:
+        """Describe reference ids that were never retrieved, where these are many, and the change that would make them match."""
         every = dict.fromkeys(chain(*self.wanted))
         never = [id_ for id_ in every if id_ not in self.retrieved]
         if len(self.wanted) < _FEW or len(never) <= _NEVER * len(every):
-            return
-        concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
-        text = (
-            f"no reference id was ever retrieved, in {len(self.wanted)} samples"
-            if len(never) == len(every)
-            else f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
-            f"{concerned} of {len(self.wanted)} samples have such labels"
-        )
-        for how, of_label, of_found in _WAYS:
-            known = {form: id_ for id_ in sorted(self.retrieved) for form in of_found(id_)}
-            pairs = [(id_, known[form]) for id_ in never for form in of_label(id_) if form in known]
-            if len({found for _, found in pairs}) >= max(_SHOWN, _MATCHED * len(never)):
-                shown = [
-                    f"{clean(one, TEXT)} and {clean(other, TEXT)}" for one, other in pairs[:_SHOWN]
+            return []
+        if len(never) == len(every):
+            text = f"no reference id was ever retrieved, in {len(self.wanted)} samples"
+        else:
+            concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
+            text = (
+                f"{len(never)} of {len(every)} reference ids were retrieved for no sample; "
+                f"{concerned} of {len(self.wanted)} samples have such labels"
+            )
+        for change, forms_of_label, forms_of_retrieved in _WAYS:
+            pairs = self._match(never, forms_of_label, forms_of_retrieved)
+            matches = {retrieved for _, retrieved in pairs}
+            if len(matches) >= max(_SHOWN, _MATCHED * len(never)):
+                examples = [
+                    f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
+                    for label, retrieved in pairs[:_SHOWN]
                 ]
-                yield f"{text}; {how} they would match: {', '.join(shown)}"
-                return
-        yield f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
+                return [f"{text}; {change} they would match: {', '.join(examples)}"]
+        return [
+            f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
+        ]
+
+    def _match(
+        self, labels: Iterable[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
+    ) -> list[tuple[str, str]]:
+        """Pair reference ids with the retrieved ids that have a form in common with them."""
+        by_form = {}
+        for id_ in sorted(self.retrieved):
+            for form in forms_of_retrieved(id_):
+                by_form[form] = id_
+        pairs = []
+        for label in labels:
+            pairs += [(label, by_form[form]) for form in forms_of_label(label) if form in by_form]
+        return pairs
 
 
 def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str], bool]:
-    """Return what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
+    """Describe what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
 
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.
     """
-    one, other = _texts_of(first), _texts_of(second)
-    least, shared = min(len(one), len(other)), [id_ for id_ in one if id_ in other]
-    labels = Labels(), Labels()
-    for run, rows in zip(labels, (first, second), strict=True):
-        for row in rows:
-            run.add(row.sample or Sample())
-    said = [{*run.never()} if all(one.wanted for one in labels) else set() for run in labels]
-    runs = (("first", said[0] - said[1]), ("second", said[1] - said[0]))
-    notes = [f"{run} run only: {text}" for run, texts in runs for text in texts]
+    hashes = _collect_hashes(first), _collect_hashes(second)
+    least = min(map(len, hashes))
+    shared = [id_ for id_ in hashes[0] if id_ in hashes[1]]
+    notes = _describe_own_labels(first, second)
     if least >= _IDS and len(shared) < _SHARED * least:
         notes.append(
             f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
             "what id metrics lost may be no loss"
         )
     comparable = not notes
-    changed = [id_ for id_ in shared if one[id_] and other[id_] and one[id_].isdisjoint(other[id_])]
+    changed = []
+    for id_ in shared:
+        before, after = hashes[0][id_], hashes[1][id_]
+        if before and after and before.isdisjoint(after):
+            changed.append(id_)
     if changed:
         notes.append(
             f"another text under {len(changed)} of {plural(len(shared), 'id')} of both runs: "
@@ -179,14 +205,29 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     return notes, comparable
 
 
-def _texts_of(rows: Iterable[Row]) -> dict[str, set[str]]:
+def _describe_own_labels(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
+    """Return the notes about reference ids that one of two runs has alone; none unless both have such ids."""
+    runs = Labels(), Labels()
+    for labels, rows in zip(runs, (first, second), strict=True):
+        for row in rows:
+            labels.add(row.sample or Sample())
+    if not all(labels.wanted for labels in runs):
+        return []
+    one, other = (labels.describe_never_retrieved() for labels in runs)
+    notes = [f"first run only: {text}" for text in one if text not in other]
+    return notes + [f"second run only: {text}" for text in other if text not in one]
+
+
+def _collect_hashes(rows: Iterable[Row]) -> dict[str, set[str]]:
     """Return the hashes of the texts that were retrieved under each id; none where ids and texts are no pairs."""
-    found: dict[str, set[str]] = {}
+    by_id: dict[str, set[str]] = {}
     for row in rows:
         ids = (row.sample and row.sample.retrieved_context_ids) or ()
-        hashes = (record_of(row) or {}).get("context_hashes") or ()
-        for place, id_ in enumerate(() if in_spans(ids) else ids):
-            found.setdefault(id_, set()).update(
-                hashes[place : place + 1] if len(hashes) == len(ids) else ()
-            )
-    return found
+        if in_spans(ids):
+            continue
+        hashes = (build_record(row) or {}).get("context_hashes") or ()
+        for place, id_ in enumerate(ids):
+            texts = by_id.setdefault(id_, set())
+            if len(hashes) == len(ids):
+                texts.add(hashes[place])
+    return by_id

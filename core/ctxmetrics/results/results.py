@@ -15,16 +15,17 @@ from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
-from ctxmetrics.presentation.wording import listed, plural
+from ctxmetrics.presentation.wording import join_counts, plural
 from ctxmetrics.reading import OPTIONS
 from ctxmetrics.results.columns import REASON, Column
 from ctxmetrics.results.comparison.joining import group_of
-from ctxmetrics.results.curve import Curve, SmallestK, curve_of, smallest_k_of
+from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.results.label_notes import Labels
-from ctxmetrics.results.report.report import Report, notebook_html, rank_of, render_html
-from ctxmetrics.results.report.stages import Stages, staged_metric, stages_of
+from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
+from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import read_rows, to_rows, without_texts
-from ctxmetrics.results.summary import Controls, Row, Summary
+from ctxmetrics.results.summary import Controls, Summary
 from ctxmetrics.results.writer import json_line, write_whole
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
@@ -83,10 +84,10 @@ class Results(Sequence[Row]):
         if row.sample is not None:
             self._labels.add(row.sample, row.record)
         # Samples are told apart by the fields that metrics look at, not by their ids.
-        told = (row.record or {}).get("content_hash")
-        if told is None and row.sample is not None:
-            told = tuple(getattr(row.sample, name) for name in OPTIONS)
-        self._samples.append(hash(told or row.index))
+        content = (row.record or {}).get("content_hash")
+        if content is None and row.sample is not None:
+            content = tuple(getattr(row.sample, name) for name in OPTIONS)
+        self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)
             if score.usage.reused:
@@ -128,14 +129,14 @@ class Results(Sequence[Row]):
             raise ParameterError(
                 f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
             )
-        values = ((row[metric].value, row[metric].reason_code in NOT_FINAL, row) for row in self)
-        return [
-            row
-            for *_, row in sorted(
-                [item for item in values if item[0] is not None or item[1]],
-                key=lambda item: (not item[1], item[0] or 0.0),
-            )[:number]
-        ]
+        failed, scored = [], []
+        for row in self:
+            if row[metric].reason_code in NOT_FINAL:
+                failed.append(row)
+            elif row[metric].value is not None:
+                scored.append(row)
+        scored.sort(key=lambda row: row[metric].value or 0.0)
+        return [*failed, *scored][:number]
 
     def report(self, *, curves: bool = True) -> Report:
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
@@ -145,22 +146,23 @@ class Results(Sequence[Row]):
                 samples have some.
         """
         rows = self._rows or ()
-        staged = staged_metric(rows, self.metrics) if curves else None
+        staged = find_staged_metric(rows, self.metrics) if curves else None
         return Report(
             self.summary(),
-            tuple(sorted(rows, key=lambda row: rank_of(row.scores, row.index))),
+            tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
             self._curves() if curves else EMPTY,
-            None if staged is None else stages_of(rows, staged),
+            None if staged is None else summarize_stages(rows, staged),
         )
 
     def summary(self) -> Summary:
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        columns = self.by_metric
+        columns = self.by_metric.values()
+        provenances = dict.fromkeys(item for column in columns for item in column.provenances)
         return Summary(
-            {name: column.summary(self._samples) for name, column in columns.items()},
+            {column.metric: column.summary(self._samples) for column in columns},
             self.usage,
             self.stopped,
-            tuple(dict.fromkeys(item for column in columns.values() for item in column.provenances)),
+            tuple(provenances),
             self.source,
             self.started,
             self.controls,
@@ -188,13 +190,13 @@ class Results(Sequence[Row]):
     @property
     def trouble(self) -> str | None:
         """One line about what failed and why, or None when nothing did."""
-        found = [
-            f"{name}: {column.failed} of {len(self)}"
-            + (f" ({listed(column.causes)})" if column.causes else "")
-            for name, column in self.by_metric.items()
-            if column.failed
-        ]
-        return f"Samples that could not be scored: {'; '.join(found)}" if found else None
+        counts = []
+        for name, column in self.by_metric.items():
+            if not column.failed:
+                continue
+            count = f"{name}: {column.failed} of {len(self)}"
+            counts.append(f"{count} ({join_counts(column.causes)})" if column.causes else count)
+        return f"Samples that could not be scored: {'; '.join(counts)}" if counts else None
 
     def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
         """Yield one dict a sample and metric: what `Score.to_dict` makes, and ``sample``."""
@@ -212,14 +214,10 @@ class Results(Sequence[Row]):
             InputFileError: The file cannot be read, or a line is no result: its number and field are named.
         """
         rows = list(read_rows(path))
-        results = cls(
-            {
-                score.metric: get_convention(score.provenance.convention).scale
-                for score in rows[0].scores
-            },
-            keep=True,
-            source=str(path),
-        )
+        scales = {
+            score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores
+        }
+        results = cls(scales, keep=True, source=str(path))
         for row in rows:
             results.add(row)
             for score in row.values():
@@ -263,12 +261,12 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
         """
         self._need_rows("by")
-        found: dict[str, Results] = {}
+        groups: dict[str, Results] = {}
         scales = {name: column.scale for name, column in self.by_metric.items()}
         for row in self:
             name = group_of(row.sample.metadata if row.sample else {}, key, row.name, "by")
-            found.setdefault(name, Results(scales, keep=True)).add(row)
-        return dict(sorted(found.items()))
+            groups.setdefault(name, Results(scales, keep=True)).add(row)
+        return dict(sorted(groups.items()))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the means, the curve over k, then every sample, the worst first.
@@ -293,16 +291,17 @@ class Results(Sequence[Row]):
         curves = {}
         for name in self.metrics:
             scores = [row[name] for row in self if row[name].value is not None]
-            if longest := max((len(score.context_lengths or ()) for score in scores), default=0):
+            longest = max((len(score.context_lengths or ()) for score in scores), default=0)
+            if longest:
                 ks = range(1, min(longest, _LARGEST_K) + 1)
+                points = compute_curve(name, scores, ks, "average_precision")
                 curves[name] = tuple(
-                    (point.k, point.recall or 0.0, point.precision or 0.0)
-                    for point in curve_of(name, scores, ks, "average_precision")
+                    (point.k, point.recall or 0.0, point.precision or 0.0) for point in points
                 )
         return curves
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.report(curves=False))
+        return render_notebook(self.report(curves=False))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one line a sample: its fields, then a column a metric (missing values are missing).
@@ -344,13 +343,13 @@ class Results(Sequence[Row]):
         """
         self._need_rows("stages")
         names = self.metrics if metric is None else (metric,)
-        found = staged_metric(self, [name for name in names if name in self.metrics])
-        if found is None:
+        staged = find_staged_metric(self, [name for name in names if name in self.metrics])
+        if staged is None:
             raise ParameterError(
                 f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "
                 "a recall of sentences, claims, facts or ids."
             )
-        return stages_of(self, found, accumulate=accumulate)
+        return summarize_stages(self, staged, accumulate=accumulate)
 
     def curve(
         self,
@@ -381,7 +380,7 @@ class Results(Sequence[Row]):
         return Curve(
             point
             for name in self._counting_units("curve", metrics)
-            for point in curve_of(name, (row[name] for row in self), ks, formula)
+            for point in compute_curve(name, (row[name] for row in self), ks, formula)
         )
 
     def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
@@ -405,7 +404,7 @@ class Results(Sequence[Row]):
             raise ParameterError(
                 f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
             )
-        return smallest_k_of(name, (row[name] for row in self), keep)
+        return find_smallest_k(name, (row[name] for row in self), keep)
 
     def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
         """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
@@ -429,20 +428,22 @@ class Results(Sequence[Row]):
             raise ParameterError(
                 f"reference_spans: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
             )
-        return list(reference_spans_of(self, metric))
+        return list(build_span_samples(self, metric))
 
     def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
         """Return the metrics whose scores have an attribution, as far as they are named."""
         self._need_rows(what)
-        found = [
+        counting = [
             name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
         ]
-        wrong = [f"{name} counts no" for name in names or () if name not in found]
-        if wrong or not found:
-            raise CtxMetricsError(
-                f"{what}: {(*wrong, 'no metric of this run counts')[0]} units of a reference. Add ContextRecall()."
-            )
-        return list(found if names is None else names)
+        problem = None if counting else "no metric of this run counts"
+        for name in names or ():
+            if name not in counting:
+                problem = f"{name} counts no"
+                break
+        if problem is not None:
+            raise CtxMetricsError(f"{what}: {problem} units of a reference. Add ContextRecall().")
+        return list(counting if names is None else names)
 
     def compare(
         self,
@@ -480,7 +481,7 @@ class Results(Sequence[Row]):
         return f"<Results: {plural(len(self), 'sample')}, {', '.join(self.metrics)}>"
 
 
-def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
+def build_span_samples(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
     """Yield each sample with the spans of its quotes as reference ids. Arguments and errors: `Results.reference_spans`."""
     for row in rows:
         sample, score = row.sample, row[metric]
@@ -493,11 +494,11 @@ def reference_spans_of(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
                 f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
             )
         yield labelled(
-            sample, list(_spans(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
+            sample, list(_locate_quotes(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
         )
 
 
-def _spans(sample: Sample, score: Score) -> Iterator[Span]:
+def _locate_quotes(sample: Sample, score: Score) -> Iterator[Span]:
     ids, texts = sample.retrieved_context_ids or (), sample.retrieved_contexts or ()
     for verdict in score.verdicts:
         if verdict.value is not True or verdict.code in DOUBTFUL:

@@ -12,10 +12,10 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
@@ -23,7 +23,7 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.reading import TEXTS_OF
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.stages import sizes_of
@@ -49,20 +49,20 @@ _FIX = "Give a file that --out or to_jsonl wrote."
 # Puts U+FFFD in place of half a character, which pydantic does not read: a model or server may have written one.
 with_whole_characters: Callable[[bytes], bytes] = partial(
     re.compile(rb"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|u)", re.DOTALL).sub,
-    lambda found: rb"\ufffd" if found[1] else found[0],
+    lambda match: rb"\ufffd" if match[1] else match[0],
 )
 _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
     """Yield what is written of one sample: a dict a metric."""
-    shown = record_of(row, keep_texts=keep_texts)
+    record = build_record(row, keep_texts=keep_texts)
     for score in row.scores:
         values = score.to_dict()
-        yield {"sample_id": values.pop("sample_id"), "sample": shown, **values}
+        yield {"sample_id": values.pop("sample_id"), "sample": record, **values}
 
 
-def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
+def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
     """Return what a row says about its sample: as it was read, else made of the sample; None without a sample.
 
     Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
@@ -76,11 +76,12 @@ def record_of(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None
     if row.record is not None or sample is None:
         return row.record
     values = sample.to_dict()
-    shown = {name: values[name] for name in values if keep_texts or name in TEXTS_OF}
+    if not keep_texts:
+        values = {name: value for name, value in values.items() if name in TEXTS_OF}
     if sample.stages:
-        shown["stage_sizes"] = sizes_of(sample.stages)
+        values["stage_sizes"] = sizes_of(sample.stages)
     return {
-        **shown,
+        **values,
         "user_input": sample.user_input,
         "hash": question_hash(sample),
         "context_hashes": context_hashes(sample),
@@ -95,14 +96,14 @@ def without_texts(row: Row) -> Row:
 
     Verdicts keep their values and codes, a hash in place of their text, and the places of their evidence.
     """
-    record = record_of(row) or {}
+    record = build_record(row) or {}
     scores = tuple(
         replace(
             score,
             message=None,
             signals=None,
             metadata=EMPTY,
-            verdicts=tuple(map(_bare, score.verdicts)),
+            verdicts=tuple(map(_without_text, score.verdicts)),
         )
         for score in row.scores
     )
@@ -111,7 +112,7 @@ def without_texts(row: Row) -> Row:
     )
 
 
-def _bare(verdict: Verdict) -> Verdict:
+def _without_text(verdict: Verdict) -> Verdict:
     places = tuple(replace(span, end=span.start, quote="") for span in verdict.evidence)
     return replace(
         verdict,
@@ -142,7 +143,7 @@ def texts_key(row: Row) -> tuple[str | None, str]:
 
     That is a hash of the hashes of question and reference, and of each context.
     """
-    record = record_of(row) or {}
+    record = build_record(row) or {}
     return row.sample_id, _hash([record.get("hash"), *(record.get("context_hashes") or ())])
 
 
@@ -178,20 +179,12 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
     metrics: list[str] = []  # those of the samples so far
     try:
         with open(path, "rb") as lines:  # noqa: PTH123 - a path of any kind
-            for index, group in enumerate(_samples(lines, str(path))):
-                number, first, _ = group[-1]
-                identifier, record = first["sample_id"], first["sample"]
-                try:
-                    known = {key: value for key, value in (record or {}).items() if key not in _HASHES}
-                    sample = None if record is None else Sample(**{**known, "id": identifier})
-                except CtxMetricsError as error:
-                    raise InputFileError(
-                        f"{path}, line {number}: the sample of these results cannot be read: {error}"
-                    ) from None
-                row = Row(index, sample, identifier, tuple(score for *_, score in group), record)
+            for index, group in enumerate(_group_lines(lines, str(path))):
+                where = f"{path}, line {group[-1].number}"
+                row = _build_row(index, group, where)
                 if metrics not in ([], [*row]):
                     raise InputFileError(
-                        f"{path}, line {number}: the sample has {', '.join(row)}, those before it "
+                        f"{where}: the sample has {', '.join(row)}, those before it "
                         f"{', '.join(metrics)}. Give the whole file of one run."
                     )
                 metrics = [*row]
@@ -200,30 +193,58 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
         raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
 
 
-def _samples(lines: Iterable[bytes], name: str) -> Iterator[list[tuple[int, Mapping[str, Any], Score]]]:
-    """Yield for each sample what its lines hold: the number of the line, its data, and its score."""
-    group: list[tuple[int, Mapping[str, Any], Score]] = []
-    for number, line in enumerate(lines, 1):
-        data, score = _read(line, f"{name}, line {number}")
-        if group and (
-            data["sample_id"] != group[0][1]["sample_id"]
-            or data["sample"] != group[0][1]["sample"]
-            or score.metric in [known.metric for *_, known in group]
-        ):
+class _Line(NamedTuple):
+    """One line of a file: its number, its data, and the score that these are."""
+
+    number: int
+    data: Mapping[str, Any]
+    score: Score
+
+
+def _build_row(index: int, lines: Sequence[_Line], where: str) -> Row:
+    """Build the row of a sample from its lines."""
+    data = lines[-1].data
+    identifier, record = data["sample_id"], data["sample"]
+    sample = None
+    if record is not None:
+        fields = {key: value for key, value in record.items() if key not in _HASHES}
+        try:
+            sample = Sample(**{**fields, "id": identifier})
+        except CtxMetricsError as error:
+            raise InputFileError(
+                f"{where}: the sample of these results cannot be read: {error}"
+            ) from None
+    return Row(index, sample, identifier, tuple(line.score for line in lines), record)
+
+
+def _group_lines(lines: Iterable[bytes], name: str) -> Iterator[list[_Line]]:
+    """Yield the lines of each sample."""
+    group: list[_Line] = []
+    for number, text in enumerate(lines, 1):
+        line = _Line(number, *_read_line(text, f"{name}, line {number}"))
+        if group and not _belongs(line, group):
             yield group
             group = []
-        group.append((number, data, score))
+        group.append(line)
     if not group:
         raise InputFileError(f"{name}: the file holds no results. {_FIX}")
     yield group
 
 
-def _read(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
+def _belongs(line: _Line, group: Sequence[_Line]) -> bool:
+    """Return whether a line is about the sample of the lines before it, and a metric that these lack."""
+    first = group[0].data
+    if line.data["sample_id"] != first["sample_id"] or line.data["sample"] != first["sample"]:
+        return False
+    return line.score.metric not in [other.score.metric for other in group]
+
+
+def _read_line(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
     from pydantic_core import from_json
 
     try:
         data = from_json(with_whole_characters(line), allow_inf_nan=False)
-        return data, score_of(data)
+        return data, read_score(data)
     except CtxMetricsError as error:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
     except ValueError:
@@ -231,7 +252,7 @@ def _read(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
     raise InputFileError(f"{where}: {problem}")
 
 
-def score_of(data: object) -> Score:
+def read_score(data: object) -> Score:
     """Read the score of one line.
 
     Raises:
@@ -240,12 +261,12 @@ def score_of(data: object) -> Score:
     from pydantic_core import ValidationError
 
     try:
-        line = line_reader().validate_python(data)
+        line = build_line_reader().validate_python(data)
         score = Score(
             **{name: line[name] for name in _SCORE},
             metadata=FrozenDict(line["metadata"]) if line["metadata"] else EMPTY,
-            provenance=_shared(line["provenance"]),
-            counted=_counted(line["metric"], line["provenance"].convention),
+            provenance=_share(line["provenance"]),
+            counted=_find_counted(line["metric"], line["provenance"].convention),
         )
         scale = get_convention(score.provenance.convention).scale
         for name, value in (("value", score.value), ("threshold", score.threshold)):
@@ -261,12 +282,8 @@ def score_of(data: object) -> Score:
 
 def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
     """Raise where verdicts are not in order, their stages are others, or a span is not in its context."""
-    staged = [verdict.details["stages"] for verdict in score.verdicts if "stages" in verdict.details]
-    names = {tuple(stage["name"] for stage in stages) for stages in staged}
-    if len(names) > 1 or not {*itertools.chain(*names)} <= {*(sample.get("stage_sizes") or ())}:
-        raise InputFileError("verdicts.details.stages: the stages are not those of the sample.")
+    _check_stages(score, sample)
     kind = _ID_OF.get(score.counted[0])
-    texts, hashes = sample.get("retrieved_contexts"), sample.get("context_hashes")
     for place, verdict in enumerate(score.verdicts):
         if kind and verdict.id != f"{kind}{place + 1}":
             raise InputFileError(
@@ -274,18 +291,36 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
             )
         for span in verdict.evidence:
             where = f"verdicts.{place}.evidence: the span {span.start} to {span.end} of context {span.context}"
-            if span.end - span.start != len(span.quote):
-                raise InputFileError(f"{where} is not as long as its quote.")
-            known = score.context_lengths or (hashes and [span.end] * len(hashes))
-            if known is not None and not (
-                span.context < len(known) and span.end <= known[span.context]
-            ):
-                raise InputFileError(f"{where} is not inside the {len(known)} contexts.")
-            if texts is not None and texts[span.context][span.start : span.end] != span.quote:
-                raise InputFileError(f"{where} is not its quote.")
+            _check_span(span, where, score.context_lengths, sample)
 
 
-def _fields_of(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
+def _check_stages(score: Score, sample: Mapping[str, Any]) -> None:
+    sequences = {
+        tuple(stage["name"] for stage in verdict.details["stages"])
+        for verdict in score.verdicts
+        if "stages" in verdict.details
+    }
+    names = {*itertools.chain(*sequences)}
+    if len(sequences) > 1 or not names <= {*(sample.get("stage_sizes") or ())}:
+        raise InputFileError("verdicts.details.stages: the stages are not those of the sample.")
+
+
+def _check_span(
+    span: Evidence, where: str, lengths: Sequence[int] | None, sample: Mapping[str, Any]
+) -> None:
+    if span.end - span.start != len(span.quote):
+        raise InputFileError(f"{where} is not as long as its quote.")
+    hashes = sample.get("context_hashes")
+    if not lengths:  # the hashes say how many contexts there are, not how long they are
+        lengths = hashes and [span.end] * len(hashes)
+    if lengths is not None and not (span.context < len(lengths) and span.end <= lengths[span.context]):
+        raise InputFileError(f"{where} is not inside the {len(lengths)} contexts.")
+    texts = sample.get("retrieved_contexts")
+    if texts is not None and texts[span.context][span.start : span.end] != span.quote:
+        raise InputFileError(f"{where} is not its quote.")
+
+
+def _check_fields(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
     """Return what checks these fields of a mapping; it may have others."""
     from pydantic_core import core_schema as schema
 
@@ -295,7 +330,7 @@ def _fields_of(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
     )
 
 
-def _types() -> dict[str, Any]:
+def _build_types() -> dict[str, Any]:
     """Return what checks each type of a field, by its name; numbers, truth values and texts are not converted."""
     from pydantic_core import core_schema as schema
 
@@ -315,8 +350,8 @@ def _types() -> dict[str, Any]:
         "so_far": schema.nullable_schema(truth),
         "contexts": schema.list_schema(context),
     }
-    stages = schema.list_schema(_fields_of(stage), min_length=1)
-    details = _fields_of({"stages": stages}, required=False)
+    stages = schema.list_schema(_check_fields(stage), min_length=1)
+    details = _check_fields({"stages": stages}, required=False)
     return {
         "str": text,
         "str | None": schema.nullable_schema(text),
@@ -325,7 +360,7 @@ def _types() -> dict[str, Any]:
         "int": whole,
         "float | None": schema.nullable_schema(number),
         "dict": mapping,
-        "Mapping[str, Any]": schema.no_info_after_validator_function(_details, details),
+        "Mapping[str, Any]": schema.no_info_after_validator_function(_read_details, details),
         "tuple[str, ...]": schema.tuple_schema([text], variadic_item_index=0),
         "tuple[int, ...] | None": schema.nullable_schema(several),
         "list | None": schema.nullable_schema(schema.list_schema(text)),
@@ -334,22 +369,22 @@ def _types() -> dict[str, Any]:
 
 
 @cache
-def line_reader() -> Any:
+def build_line_reader() -> Any:
     """Return what checks the types of a line and makes its verdicts."""
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
-    kinds: dict[str, Any] = _types()
+    kinds: dict[str, Any] = _build_types()
     for cls in (Evidence, Verdict, Usage, Provenance):
         arguments = [
             schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)
             for field in fields(cls)
         ]
         names = [field.name for field in fields(cls)]
-        kinds[cls.__name__] = made = schema.dataclass_schema(
+        kinds[cls.__name__] = kind = schema.dataclass_schema(
             cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
         )
-        kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([made], variadic_item_index=0)
+        kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([kind], variadic_item_index=0)
     sizes = {
         **dict.fromkeys(("contexts", "characters"), kinds["int"]),
         "ids": kinds["list | None"],
@@ -358,34 +393,35 @@ def line_reader() -> Any:
     about: dict[str, Any] = {
         **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
-        "stage_sizes": schema.dict_schema(kinds["str"], _fields_of(sizes)),
+        "stage_sizes": schema.dict_schema(kinds["str"], _check_fields(sizes)),
     }
     line = {
         **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
         "metadata": kinds["dict"],
-        "sample": schema.nullable_schema(_fields_of(about, required=False)),
+        "sample": schema.nullable_schema(_check_fields(about, required=False)),
     }
     return SchemaValidator(
         schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})
     )
 
 
-def _details(data: dict[str, Any]) -> FrozenDict:
+def _read_details(data: dict[str, Any]) -> FrozenDict:
     """Return the details of a verdict; lists become tuples, which take less memory."""
     for name, most in (("weight", math.inf), ("partial", 1.0)):
-        if type(given := data.get(name, 1)) not in (int, float) or not 0 <= given <= most:
-            raise ValueError(f"details.{name} must be a number of at least 0, not {given!r}")
+        number = data.get(name, 1)
+        if type(number) not in (int, float) or not 0 <= number <= most:
+            raise ValueError(f"details.{name} must be a number of at least 0, not {number!r}")
     values = {key: tuple(item) if type(item) is list else item for key, item in data.items()}
     return FrozenDict(values) if values else EMPTY
 
 
 @lru_cache(maxsize=64)
-def _shared(provenance: Provenance) -> Provenance:
+def _share(provenance: Provenance) -> Provenance:
     """Return an equal provenance that was met before, so that the lines of a run share one."""
     return provenance
 
 
 @lru_cache(maxsize=64)
-def _counted(name: str, convention: str) -> tuple[str, str]:
+def _find_counted(name: str, convention: str) -> tuple[str, str]:
     metric = metric_named(name, convention)
     return ("verdict", "yes") if metric is None else metric.counts

@@ -23,8 +23,8 @@ from typing import IO, Any
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.results.rows_file import content_hash, score_of, to_rows, with_whole_characters
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import content_hash, read_score, to_rows, with_whole_characters
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Usage
@@ -74,19 +74,17 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     Raises:
         InputFileError: Two are one file, or an output cannot be written.
     """
-    written = {name: _target(path) for name, path in outputs.items() if path is not None}
-    touched = {name: (place, _part(place)) for name, place in written.items() if place is not None}
+    targets = {name: _target(path) for name, path in outputs.items() if path is not None}
+    written = {name: (place, _part(place)) for name, place in targets.items() if place is not None}
     read = {name: (Path(path),) for name, path in inputs.items() if path is not None}
-    for (mine, places), (other, others) in (
-        *combinations(touched.items(), 2),
-        *product(touched.items(), read.items()),
-    ):
-        if any(_same_file(*pair) for pair in product(places, others)):
+    pairs = [*combinations(written.items(), 2), *product(written.items(), read.items())]
+    for (name, places), (other, other_places) in pairs:
+        if any(_same_file(*pair) for pair in product(places, other_places)):
             raise InputFileError(
-                f"{mine} {outputs[mine]} and {other} {outputs.get(other) or inputs[other]} are the same file, which "
-                f"would be lost. Choose another file for {mine}."
+                f"{name} {outputs[name]} and {other} {outputs.get(other) or inputs[other]} are the same file, which "
+                f"would be lost. Choose another file for {name}."
             )
-    for name, place in written.items():
+    for name, place in targets.items():
         _check_writable(outputs[name], place)
 
 
@@ -304,34 +302,37 @@ def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> 
     content = content_hash(sample)
     scores = []
     for metric in metrics:
-        expected: dict[str, Any] = {
-            "judge": getattr(getattr(metric, "judge", None), "name", None),
-            "formula": metric.formula_name,
-            "convention": metric.convention,
-            "library": f"ctxmetrics {__version__}",
-        }
         line = rows.readline()
         try:
             row: Any = json.loads(with_whole_characters(line)) if line.endswith(b"\n") else {}
-            if (
-                row["metric"] != metric.name
-                or row["sample_id"] != sample.id
-                or row["sample"]["content_hash"] != content
-                or row["threshold"] != metric.pass_mark
-                or row["reason_code"] in NOT_FINAL
-                or any(row["provenance"][name] != value for name, value in expected.items())
-            ):
+            if row["sample"]["content_hash"] != content or not _is_same_run(row, sample, metric):
                 return None
-            if is_outdated(prompt := row["provenance"]["prompt"] or ""):
+            prompt = row["provenance"]["prompt"] or ""
+            if is_outdated(prompt):
                 _log.warning(
                     "The file that is resumed was judged with the prompt %s: that is asked again.",
                     prompt,
                 )
                 return None
-            scores.append(replace(score_of(row), usage=Usage()))  # this run pays nothing for it
+            scores.append(replace(read_score(row), usage=Usage()))  # this run pays nothing for it
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
     return scores
+
+
+def _is_same_run(row: Mapping[str, Any], sample: Sample, metric: Metric) -> bool:
+    """Return whether a row has a final score of this sample and metric, by the same judge and parameters."""
+    if row["metric"] != metric.name or row["sample_id"] != sample.id:
+        return False
+    if row["threshold"] != metric.pass_mark or row["reason_code"] in NOT_FINAL:
+        return False
+    expected = {
+        "judge": getattr(getattr(metric, "judge", None), "name", None),
+        "formula": metric.formula_name,
+        "convention": metric.convention,
+        "library": f"ctxmetrics {__version__}",
+    }
+    return all(row["provenance"][name] == value for name, value in expected.items())
 
 
 def append(file: int, *lines: str, sync: bool = False) -> None:

@@ -36,7 +36,7 @@ from ctxmetrics.models.runtime.limits import Quota
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import Run, using
 from ctxmetrics.results.results import Results
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.writer import OutFile, check_outputs
 from ctxmetrics.running.controls import ControlRun, LabelledSample
 from ctxmetrics.running.options import RunOptions, check_options

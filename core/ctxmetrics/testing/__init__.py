@@ -73,7 +73,7 @@ def assert_not_worse(
         raise InputFileError(
             f"{baseline}: there is no baseline. Write one with: results.to_jsonl({str(baseline)!r})."
         )
-    found = compare(
+    comparison = compare(
         baseline,
         results,
         metrics=list(margin) if isinstance(margin, Mapping) else (),
@@ -81,12 +81,14 @@ def assert_not_worse(
         accept=accept,
     )
     if isinstance(margin, Mapping):
-        margins = [(gated(found, name, value, "margin"), value) for name, value in margin.items()]
+        margins = [(gated(comparison, name, value, "margin"), value) for name, value in margin.items()]
     else:
-        margins = [(item, margin * item.scale) for item in found.metrics]
-    problems = [
-        problem for item, value in margins if (problem := not_worse_problem(found, item, value))
-    ]
+        margins = [(item, margin * item.scale) for item in comparison.metrics]
+    problems = []
+    for item, value in margins:
+        problem = not_worse_problem(comparison, item, value)
+        if problem:
+            problems.append(problem)
     if problems:
-        raise AssertionError("\n".join([*problems, "", str(found)]))
-    return found
+        raise AssertionError("\n".join([*problems, "", str(comparison)]))
+    return comparison

@@ -8,15 +8,17 @@ from argparse import ArgumentParser
 from importlib.metadata import EntryPoint
 
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.testing.golden import differences, load_cases, taken_by
+from ctxmetrics.testing.golden import differences, load_cases, select_cases
 
 _parser = ArgumentParser(prog="python -m ctxmetrics.testing", description=__doc__)
 _parser.add_argument("runners", metavar="MODULE:RUNNERS", help="a list of runners, and where it stands")
-_found = [(one, differences(one)) for one in EntryPoint("", _parser.parse_args().runners, "").load()]
-for _runner, _lines in _found:
-    print(  # noqa: T201 - a command
-        *_lines,
-        f"{_runner.name}: {plural(len(_lines), 'difference')} in {plural(len(taken_by(_runner, load_cases())), 'case')}",
-        sep="\n",
-    )
-sys.exit(any(lines for _, lines in _found))
+_runners = EntryPoint("", _parser.parse_args().runners, "").load()
+_exit_code = 0
+for _runner in _runners:
+    _lines = differences(_runner)
+    _cases = select_cases(_runner, load_cases())
+    _counts = f"{plural(len(_lines), 'difference')} in {plural(len(_cases), 'case')}"
+    print(*_lines, f"{_runner.name}: {_counts}", sep="\n")  # noqa: T201 - a command
+    if _lines:
+        _exit_code = 1
+sys.exit(_exit_code)

@@ -32,6 +32,7 @@ from ctxmetrics.reading.formats import content_of
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import pool_of
+from ctxmetrics.verdicts import Verdict
 
 TOLERANCE = 1e-12
 """How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""
@@ -152,11 +153,9 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
         value where none is expected, and the other way round, is always a difference.
     """
     if isinstance(outcome, CtxMetricsError):
-        return (
-            []
-            if case.error == outcome.code
-            else [f"{case.id}: {_wanted(case)} expected, but {outcome.code} was raised: {outcome}"]
-        )
+        if case.error == outcome.code:
+            return []
+        return [f"{case.id}: {_describe(case)} expected, but {outcome.code} was raised: {outcome}"]
     actual = {
         "reason_code": outcome.reason_code,
         "verdicts": [verdict.value for verdict in outcome.verdicts],
@@ -164,10 +163,7 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
         "passed": outcome.passed,
         "band": outcome.band,
         "units": [verdict.text for verdict in outcome.verdicts],
-        "evidence": [
-            [[span.context, span.start, span.end] for span in verdict.evidence]
-            for verdict in outcome.verdicts
-        ],
+        "evidence": [_list_spans(verdict) for verdict in outcome.verdicts],
         "signals": plain(outcome.signals),
     }
     lines = check_value(case, outcome.value)
@@ -179,14 +175,18 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
     return sorted(lines)
 
 
+def _list_spans(verdict: Verdict) -> list[list[int]]:
+    return [[span.context, span.start, span.end] for span in verdict.evidence]
+
+
 def check_value(case: Case, value: float | None) -> list[str]:
     """Compare a bare value, for runners that have nothing else; arguments and result are those of `check`."""
     if case.error is not None:
-        return [f"{case.id}: {_wanted(case)} expected, but the score is {value!r}"]
+        return [f"{case.id}: {_describe(case)} expected, but the score is {value!r}"]
     return _differences(f"{case.id}: score", case.score, value)
 
 
-def _wanted(case: Case) -> str:
+def _describe(case: Case) -> str:
     return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
 
 
@@ -195,16 +195,16 @@ def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = Fals
     if isinstance(wanted, dict) and isinstance(actual, dict) and wanted.keys() == actual.keys():
         parts = [(f"{where}.{key}", wanted[key], actual[key]) for key in wanted]
     elif isinstance(wanted, list) and isinstance(actual, list) and len(wanted) == len(actual):
-        parts = [
-            (f"{where}[{index}]", *pair) for index, pair in enumerate(zip(wanted, actual, strict=True))
-        ]
+        pairs = enumerate(zip(wanted, actual, strict=True))
+        parts = [(f"{where}[{index}]", *pair) for index, pair in pairs]
+    elif _same(wanted, actual, contained=contained):
+        return []
     else:
-        return (
-            []
-            if _same(wanted, actual, contained=contained)
-            else [f"{where} is {actual!r}, expected {wanted!r}"]
-        )
-    return [line for part in parts for line in _differences(*part, contained=contained)]
+        return [f"{where} is {actual!r}, expected {wanted!r}"]
+    lines = []
+    for part in parts:
+        lines += _differences(*part, contained=contained)
+    return lines
 
 
 def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
@@ -228,10 +228,11 @@ def _read(path: Path) -> list[Case]:
 
 
 def _case(metric: str, entry: dict[str, Any]) -> Case:
-    several: dict[str, Any] = {
-        name: tuple(entry[name]) for name in ("refused_by", "tags") if name in entry
-    }
-    return Case(**{**entry, **several, "metric": metric})
+    fields = {**entry, "metric": metric}
+    for name in ("refused_by", "tags"):
+        if name in entry:
+            fields[name] = tuple(entry[name])
+    return Case(**fields)
 
 
 # --- all of them through a runner, many at once ---
@@ -263,8 +264,8 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
         One line a difference.
     """
     lines: list[str] = []
-    for batch in batches(taken_by(runner, load_cases() if cases is None else cases)):
-        forget()  # what the core was told just before
+    for batch in batches(select_cases(runner, load_cases() if cases is None else cases)):
+        forget()  # the replies that the core has just had
         try:
             values = list(runner.score(batch.metric, batch.samples))
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
@@ -277,7 +278,7 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
     return lines
 
 
-def taken_by(runner: Runner, cases: Sequence[Case]) -> list[Case]:
+def select_cases(runner: Runner, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that a runner can take in; those that expect an error are the core's alone."""
     return [case for case in cases if case.error is None and not case.is_refused_by(runner.name)]
 
@@ -293,14 +294,14 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
     groups: dict[Metric, list[Case]] = defaultdict(list)
     for case in cases:
         groups[make_metric(replace(case, judge=None))].append(case)
-    return [
-        _batch(metric, part)
-        for metric, group in groups.items()
-        for part in (_apart(metric, group) if isinstance(metric, JudgedMetric) else [group])
-    ]
+    result = []
+    for metric, group in groups.items():
+        parts = _separate(metric, group) if isinstance(metric, JudgedMetric) else [group]
+        result += [_build_batch(metric, part) for part in parts]
+    return result
 
 
-def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
+def _separate(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
     """Separate the cases that a judge cannot tell apart: claims are asked for by the text alone."""
     if metric.counted_unit != "claim":
         return [cases]
@@ -311,23 +312,23 @@ def _apart(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
     return [[case for case in part if case] for part in zip_longest(*alike.values())]
 
 
-def _batch(metric: Metric, cases: list[Case]) -> Batch:
+def _build_batch(metric: Metric, cases: list[Case]) -> Batch:
     samples = tuple(make_sample(case) for case in cases)
     if not isinstance(metric, JudgedMetric):
         return Batch(metric, tuple(cases), samples)
     scripts: dict[Any, ScriptedJudge] = {}
-    told_apart: list[Sample] = []
+    marked: list[Sample] = []
     for case, sample in zip(cases, samples, strict=True):
         script = ScriptedJudge(case.judge or {})
-        if any(scripts.get(key, script) != script for key in _keys(metric, sample)):
-            sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the marked sample is the one that is asked about
-        scripts.update(dict.fromkeys(_keys(metric, sample), script))
+        if any(scripts.get(key, script) != script for key in _list_keys(metric, sample)):
+            sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the judge gets the marked sample
+        scripts.update(dict.fromkeys(_list_keys(metric, sample), script))
         scripts[getattr(sample, metric.answer_field)] = script
-        told_apart.append(sample)
-    return Batch(metric.with_judge(CaseJudge(scripts)), tuple(cases), tuple(told_apart))
+        marked.append(sample)
+    return Batch(metric.with_judge(CaseJudge(scripts)), tuple(cases), tuple(marked))
 
 
-def _keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
+def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
     """Return the key of each question about a sample: one for each of several references."""
     answer = getattr(sample, metric.answer_field)
     answers = sample.references if answer is None and sample.references is not None else (answer,)
@@ -362,12 +363,10 @@ class CaseJudge:
         """Break a text into claims."""
         return await self._script(text).decompose(text, language=language)
 
-    def _script(self, asked: JudgeRequest | str) -> ScriptedJudge:
-        key = (
-            asked
-            if isinstance(asked, str)
-            else (asked.answer, asked.contexts, asked.user_input or None)
-        )
+    def _script(self, question: JudgeRequest | str) -> ScriptedJudge:
+        key: Any = question
+        if not isinstance(question, str):
+            key = (question.answer, question.contexts, question.user_input or None)
         if key not in self._scripts:
             raise JudgeError("no case asks this: the sample that arrived is not the one that was given")
         return self._scripts[key]

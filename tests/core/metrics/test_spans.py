@@ -23,7 +23,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
 from ctxmetrics.metrics import METRICS, metric_named
 from ctxmetrics.metrics.spans import read_span
 from ctxmetrics.reading import SCHEMAS, span_of, write_span
-from ctxmetrics.results.results import reference_spans_of
+from ctxmetrics.results.results import build_span_samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -530,7 +530,7 @@ def test_a_doubtful_verdict_gives_no_label() -> None:
     score = row["context_recall"]
     weak = tuple(replace(verdict, code="weak_evidence") for verdict in score.verdicts)
     doubtful = replace(row, scores=(replace(score, verdicts=weak),))
-    (sample,) = reference_spans_of([doubtful], "context_recall")
+    (sample,) = build_span_samples([doubtful], "context_recall")
     assert sample.reference_context_ids == ()
     assert SpanBasedContextRecall().score(sample).reason_code == "no_reference"
 

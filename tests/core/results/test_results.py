@@ -28,7 +28,7 @@ from ctxmetrics.errors import (
     ParameterError,
 )
 from ctxmetrics.results.results import Results
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.writer import json_line
 
 

@@ -157,7 +157,7 @@ def test_a_judge_that_says_one_thing_is_right_about_half(metrics, change, share)
 
 def test_every_output_says_it(tmp_path):
     results, _ = run(samples(5), change=strict)
-    line = results.controls.shown()
+    line = results.controls.describe()
     told = re.match(r"controls: (\d+) of (\d+) verdicts right \(0\.\d\d to 0\.\d\d\); wrong: ", line)
     assert told
     assert results.summary().to_dict()["controls"]["right"] == int(told[1])

@@ -11,7 +11,7 @@ from ctxmetrics.agreement.labelling.draw import LabelsFile, questions_of
 from ctxmetrics.agreement.labels import KINDS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
-from ctxmetrics.presentation.wording import line
+from ctxmetrics.presentation.wording import format_verdict
 from ctxmetrics.reading import SPAN_MARK
 from ctxmetrics.results.labels.answers import (
     ANSWERS,
@@ -27,8 +27,8 @@ from ctxmetrics.results.labels.answers import (
     Question,
     label_of,
 )
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import texts_key
-from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import sentence_spans
@@ -57,7 +57,7 @@ def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | No
     if not found:
         return "The judge gave no verdict on this."
     word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
-    why = line(found[0]).partition("\n")[2].strip()
+    why = format_verdict(found[0]).partition("\n")[2].strip()
     return f"{word}. {why}" if why else word
 
 

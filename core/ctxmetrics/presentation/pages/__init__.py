@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics._internal.display import visible_on_page
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.presentation.wording import (
-    doubt,
+    describe_doubt,
+    explain_miss,
+    format_mark,
     is_expected,
-    mark_of,
-    places_of,
+    list_contexts,
     plural,
     say,
-    why_missed,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a page, or a piece of one.
+    """Fill in a template: a page, or a piece of one.
 
     Args:
         template: Name of the template.
@@ -39,7 +39,7 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
-def macro(template: str, name: str) -> Any:
+def get_macro(template: str, name: str) -> Any:
     """Return a macro of a template as a function, which returns a piece of a page."""
     return getattr(_environment().get_template(template).module, name)
 
@@ -49,52 +49,51 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    found = Environment(
-        loader=FunctionLoader(_file),
+    environment = Environment(
+        loader=FunctionLoader(_read),
         autoescape=True,
-        finalize=_shown,
+        finalize=_make_visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shown = (say, plural, doubt, mark_of, is_expected, places_of, reason_of, hash_of)
-    found.globals.update(
-        style=Markup(_file("page.css")),  # noqa: S704 - a file of the package
-        script=Markup(_file("page.js")),  # noqa: S704 - a file of the package
+    environment.globals.update(
+        style=Markup(_read("page.css")),  # noqa: S704 - a file of the package
+        script=Markup(_read("page.js")),  # noqa: S704 - a file of the package
         version=__version__,
-        **{item.__name__: item for item in shown},
+        say=say,
+        plural=plural,
+        is_expected=is_expected,
+        describe_doubt=describe_doubt,
+        format_mark=format_mark,
+        list_contexts=list_contexts,
+        join_reasons=join_reasons,
+        make_csp_hash=make_csp_hash,
     )
-    return found
+    return environment
 
 
-def _file(name: str) -> str:
-    """Return a file of the package."""
+def _read(name: str) -> str:
+    """Read a file of the package."""
     return (files("ctxmetrics.presentation.pages") / name).read_text(encoding="utf-8")
 
 
-def _shown(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Make every character of a text visible; what is markup already is left alone."""
     return visible_on_page(value) if type(value) is str else value
 
 
-def hash_of(text: str) -> str:
-    """Return the hash by which a content security policy names a stylesheet or a script."""
+def make_csp_hash(text: str) -> str:
+    """Make the hash by which a content security policy names a stylesheet or a script."""
     from markupsafe import Markup
 
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(f"'sha256-{digest}'")  # noqa: S704 - digits and letters
 
 
-def reason_of(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
-    """Return why a verdict is no yes, and what the judge said."""
-    return "; ".join(
-        filter(
-            None,
-            (
-                why_missed(verdict, counted, language),
-                None if verdict.value else verdict.code,
-                verdict.reason,
-            ),
-        )
-    )
+def join_reasons(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Join why a verdict is no yes, and what the judge wrote about it."""
+    code = None if verdict.value else verdict.code
+    parts = (explain_miss(verdict, counted, language), code, verdict.reason)
+    return "; ".join(part for part in parts if part)

@@ -14,7 +14,7 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
-from ctxmetrics.presentation.wording import TEXT, clean, contradiction, plural
+from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
 from ctxmetrics.results.comparison.joining import (
     Pair,
     Run,
@@ -44,8 +44,8 @@ from ctxmetrics.results.labels.means import (
     paired_mean,
     weighted_mean,
 )
-from ctxmetrics.results.rows_file import HASHED, read_rows, record_of, text_hash
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import HASHED, build_record, read_rows, text_hash
 from ctxmetrics.verdicts import Verdict
 
 _WORST = 10
@@ -275,7 +275,7 @@ def _difference(
 
 def _same_contexts(one: Row, other: Row) -> bool | None:
     """Return whether both runs asked the same about the same texts in the same order; None where hashes are missing."""
-    records = [record_of(row) or {} for row in (one, other)]
+    records = [build_record(row) or {} for row in (one, other)]
     first, second = (
         (record.get("hash"), record.get("context_hashes"), record.get("stage_sizes"))
         for record in records
@@ -481,7 +481,11 @@ def _contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> Iterator[s
     for rows in pairs:
         for metric in () if any(map(_is_bare, rows)) else metrics:
             first, second = (
-                {unit.id: text for unit in row[metric].verdicts if (text := contradiction(unit))}
+                {
+                    unit.id: text
+                    for unit in row[metric].verdicts
+                    if (text := describe_contradiction(unit))
+                }
                 for row in rows
             )
             for run, own, rest in (("first", first, second), ("second", second, first)):
@@ -501,7 +505,7 @@ def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tu
 
 
 def _held(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterable[Held]:
-    hashes, others = ((record_of(item) or {}).get("context_hashes") or () for item in (row, other))
+    hashes, others = ((build_record(item) or {}).get("context_hashes") or () for item in (row, other))
     ids, other_ids = (
         (item.sample and item.sample.retrieved_context_ids) or () for item in (row, other)
     )

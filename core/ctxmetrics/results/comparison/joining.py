@@ -12,8 +12,8 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.presentation.wording import plural
 from ctxmetrics.reading.documents import look_up
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import question_hash
-from ctxmetrics.results.summary import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
 

@@ -11,11 +11,11 @@ from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.results.comparison.joining import Pair
 from ctxmetrics.results.report.stages import (
     Lost,
-    lost_after,
-    mean_of,
-    sizes_in,
-    staged_units,
-    stages_of,
+    locate_loss,
+    mean_known,
+    read_sizes,
+    read_staged_units,
+    summarize_stages,
 )
 from ctxmetrics.results.rows_file import text_hash
 
@@ -92,13 +92,17 @@ def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStag
     staged_in_both = (
         (
             name,
-            [pair for pair in pairs if all(sizes_in(row) and staged_units(row, name) for row in pair)],
+            [
+                pair
+                for pair in pairs
+                if all(read_sizes(row) and read_staged_units(row, name) for row in pair)
+            ],
         )
         for name in names
     )
     metric, staged = next((found for found in staged_in_both if found[1]), ("", []))
     recalls = [
-        [{stage.name: stage.recall for stage in stages_of([row], metric).stages} for row in pair]
+        [{stage.name: stage.recall for stage in summarize_stages([row], metric).stages} for row in pair]
         for pair in staged
     ]
     found = dict.fromkeys(name for pair in recalls for run in pair for name in run)
@@ -115,7 +119,7 @@ def _stage(
     """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
     values = [[run.get(name) for run in pair] for pair in recalls]
     both = [each for each in values if None not in each]
-    before, after = (mean_of([each[run] for each in both or values]) for run in (0, 1))
+    before, after = (mean_known([each[run] for each in both or values]) for run in (0, 1))
     selected = [found for pair in pairs if (found := _selected(pair, metric, name))]
     return ComparedStage(
         name=name,
@@ -130,7 +134,7 @@ def _stage(
 
 def _selected(pair: Pair, metric: str, name: str) -> tuple[Any, Any, list[Lost]] | None:
     """Return what both runs had before a stage, and what it lost in the second; None where a run has none before it."""
-    runs = [staged_units(row, metric) for row in pair]
+    runs = [read_staged_units(row, metric) for row in pair]
     names = [[stage["name"] for stage in units[0].details["stages"]] for units in runs]
     if any(name not in each[1:] for each in names):
         return None
@@ -144,5 +148,5 @@ def _selected(pair: Pair, metric: str, name: str) -> tuple[Any, Any, list[Lost]]
     for unit in runs[1]:
         before, after = unit.details["stages"][own : own + 2]
         if before["value"] and after["value"] is False and text_hash(unit.text) in kept:
-            lost.append(lost_after(pair[0].name, unit, own))
-    return sizes_in(pair[0])[names[0][place]], sizes_in(pair[1])[names[1][own]], lost
+            lost.append(locate_loss(pair[0].name, unit, own))
+    return read_sizes(pair[0])[names[0][place]], read_sizes(pair[1])[names[1][own]], lost

@@ -10,11 +10,11 @@ from html import escape
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import clean, plural
 from ctxmetrics.results.comparison.stages import ComparedStages
 from ctxmetrics.results.labels.means import EQUAL, FEW, FEWEST, LEVEL
-from ctxmetrics.results.summary import aligned
 
 HEADER = (
     "metric",
@@ -355,7 +355,7 @@ def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
 def _written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
     """Return a table, its head first, as text."""
     if not markdown:
-        return "\n".join(aligned(table))
+        return "\n".join(align_rows(table))
     head, *written = [tuple(map(escaped, row)) for row in table]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written))
 

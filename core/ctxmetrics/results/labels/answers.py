@@ -20,8 +20,8 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.rows_file import HASHED, record_of, texts_key
-from ctxmetrics.results.summary import Row
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import HASHED, build_record, texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
@@ -447,7 +447,7 @@ def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Questi
             (question for question in answers if question.label == UNITS),
             key=lambda question: int(question.item[1:]),
         )
-    hashes = (record_of(row) or {}).get("context_hashes") or ()
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
     return [
         *units,
         *(Question(key, CONTEXTS, f"c{number}") for number in range(1, len(hashes) + 1)),

@@ -9,26 +9,30 @@ from typing import Any
 from zlib import crc32
 
 from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics.presentation.pages import macro, render
-from ctxmetrics.presentation.wording import clean, is_expected, mark_of, plural, say, why_missed, why_of
-from ctxmetrics.results.report.sample import sample_view
-from ctxmetrics.results.report.stages import Stages, mean_of
-from ctxmetrics.results.summary import (
-    NAME,
-    WIDTH,
-    Row,
-    Summary,
-    bar,
-    cells_of,
-    folded,
-    shown_alike,
-    spent,
+from ctxmetrics.presentation.layout import WIDTH, draw_bar, wrap
+from ctxmetrics.presentation.pages import get_macro, render
+from ctxmetrics.presentation.wording import (
+    clean,
+    describe_usage,
+    explain_miss,
+    explain_verdict,
+    format_mark,
+    is_expected,
+    plural,
+    say,
 )
+from ctxmetrics.results.means_table import COLUMNS, NAME_WIDTH, describe_alike
+from ctxmetrics.results.report.sample import build_sample_view
+from ctxmetrics.results.report.stages import Stages, mean_known
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.summary import Summary
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 # Verdicts of one score that are shown as text.
 _MOST = 5
+# The most characters of a fact or a warning.
+_LONGEST_FACT = 4 * WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,69 +59,76 @@ class Report:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was scored, when, by whom, and what it cost: pairs of a name and a text."""
-        language, summary = self.language, self.summary
-        samples = max((item.samples for item in summary.values()), default=0)
-        when = "" if summary.started is None else f"{summary.started:%Y-%m-%d %H:%M %Z}"
-        counted = plural(samples, "sample", language=language)
-        judges = [
-            *summary.each("judge"),
-            *(f"{say('answered as', language)} {name}" for name in summary.each("served_model")),
-            *(f"{say('prompt', language)} {name}" for name in summary.each("prompt")),
-        ]
-        found = [
-            ("data", ", ".join(filter(None, (summary.source, counted, when)))),
-            ("judge", ", ".join(judges)),
-            ("cost", spent(summary.usage, language)),
+        summary = self.summary
+        facts = [
+            ("data", ", ".join(self._describe_data())),
+            ("judge", ", ".join(self._describe_judges())),
+            ("cost", describe_usage(summary.usage, self.language)),
             ("convention", ", ".join(name for name in summary.each("convention") if name != "default")),
             ("library", ", ".join(summary.each("library"))),
         ]
-        return [(say(name, language), text) for name, text in found if text]
+        return [(say(name, self.language), text) for name, text in facts if text]
+
+    def _describe_data(self) -> Iterator[str]:
+        summary = self.summary
+        if summary.source:
+            yield summary.source
+        samples = max((item.samples for item in summary.values()), default=0)
+        yield plural(samples, "sample", language=self.language)
+        if summary.started is not None:
+            yield f"{summary.started:%Y-%m-%d %H:%M %Z}"
+
+    def _describe_judges(self) -> Iterator[str]:
+        yield from self.summary.each("judge")
+        for name in self.summary.each("served_model"):
+            yield f"{say('answered as', self.language)} {name}"
+        for name in self.summary.each("prompt"):
+            yield f"{say('prompt', self.language)} {name}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a page says about the judge and the labels below the facts."""
-        controls = self.summary.controls
-        return (
-            *self.summary.counts,
-            *self.summary.warnings,
-            *self.summary.notes,
-            *(
-                f"{name}: {text}"
-                for name, item in self.summary.items()
-                if (text := shown_alike(item, self.language))
-            ),
-            *([controls.shown(self.language)] if controls else []),
-        )
+        summary = self.summary
+        notes = [*summary.counts, *summary.warnings, *summary.notes]
+        for name, item in summary.items():
+            alike = describe_alike(item, self.language)
+            if alike:
+                notes.append(f"{name}: {alike}")
+        if summary.controls:
+            notes.append(summary.controls.describe(self.language))
+        return tuple(notes)
 
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
-        chosen: dict[int, list[Score]] = {}
+        lowest: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
             scores = [row.scores[place] for row in self.rows]
-            ranks = [rank_of([score], row.index) for score, row in zip(scores, self.rows, strict=True)]
+            ranks = [
+                rank_scores([score], row.index) for score, row in zip(scores, self.rows, strict=True)
+            ]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
-                chosen.setdefault(index, []).append(scores[index])
-        return [(self.rows[index], tuple(chosen[index])) for index in sorted(chosen)]
+                lowest.setdefault(index, []).append(scores[index])
+        return [(self.rows[index], tuple(lowest[index])) for index in sorted(lowest)]
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:
     """Return whether a person should look at a verdict that counts: missed, not judged, or doubtful."""
-    return verdict.weight > 0 and (
-        verdict.value is None
-        or verdict.code in DOUBTFUL
-        or (is_expected(score.counted) and not verdict.value)
-    )
+    if verdict.weight <= 0:
+        return False
+    if verdict.value is None or verdict.code in DOUBTFUL:
+        return True
+    return not verdict.value and is_expected(score.counted)
 
 
-def rank_of(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
+def has_failed(scores: Sequence[Score]) -> bool:
+    """Return whether a score of a sample failed."""
+    return any(score.reason_code in NOT_FINAL for score in scores)
+
+
+def rank_scores(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
     """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
-    share = mean_of([score.share for score in scores])
-    return (
-        not any(score.reason_code in NOT_FINAL for score in scores),
-        share is None,
-        share or 0.0,
-        index,
-    )
+    share = mean_known([score.share for score in scores])
+    return not has_failed(scores), share is None, share or 0.0, index
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
@@ -133,55 +144,67 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
     room = max((len(name) for name, _ in facts), default=0)
     for name, text in facts:
-        lines += folded(clean(text, 4 * WIDTH), f"{name:<{room}}  ", "")
-    lines += [line for label in report.summary.warnings for line in folded(clean(label, 4 * WIDTH))]
-    shown = report.lowest(lowest) if lowest > 0 else []
-    if shown:
-        lines += ["", f"{say('lowest scores of each metric', report.language)}:"]
-    for number, (row, scores) in enumerate(shown):
-        question = f": {row.sample.user_input}" if row.sample and row.sample.user_input else ""
-        lines += [*([""] if number else []), clean(f"{row.called(report.language)}{question}", width)]
-        for score in scores:
-            lines += [*_score(score, width), *_missed_in(score, report.language, width, color=color)]
+        lines += wrap(clean(text, _LONGEST_FACT), f"{name:<{room}}  ", "")
+    for warning in report.summary.warnings:
+        lines += wrap(clean(warning, _LONGEST_FACT))
+    if lowest > 0:
+        lines += _explain_lowest(report, lowest, width, color=color)
     return "\n".join(lines)
 
 
-def _missed_in(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
+def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> Iterator[str]:
+    """Yield so many of the lowest scores of each metric with what they miss, a blank line before each sample."""
+    language = report.language
+    for place, (row, scores) in enumerate(report.lowest(number)):
+        yield ""
+        if place == 0:
+            yield f"{say('lowest scores of each metric', language)}:"
+        name = row.called(language)
+        if row.sample and row.sample.user_input:
+            name = f"{name}: {row.sample.user_input}"
+        yield clean(name, width)
+        for score in scores:
+            yield from _format_score(score, width)
+            yield from _format_missed(score, language, width, color=color)
+
+
+def _format_missed(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
+    """Yield the verdicts to look at, each with why: in its line where it is short, else in the next."""
     missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
     for verdict in missed[:_MOST]:
-        named = verdict.text == verdict.id
-        text = clean(verdict.id if named else f"{verdict.id} {verdict.text}", width - 6)
-        why = "; ".join(
-            filter(
-                None, (why_missed(verdict, score.counted, score.language), why_of(verdict, language))
-            )
+        has_text = verdict.text != verdict.id
+        name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
+        line = f"    {format_mark(verdict, color=color)} {clean(name, width - 6)}"
+        reasons = (
+            explain_miss(verdict, score.counted, score.language),
+            explain_verdict(verdict, language),
         )
-        if named and len(text) + len(why) <= width - 9:
-            yield f"    {mark_of(verdict, color=color)} {text}: {why}"
+        why = "; ".join(reason for reason in reasons if reason)
+        if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:
+            yield f"{line}: {why}"
         else:
-            yield f"    {mark_of(verdict, color=color)} {text}"
+            yield line
             yield f"        {clean(why, width - 8)}"
     if len(missed) > _MOST:
         yield f"    +{len(missed) - _MOST} {say('more', language)}"
 
 
-def _score(score: Score, width: int) -> Iterator[str]:
+def _format_score(score: Score, width: int) -> Iterator[str]:
     """Yield the name, the value, a bar and the reason; what does not fit in the line follows on further lines."""
-    name, *why = (
-        score.metric,
-        *filter(None, (score.count, score.explanation, score.band)),
-    )
-    if len(name) > NAME:
-        yield from folded(name, "  ")
+    name = score.metric
+    reasons = [text for text in (score.count, score.explanation, score.band) if text]
+    if len(name) > NAME_WIDTH:
+        yield from wrap(name, "  ")
         name = ""
-    line = f"  {name:<{NAME}}  {score.formatted_value:<6}  {bar(score.share)}"
-    if why and len(line) + 2 + len(why[0]) <= width:
-        line = f"{line}  {why.pop(0)}"
+    line = f"  {name:<{NAME_WIDTH}}  {score.formatted_value:<6}  {draw_bar(score.share)}"
+    if reasons and len(line) + 2 + len(reasons[0]) <= width:
+        line = f"{line}  {reasons.pop(0)}"
     yield line.rstrip()
     if score.passed is not None:
         state = say("passed" if score.passed else "failed", score.language)
         yield f"    {say('pass mark', score.language)} {score.threshold:g}: {state}"
-    yield from (f"    {clean(text, width - 4)}" for text in why)
+    for text in reasons:
+        yield f"    {clean(text, width - 4)}"
 
 
 # --- as a page ---
@@ -197,6 +220,10 @@ _IN_NOTEBOOK = 20
 _QUESTION = 20_000
 # The picture of a curve: its size, its place, and the height of a text.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _TEXT_HEIGHT = 480, 150, 40, 12, 16
+# The most points that all have a label; of more, every so many.
+_ALL_LABELLED, _LABEL_STEP = 12, 5
+# The lines of a curve: the class of each, and its name.
+_RECALL, _PRECISION = ("recall", "recall"), ("precision", "support precision")
 
 
 def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
@@ -206,109 +233,124 @@ def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
         report: The run as it is shown.
         title: Heading of the page.
     """
-    samples, kept = _samples(report)
+    samples, complete = _render_samples(report)
     return render(
         "report.html",
         title=title,
         language=report.language,
         report=report,
-        cells_of=cells_of,
-        lines_of=curve_shape,
+        columns=COLUMNS,
+        draw_curve=draw_curve,
         samples=samples,
-        kept=kept,
+        complete=complete,
         at_once=_AT_ONCE,
     )
 
 
-def notebook_html(report: Report) -> str:
+def render_notebook(report: Report) -> str:
     """Return the view of a notebook: the means and the worst samples."""
-    detail, prefix = macro("sample.html", "sample_of"), f"n{crc32(str(report.summary).encode()):x}-"
-    samples = [
-        (
-            _line(report, row),
-            detail(sample_view(row.sample, row), f"{prefix}{row.index}", report.language),
-        )
-        for row in report.rows[:_IN_NOTEBOOK]
-    ]
+    render_sample = get_macro("sample.html", "sample_of")
+    prefix = f"n{crc32(str(report.summary).encode()):x}-"
+    samples = []
+    for row in report.rows[:_IN_NOTEBOOK]:
+        view = build_sample_view(row.sample, row)
+        detail = render_sample(view, f"{prefix}{row.index}", report.language)
+        samples.append((_render_line(report, row), detail))
     return render(
         "notebook.html",
         report=report,
-        cells_of=cells_of,
+        columns=COLUMNS,
         samples=samples,
         more=len(report.rows) - len(samples),
     )
 
 
-def _samples(report: Report) -> tuple[list[Any], int]:
+def _render_samples(report: Report) -> tuple[list[Any], int]:
     """Return the samples of the page, and of how many, the worst, it keeps the texts."""
-    head_of, detail, whole = (
-        macro("line.html", "head_of"),
-        macro("sample.html", "sample_of"),
-        macro("line.html", "whole"),
-    )
-    heads = [
-        head_of(
-            row,
-            "|".join("" if score.share is None else f"{score.share:.6g}" for score in row.scores),
-            _flags(row),
-            _line(report, row),
-            report.language,
-        )
-        for row in report.rows
-    ]
+    render_sample = get_macro("sample.html", "sample_of")
+    heads = [_render_head(report, row) for row in report.rows]
     details: list[str] = []
     sizes = [sum(len(head.encode()) for head in heads)]
     for row in report.rows:
-        details.append(detail(sample_view(row.sample, row), f"n{row.index}", report.language))
+        view = build_sample_view(row.sample, row)
+        details.append(render_sample(view, f"n{row.index}", report.language))
         sizes.append(sizes[-1] + len(details[-1].encode()))
         if sizes[-1] > MOST_BYTES:
             break
-    kept = bisect(sizes[1:], KEPT_BYTES) if sizes[-1] > MOST_BYTES else len(heads)
-    details[kept:] = [macro("line.html", "absent")(report.language)] * (len(heads) - kept)
-    return list(map(whole, heads, details)), kept
+    complete = bisect(sizes[1:], KEPT_BYTES) if sizes[-1] > MOST_BYTES else len(heads)
+    absent = get_macro("line.html", "absent")(report.language)
+    details[complete:] = [absent] * (len(heads) - complete)
+    return list(map(get_macro("line.html", "whole"), heads, details)), complete
 
 
-def _line(report: Report, row: Row) -> Any:
+def _render_head(report: Report, row: Row) -> Any:
+    """Return the head of a sample's element, with what the script of the page sorts and filters by."""
+    values = ["" if score.share is None else f"{score.share:.6g}" for score in row.scores]
+    render_head = get_macro("line.html", "head_of")
+    return render_head(
+        row, "|".join(values), " ".join(_list_flags(row)), _render_line(report, row), report.language
+    )
+
+
+def _render_line(report: Report, row: Row) -> Any:
     question = (row.sample.user_input if row.sample else None) or ""
-    return macro("line.html", "line_of")(row, row.called(report.language), question[:_QUESTION])
+    render_line = get_macro("line.html", "line_of")
+    return render_line(row, row.called(report.language), question[:_QUESTION])
 
 
-def _flags(row: Row) -> str:
-    """Return the words by which the page's filter finds a sample."""
-    kinds = {
-        "missed": (mean_of([score.share for score in row.scores]) or 0) < 1
-        or any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts),
-        "failed": any(score.reason_code in NOT_FINAL for score in row.scores),
-        "doubtful": any(score.doubtful for score in row.scores),
-        "below": any(score.passed is False for score in row.scores),
-    }
-    return " ".join(name for name, holds in kinds.items() if holds)
+def _list_flags(row: Row) -> Iterator[str]:
+    """Yield the words by which the page's filter finds a sample."""
+    if (mean_known([score.share for score in row.scores]) or 0) < 1 or _misses_something(row):
+        yield "missed"
+    if has_failed(row.scores):
+        yield "failed"
+    if any(score.doubtful for score in row.scores):
+        yield "doubtful"
+    if any(score.passed is False for score in row.scores):
+        yield "below"
 
 
-def curve_shape(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
+def _misses_something(row: Row) -> bool:
+    return any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts)
+
+
+def draw_curve(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
     """Return where the lines and the words of a curve stand in its picture."""
     step = _WIDTH / max(len(points) - 1, 1)
-
-    def at(value: float) -> float:
-        return _TOP + _HEIGHT * (1 - value)
-
-    places = [(_LEFT + place * step, *point) for place, point in enumerate(points)]
-    few = len(points) <= 12  # noqa: PLR2004 - as many as can be read
-    kinds = {1: ("recall", "recall"), 2: ("precision", "support precision")}
-    upper, lower = sorted((at(points[-1][column]), column) for column in kinds)
-    apart = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
+    xs = [_LEFT + place * step for place in range(len(points))]
+    ticks = []
+    for place, (k, _, _) in enumerate(points):
+        labelled = place == 0 or (place + 1) % _LABEL_STEP == 0
+        if labelled or len(points) <= _ALL_LABELLED:
+            ticks.append((k, xs[place]))
+    recalls = [_height_at(recall) for _, recall, _ in points]
+    precisions = [_height_at(precision) for _, _, precision in points]
     return {
-        "axes": [(value, at(value)) for value in (0, 0.5, 1)],
-        "ticks": [
-            (k, x)
-            for place, (x, k, *_) in enumerate(places)
-            if few or place % 5 == 4 or place == 0  # noqa: PLR2004 - every fifth has a label
-        ],
+        "axes": [(value, _height_at(value)) for value in (0, 0.5, 1)],
+        "ticks": ticks,
         "lines": [
-            (kind, " ".join(f"{x:.1f},{at(values[column]):.1f}" for x, *values in places))
-            for column, (kind, _) in kinds.items()
+            (_RECALL[0], _join_points(xs, recalls)),
+            (_PRECISION[0], _join_points(xs, precisions)),
         ],
-        "words": [
-            (*kinds[column], y + 4 + nudge) for (y, column), nudge in ((upper, -apart), (lower, apart))
-        ],
+        "words": _place_words(recalls[-1], precisions[-1]),
     }
+
+
+def _height_at(value: float) -> float:
+    return _TOP + _HEIGHT * (1 - value)
+
+
+def _join_points(xs: Sequence[float], ys: Sequence[float]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+
+
+def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]]:
+    """Return the class, the name and the height of the word at each line's end, apart where the ends are close."""
+    upper, lower = (recall, *_RECALL), (precision, *_PRECISION)
+    if precision < recall:
+        upper, lower = lower, upper
+    nudge = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
+    return [
+        (*upper[1:], upper[0] + 4 - nudge),
+        (*lower[1:], lower[0] + 4 + nudge),
+    ]

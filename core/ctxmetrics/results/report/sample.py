@@ -15,8 +15,8 @@ from ctxmetrics.verdicts import Verdict
 _LONGEST_CONTEXT = 20_000
 
 
-def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
-    """Return the data that `pages/sample.html` shows.
+def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Build the data that `pages/sample.html` shows.
 
     Args:
         sample: The sample; None where the run did not keep it.
@@ -26,52 +26,65 @@ def sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str,
     rated = [score for score in scores.values() if score.counted[0] == "context"]
     attribution = units.attribution if units else None
     contexts = (sample.retrieved_contexts if sample else None) or ()
+    evidence = _key_evidence(scores, attribution)
     return {
         "units": units,
         "sample": sample,
         "rated": rated,
         "matrix": attribution.cells if attribution and contexts else (),
         "contexts": [
-            _context(text, index, scores, rated, attribution) for index, text in enumerate(contexts)
+            _build_context(text, index, rated, attribution, evidence)
+            for index, text in enumerate(contexts)
         ],
         "others": [score for score in scores.values() if score is not units and score not in rated],
     }
 
 
-def _context(
+def _key_evidence(
+    scores: Mapping[str, Score], attribution: Attribution | None
+) -> list[tuple[Verdict, str]]:
+    """Pair each verdict whose evidence is marked with the key of its unit: ``s1``, ``s2`` .."""
+    if attribution:
+        return [(unit, f"s{number}") for number, unit in enumerate(attribution.units, 1)]
+    # The evidence of other metrics is marked, and tied to nothing.
+    return [(verdict, "") for score in scores.values() for verdict in score.verdicts]
+
+
+def _build_context(
     text: str,
     index: int,
-    scores: Mapping[str, Score],
     rated: Sequence[Score],
     attribution: Attribution | None,
+    evidence: Sequence[tuple[Verdict, str]],
 ) -> dict[str, Any]:
-    told = [
-        (score.counted[1], verdict)
-        for score in rated
-        for verdict in score.verdicts
-        if verdict.id == f"c{index + 1}"
-    ]
-    tags = [_state(verdict, word) for word, verdict in told]
-    if attribution:
-        tags += ["redundant"] if index in (attribution.redundant or ()) else []
-        tags += ["unused"] if index in (attribution.unused or ()) else []
-        keyed = [(unit, f"s{number}") for number, unit in enumerate(attribution.units, 1)]
-    else:  # the evidence of other metrics is marked, and tied to nothing
-        keyed = [(verdict, "") for score in scores.values() for verdict in score.verdicts]
+    tags, reasons = [], []
+    for score in rated:
+        for verdict in score.verdicts:
+            if verdict.id != f"c{index + 1}":
+                continue
+            tags.append(_name_state(verdict, score.counted[1]))
+            if verdict.reason:
+                reasons.append(verdict.reason)
+    if attribution and index in (attribution.redundant or ()):
+        tags.append("redundant")
+    if attribution and index in (attribution.unused or ()):
+        tags.append("unused")
     return {
         "tags": list(dict.fromkeys(tags)),
-        "reasons": [verdict.reason for _, verdict in told if verdict.reason],
-        "pieces": list(pieces_of(text[:_LONGEST_CONTEXT], index, keyed)),
+        "reasons": reasons,
+        "pieces": list(_split_context(text[:_LONGEST_CONTEXT], index, evidence)),
         "cut": len(text) > _LONGEST_CONTEXT,
     }
 
 
-def _state(verdict: Verdict, word: str) -> str:
-    return "not judged" if verdict.value is None else word if verdict.value else f"not {word}"
+def _name_state(verdict: Verdict, word: str) -> str:
+    if verdict.value is None:
+        return "not judged"
+    return word if verdict.value else f"not {word}"
 
 
-def pieces_of(
-    text: str, context: int, keyed: Sequence[tuple[Verdict, str]]
+def _split_context(
+    text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield the pieces of a context, and the evidence behind each.
 
@@ -82,28 +95,37 @@ def pieces_of(
     Args:
         text: The context.
         context: Its index.
-        keyed: Verdicts and their keys; the evidence of one without a key is marked alone.
+        evidence: Verdicts and their keys; the evidence of one without a key is marked alone.
     """
-    spans = [
-        (span.start, min(span.end, len(text)), key)
-        for verdict, key in keyed
-        for span in verdict.evidence
-        if span.context == context and span.start < min(span.end, len(text))
-    ]
-    edges = sorted({edge for start, end, _ in spans for edge in (start, end)})
-    position, named = 0, set[str]()
-    for start, end in itertools.pairwise(edges):
+    spans = _find_spans(text, context, evidence)
+    edges = {start for start, _, _ in spans} | {end for _, end, _ in spans}
+    position = 0
+    linked: set[str] = set()  # units whose first evidence is behind
+    for start, end in itertools.pairwise(sorted(edges)):
         inside = dict.fromkeys(key for low, high, key in spans if low <= start and end <= high)
-        if inside:
-            keys = [key for key in inside if key]
-            first = [key for key in keys if key not in named]
-            named.update(first)
-            yield {
-                "before": text[position:start],
-                "marked": text[start:end],
-                "units": keys,
-                "first": first,
-                "ends": dict.fromkeys(key for _, high, key in spans if high == end and key),
-            }
-            position = end
+        if not inside:
+            continue
+        keys = [key for key in inside if key]
+        yield {
+            "before": text[position:start],
+            "marked": text[start:end],
+            "units": keys,
+            "first": [key for key in keys if key not in linked],
+            "ends": dict.fromkeys(key for _, high, key in spans if high == end and key),
+        }
+        linked.update(keys)
+        position = end
     yield {"before": text[position:], "marked": "", "units": (), "first": (), "ends": ()}
+
+
+def _find_spans(
+    text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
+) -> list[tuple[int, int, str]]:
+    """Return start, end and key of each piece of evidence in a context, as far as its text is shown."""
+    spans = []
+    for verdict, key in evidence:
+        for span in verdict.evidence:
+            end = min(span.end, len(text))
+            if span.context == context and span.start < end:
+                spans.append((span.start, end, key))
+    return spans

@@ -12,9 +12,10 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.metrics import parsed
+from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import TEXT, clean
-from ctxmetrics.results.rows_file import record_of
-from ctxmetrics.results.summary import Row, aligned, folded
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
@@ -100,67 +101,73 @@ class Stages(Plain):
     @property
     def causes(self) -> dict[str, int]:
         """How many units were never found, and how many each stage dropped."""
-        found = Counter(lost.cause for lost in self.lost)
+        counts = Counter(lost.cause for lost in self.lost)
         order = [NOTHING, *(f"dropped by {stage.name}" for stage in self.stages)]
-        return {cause: found[cause] for cause in order if found[cause]}
+        return {cause: counts[cause] for cause in order if counts[cause]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON-ready data."""
         return {**Plain.to_dict(self), "causes": self.causes}
 
     def __str__(self) -> str:
-        rows = [
-            (
-                clean(stage.name, TEXT),
-                *("-" if mean is None else f"{mean:.3f}" for mean in (stage.recall, stage.precision)),
-                *("-" if mean is None else f"{mean:,.1f}" for mean in (stage.contexts, stage.tokens)),
-            )
-            for stage in self.stages
-        ]
-        told = (
-            f"of {len(self.lost)} missed of {self.units}: {_counts(self.causes)}" if self.lost else "",
-            f"found only later: {_counts(self.found_later)}" if self.found_later else "",
-        )
-        return "\n".join(
-            [
-                f"{self.metric} by stage:",
-                *aligned([("stage", "recall", "precision", "contexts", "tokens"), *rows]),
-                *(line for text in filter(None, told) for line in folded(text)),
-            ]
-        )
+        rows = [_HEADER, *(_build_row(stage) for stage in self.stages)]
+        lines = [f"{self.metric} by stage:", *align_rows(rows)]
+        if self.lost:
+            lines += wrap(f"of {len(self.lost)} missed of {self.units}: {_join(self.causes)}")
+        if self.found_later:
+            lines += wrap(f"found only later: {_join(self.found_later)}")
+        return "\n".join(lines)
 
 
-def _counts(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in found.items())
+_HEADER = ("stage", "recall", "precision", "contexts", "tokens")
 
 
-def sizes_in(row: Row) -> Mapping[str, Any]:
+def _build_row(stage: StageMeans) -> tuple[str, ...]:
+    return (
+        clean(stage.name, TEXT),
+        _format(stage.recall, ".3f"),
+        _format(stage.precision, ".3f"),
+        _format(stage.contexts, ",.1f"),
+        _format(stage.tokens, ",.1f"),
+    )
+
+
+def _format(mean: float | None, form: str) -> str:
+    return "-" if mean is None else format(mean, form)
+
+
+def _join(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in counts.items())
+
+
+def read_sizes(row: Row) -> Mapping[str, Any]:
     """Return what is known of each stage of a row's sample, as `ctxmetrics.stages.sizes_of` gives it; empty without stages."""
     if row.record is not None:
         return row.record.get("stage_sizes") or EMPTY
     return sizes_of(row.sample.stages) if row.sample and row.sample.stages else EMPTY
 
 
-def staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
+def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
     """Return the first metric whose units have stages in some row; None where there is none."""
-    return next(
-        (name for name in names if any(staged_units(row, name) for row in rows if sizes_in(row))),
-        None,
-    )
+    staged = [row for row in rows if read_sizes(row)]
+    for name in names:
+        if any(read_staged_units(row, name) for row in staged):
+            return name
+    return None
 
 
-def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
+def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
 
     `ctxmetrics.stages.recorded` says how. Those about ids are made of the ids of the sample.
     """
     if not metric.startswith(IDS):
         return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
-    stages = {
-        name: Stage(ids=tuple(size["ids"]))
-        for name, size in _judged_sizes(row, metric).items()
-        if size["ids"] is not None and row[metric].value is not None
-    }
+    stages: dict[str, Stage] = {}
+    if row[metric].value is not None:
+        for name, size in _read_judged_sizes(row, metric).items():
+            if size["ids"] is not None:
+                stages[name] = Stage(ids=tuple(size["ids"]))
     pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
     verdicts = []
     for id_ in dict.fromkeys(getattr(row.sample, "reference_context_ids", None) or ()):
@@ -169,60 +176,70 @@ def staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     return recorded(stages, (), verdicts)
 
 
-def _judged_sizes(row: Row, metric: str) -> dict[str, Any]:
-    """Return what is known of each stage, as `sizes_in`; of the last one of the first k contexts, where the metric cuts it."""
-    sizes, k = dict(sizes_in(row)), parsed(metric)[1].get("top_k")
-    for name in [*sizes][-1:] if k is not None else ():
-        ids, hashes = sizes[name]["ids"], (record_of(row) or {}).get("context_hashes") or ()
-        first = [*zip_longest(ids or (), hashes)][:k]
-        held = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
-        sizes[name] = {
-            "contexts": len(held), "characters": sum(held.values()), "ids": ids and ids[:k],
-        }  # fmt: skip
+def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
+    """Read the sizes of the stages; where the metric judges the first k contexts, the last stage has these alone."""
+    sizes = dict(read_sizes(row))
+    k = parsed(metric)[1].get("top_k")
+    if k is None or not sizes:
+        return sizes
+    last = [*sizes][-1]
+    ids = sizes[last]["ids"]
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
+    first = [*zip_longest(ids or (), hashes)][:k]
+    lengths = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
+    sizes[last] = {
+        "contexts": len(lengths),
+        "characters": sum(lengths.values()),
+        "ids": ids and ids[:k],
+    }
     return sizes
 
 
-def stages_of(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
+def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
     """Return what each stage held over the rows of a run, and where units were lost; see `Results.stages`."""
     value = "so_far" if accumulate else "value"
-    means: dict[str, list[StageMeans]] = {}
+    by_name: dict[str, list[StageMeans]] = {}
     lost: list[Lost] = []
     later: Counter[str] = Counter()
     counted = 0
     for row in rows:
-        units = staged_units(row, metric)
-        for stage in _means_of(row, metric, units, value):
-            means.setdefault(stage.name, []).append(stage)
-        for unit in filter(lambda unit: unit.weight, units):
+        units = read_staged_units(row, metric)
+        for stage in _measure_stages(row, metric, units, value):
+            by_name.setdefault(stage.name, []).append(stage)
+        for unit in units:
+            if not unit.weight:
+                continue
             stages = unit.details["stages"]
-            held = [place for place, stage in enumerate(stages) if stage[value]]
+            holding = [place for place, stage in enumerate(stages) if stage[value]]
             counted += stages[-1][value] is not None
             if stages[-1][value] is False:
-                lost.append(lost_after(row.name, unit, held[-1] if held else None))
-            if held and held[0]:
-                later[stages[held[0]]["name"]] += 1
-    totals = tuple(
-        StageMeans(
-            name,
-            len(found),
-            mean_of([stage.recall for stage in found]),
-            mean_of([stage.precision for stage in found]),
-            mean_of([stage.contexts for stage in found]),
-            None if None in (tokens := [stage.tokens for stage in found]) else mean_of(tokens),
-        )
-        for name, found in means.items()
-    )
+                lost.append(locate_loss(row.name, unit, holding[-1] if holding else None))
+            if holding and holding[0] > 0:
+                later[stages[holding[0]]["name"]] += 1
     return Stages(
         metric=metric,
         accumulate=accumulate,
-        stages=totals,
+        stages=tuple(_average(name, stages) for name, stages in by_name.items()),
         units=counted,
         lost=tuple(lost),
-        found_later={name: later[name] for name in means if later[name]},
+        found_later={name: later[name] for name in by_name if later[name]},
     )
 
 
-def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
+def _average(name: str, stages: Sequence[StageMeans]) -> StageMeans:
+    """Return the means of one stage over the samples that have it."""
+    tokens = [stage.tokens for stage in stages]
+    return StageMeans(
+        name,
+        len(stages),
+        mean_known([stage.recall for stage in stages]),
+        mean_known([stage.precision for stage in stages]),
+        mean_known([stage.contexts for stage in stages]),
+        None if None in tokens else mean_known(tokens),
+    )
+
+
+def locate_loss(sample: str, unit: Verdict, place: int | None) -> Lost:
     """Return where a unit was lost that a stage at this place was the last to hold; None: no stage held it."""
     if place is None:
         return Lost(sample, unit.id, unit.text)
@@ -233,33 +250,47 @@ def lost_after(sample: str, unit: Verdict, place: int | None) -> Lost:
         key=lambda context: (not context[2], context[0]),
         default=(None, None),
     )
-    named = f"c{rank}" if id_ is None and rank is not None else id_
-    return Lost(sample, unit.id, unit.text, stage["name"], after["name"], named, rank)
+    if id_ is None and rank is not None:
+        id_ = f"c{rank}"
+    return Lost(sample, unit.id, unit.text, stage["name"], after["name"], id_, rank)
 
 
-def _means_of(row: Row, metric: str, units: Sequence[Verdict], value: str) -> Iterator[StageMeans]:
+def _measure_stages(
+    row: Row, metric: str, units: Sequence[Verdict], value: str
+) -> Iterator[StageMeans]:
     """Yield the judged stages of one sample; none where it has no value."""
-    score, sizes = row[metric], _judged_sizes(row, metric)
-    records = [unit.details["stages"] for unit in units]
-    names = [stage["name"] for stage in records[0]] if records else [*sizes]
-    for place, name in enumerate(names if score.share is not None else ()):
+    score, sizes = row[metric], _read_judged_sizes(row, metric)
+    if score.share is None:
+        return
+    names = [stage["name"] for stage in units[0].details["stages"]] if units else [*sizes]
+    # The pool has at most as many contexts as all stages together; their texts are not needed here.
+    lengths = (0,) * sum(size["contexts"] for size in sizes.values())
+    for place, name in enumerate(names):
         contexts, characters = sizes[name]["contexts"], sizes[name]["characters"]
-        verdicts = []
-        for unit, stages in zip(units, records, strict=True):
-            counting = stages[: place + 1] if value == "so_far" else [stages[place]]
-            spans = [
-                Evidence(each[1], 0, 0, "", each[2]) for stage in counting for each in stage["contexts"]
-            ]
-            verdicts.append(replace(unit, value=stages[place][value], evidence=tuple(spans)))
-        # The pool has at most as many contexts as all stages together; their texts are not needed here.
-        held = Attribution(tuple(verdicts), (0,) * sum(size["contexts"] for size in sizes.values()))
-        used = {number for rests in held.rests_on() for number in rests}
-        precision = len(used) / max(contexts, 1) if value == "value" else None
+        verdicts = tuple(_judge_stage(unit, place, value) for unit in units)
+        attribution = Attribution(verdicts, lengths)
+        recall = attribution.recall() if units else score.share
+        precision = None
+        if value == "value":
+            used = {number for rests in attribution.rests_on() for number in rests}
+            precision = len(used) / max(contexts, 1)
         tokens = characters / CHARACTERS_A_TOKEN if characters or not contexts else None
-        yield StageMeans(name, 1, held.recall() if units else score.share, precision, contexts, tokens)
+        yield StageMeans(name, 1, recall, precision, contexts, tokens)
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
+def _judge_stage(unit: Verdict, place: int, value: str) -> Verdict:
+    """Return the verdict about a unit at one stage; with ``so_far`` at that stage and all before it."""
+    stages = unit.details["stages"]
+    counting = stages[: place + 1] if value == "so_far" else [stages[place]]
+    evidence = tuple(
+        Evidence(context[1], 0, 0, "", context[2])
+        for stage in counting
+        for context in stage["contexts"]
+    )
+    return replace(unit, value=stages[place][value], evidence=evidence)
+
+
+def mean_known(values: Sequence[float | None]) -> float | None:
     """Return the mean of the values that are known; None without one."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None

@@ -1,0 +1,177 @@
+"""The table of the means: its columns, for the page and the terminal, and the notes below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics.presentation.layout import WIDTH, align_rows, bar_fits, draw_bar, wrap
+from ctxmetrics.presentation.wording import describe_doubts, format_number, join_counts, plural, say
+from ctxmetrics.results.metric_summary import MetricSummary
+
+# The most characters of a metric's name in its row; a longer name has a line of its own.
+NAME_WIDTH = 26
+
+_Text = Callable[[MetricSummary, str], str]
+
+
+def _mean_text(item: MetricSummary, _: str) -> str:
+    return "-" if item.mean is None else format_number(item.mean, item.convention)
+
+
+def _interval_text(item: MetricSummary, language: str) -> str:
+    if item.interval is None:
+        return "-"
+    low, high = (format_number(end, item.convention, percent=False) for end in item.interval)
+    return f"{low} {say('to', language)} {high}"
+
+
+def _scored_text(item: MetricSummary, language: str) -> str:
+    """Count the scored samples: of all, or of those that could be judged where some could not."""
+    of = say("of", language)
+    if item.partial:
+        return f"{item.scored} {of} {item.scored + item.not_judged} {say('judged', language)}"
+    return f"{item.scored} {of} {item.samples}"
+
+
+def _missing_text(item: MetricSummary, language: str) -> str:
+    return join_counts(item.missing) or say("none", language)
+
+
+def _doubtful_text(item: MetricSummary, language: str) -> str:
+    if not item.doubtful:
+        return "0"
+    doubtful = sum(item.doubtful.values())
+    return f"{doubtful} {say('of', language)} {item.verdicts}: {join_counts(item.doubtful)}"
+
+
+def _passed_text(item: MetricSummary, language: str) -> str:
+    return "-" if item.passed is None else f"{item.passed} {say('of', language)} {item.scored}"
+
+
+def _passed_with_mark(item: MetricSummary, language: str) -> str:
+    text = _passed_text(item, language)
+    return text if item.passed is None else f"{text} (>= {item.threshold:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the table of means.
+
+    Attributes:
+        name: Its title in English.
+        text: The text of a metric's cell on the page.
+        titles: Its title in other languages, by language; without one, `say` translates the name.
+        terminal_place: Its place in the terminal, from the left; None on the page only.
+        terminal_text: The text of a cell in the terminal, where that is another one.
+    """
+
+    name: str
+    text: _Text
+    titles: Mapping[str, str] = EMPTY
+    terminal_place: int | None = None
+    terminal_text: _Text | None = None
+
+    def title(self, language: str) -> str:
+        """Return the title in a language."""
+        return self.titles.get(language) or say(self.name, language)
+
+
+_PASSED = Column("passed", _passed_with_mark, terminal_place=4, terminal_text=_passed_text)
+# The columns after the metric's name, in the order of the page.
+COLUMNS = (
+    Column("mean", _mean_text, FrozenDict(ru="среднее"), terminal_place=1),
+    Column("95 % interval", _interval_text, FrozenDict(ru="95 % интервал"), terminal_place=3),
+    Column("scored", _scored_text, FrozenDict(ru="со значением"), terminal_place=2),
+    Column("without a value", _missing_text),
+    Column("doubtful", _doubtful_text),
+    _PASSED,
+)
+
+
+def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
+    """Format the table of the means: long names stand on lines of their own, bars where there is room."""
+    columns = _select_terminal_columns(items)
+    header = [say("metric", language), *(column.title(language) for column in columns)]
+    rows = [_build_row(item, columns, language) for item in items]
+    lines = align_rows([header, *rows])
+    if max(map(len, lines)) > WIDTH:
+        lines = align_rows([header, *map(_without_long_name, rows)])
+    lines = _add_bars(lines, items)
+    # The first metric without a judge; 0 where no other stands before it.
+    others = next((place for place, item in enumerate(items) if not item.judged), 0)
+    if any(item.judged for item in items[others:]):
+        others = 0
+    for place in reversed(range(len(rows))):
+        name = rows[place][0]
+        if not lines[place + 1].startswith(name):
+            lines[place + 1 : place + 1] = wrap(name)
+        if place == others > 0:
+            lines.insert(place + 1, f"{say('without a judge, by strings and ids', language)}:")
+    return lines
+
+
+def _select_terminal_columns(items: Sequence[MetricSummary]) -> list[Column]:
+    """Return the columns of the terminal in their order; that of the pass mark where a metric has one."""
+    columns = {column.terminal_place: column for column in COLUMNS if column.terminal_place is not None}
+    if all(item.passed is None for item in items):
+        columns = {place: column for place, column in columns.items() if column is not _PASSED}
+    return [columns[place] for place in sorted(columns)]
+
+
+def _build_row(item: MetricSummary, columns: Sequence[Column], language: str) -> list[str]:
+    cells = [item.metric]
+    for column in columns:
+        text = column.terminal_text or column.text
+        cells.append(text(item, language))
+    return cells
+
+
+def _without_long_name(row: Sequence[str]) -> Sequence[str]:
+    return ["", *row[1:]] if len(row[0]) > NAME_WIDTH else row
+
+
+def _add_bars(lines: list[str], items: Sequence[MetricSummary]) -> list[str]:
+    """Add a bar to each line of a metric, where there is room."""
+    width = max(map(len, lines))
+    if not bar_fits(width):
+        return lines
+    header, *rows = lines
+    return [
+        header,
+        *(
+            f"{line:<{width}}  {draw_bar(item.share)}".rstrip()
+            for line, item in zip(rows, items, strict=True)
+        ),
+    ]
+
+
+def describe_metric(item: MetricSummary, language: str) -> Iterator[str]:
+    """Yield what a reader of the mean must know beside it."""
+    if item.missing:
+        text = f"{say('without a value', language)}: {join_counts(item.missing)}"
+        if item.causes:
+            text += f"; {say('verdicts missing', language)}: {join_counts(item.causes)}"
+        yield text
+    if item.doubtful:
+        yield f"{describe_doubts(item.doubtful, language)} ({count_doubtful(item, language)})"
+    yield from item.contradictions
+    if item.alike:
+        yield describe_alike(item, language)
+    if item.passed is not None:
+        yield f"{say('pass mark', language)} {item.threshold:g}"
+
+
+def count_doubtful(item: MetricSummary, language: str) -> str:
+    """Describe how many of the verdicts are doubtful: ``2 of 9 verdicts``."""
+    verdicts = plural(item.verdicts, "verdict", language=language)
+    return f"{sum(item.doubtful.values())} {say('of', language)} {verdicts}"
+
+
+def describe_alike(item: MetricSummary, language: str) -> str:
+    """Describe a judge that answers nearly every question alike; empty if it does not."""
+    if item.alike is None:
+        return ""
+    counts = f"{max(item.said)} {say('of', language)} {sum(item.said)} {say('verdicts', language)}"
+    return f"{say('the judge answers alike', language)}: {say(item.alike, language)}, {counts}"
