@@ -17,7 +17,7 @@ from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.results.comparison.compare import compare_all
-from ctxmetrics.results.comparison.gates import gated, max_drop_problem, not_worse_problem
+from ctxmetrics.results.comparison.gates import choose_gated, max_drop_problem, not_worse_problem
 from ctxmetrics.results.labels.answers import Answer
 from ctxmetrics.results.rows_file import context_hashes
 from ctxmetrics.samples import read_samples
@@ -887,7 +887,7 @@ def test_other_metrics_of_the_file_change_nothing():
     assert [item.verdict is None for item in named.metrics] == [False, True, True, False]
     assert named["context_recall"].p_adjusted == pytest.approx(2 * one["context_recall"].p, rel=1e-9)
     with pytest.raises(ParameterError, match=r"this metric is secondary; .* --metric context_recall\("):
-        gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
+        choose_gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
     with pytest.raises(ParameterError, match="metric 'mine': no metric is named so"):
         beside[0].compare(beside[1], metrics=["mine"])
 

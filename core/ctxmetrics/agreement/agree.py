@@ -56,7 +56,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.joining import groups_of
+from ctxmetrics.results.comparison.joining import read_groups
 from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
 from ctxmetrics.results.labels.means import FEWEST, holm, paired_mean
 from ctxmetrics.results.results import Results
@@ -248,7 +248,7 @@ def agree(
     file = None if labels is None else read_answers(Path(labels))
     if file is not None:
         given = read_labelled(given, file, annotator=annotator)
-    groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
+    groups, systems = read_groups(given, cluster, "agree"), read_groups(given, system, "agree")
     columns = labelled(given, groups or [None] * len(given))
     judging = judge or default_judge()
     if results is None:

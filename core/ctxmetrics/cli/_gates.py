@@ -102,11 +102,11 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
 
 
 def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
-    from ctxmetrics.results.comparison.compare import named
+    from ctxmetrics.results.comparison.compare import choose_metric
 
     name, value = name_and_value(option, text)
     of_run = {metric.name: metric for metric in metrics}
-    metric, written = of_run[named(list(of_run), name, option)], f"{option} {text}"
+    metric, written = of_run[choose_metric(list(of_run), name, option)], f"{option} {text}"
     rate, scale = option == "--min-pass-rate", metric.rules.scale
     if rate and not 0 <= value <= 1:
         raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")

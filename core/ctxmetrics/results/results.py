@@ -18,7 +18,7 @@ from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.presentation.wording import listed, plural
 from ctxmetrics.reading import OPTIONS
 from ctxmetrics.results.columns import REASON, Column
-from ctxmetrics.results.comparison.joining import group_of
+from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, curve_of, smallest_k_of
 from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.report.report import Report, notebook_html, rank_of, render_html
@@ -266,7 +266,7 @@ class Results(Sequence[Row]):
         found: dict[str, Results] = {}
         scales = {name: column.scale for name, column in self.by_metric.items()}
         for row in self:
-            name = group_of(row.sample.metadata if row.sample else {}, key, row.name, "by")
+            name = read_group(row.sample.metadata if row.sample else {}, key, row.name, "by")
             found.setdefault(name, Results(scales, keep=True)).add(row)
         return dict(sorted(found.items()))
 

@@ -393,7 +393,7 @@ def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | 
     return given if all(item is None or item in (0, 1) for item in given) else None
 
 
-def labelled_by(
+def apply_labels(
     paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
 ) -> list[list[Row]]:
     """Return runs with the labels of files, in place of those that their samples have.
