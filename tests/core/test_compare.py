@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
-from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
+from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, list_questions, samples_by_key
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
@@ -553,7 +553,7 @@ def answered(path, samples, said, *, by=None, seed=1):
     file = LabelsFile(path)
     file.begin(draw(known, 6, seed=seed, by=by))
     for one in file.draw.drawn:
-        for question in questions_of(one.key, known[one.key], ["unit_supported"]):
+        for question in list_questions(one.key, known[one.key], ["unit_supported"]):
             answer = "yes" if said[one.key[0]] else "no"
             file.add(Answer(question, answer, "ann", one.weight))
     return path
@@ -969,7 +969,7 @@ def labelled_files(tmp_path, lost, said):
         file.begin(draw(known, 100, seed=1))
         for key in [key for key in known if key[0] in {"n98", "n99"}]:
             for question, answer in zip(
-                questions_of(key, known[key], ["unit_supported"]), said[side], strict=True
+                list_questions(key, known[key], ["unit_supported"]), said[side], strict=True
             ):
                 file.add(Answer(question, answer, "ann", 1.0))
         files += [path, "--labels", file.path]

@@ -226,7 +226,7 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
     """
     if isinstance(card, str):
         return "", card
-    from ctxmetrics.agreement.figures import shown, shown_with
+    from ctxmetrics.agreement.figures import format_figure, format_with_interval
 
     try:
         found = [] if results.stopped else card.corrections(results)
@@ -239,8 +239,8 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
         *(
             (
                 item.metric,
-                f"{shown(item.judge_mean)} of {item.samples}",
-                shown_with(item.mean, item.interval),
+                f"{format_figure(item.judge_mean)} of {item.samples}",
+                format_with_interval(item.mean, item.interval),
                 f"{item.labelled}{'' if there else ', not all in this run'}",
             )
             for item, there in found
@@ -280,10 +280,10 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
 
         write_whole(junit, [_junit(outcomes, suite)])
     if place := os.environ.get(_SUMMARY):
-        from ctxmetrics.results.comparison.view import escaped
+        from ctxmetrics.results.comparison.view import escape_markdown
 
         lines = [
-            f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"
+            f"- {'failed' if item.problem else 'passed'}: {escape_markdown(visible(item.problem or item.gate))}"
             for item in outcomes
         ]
         try:

@@ -121,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _checked(self) -> tuple[str | None, int | None]:
         """Return the path behind the token and the number of the question that it asks for; None after a refusal."""
-        found = _TARGET.fullmatch(self.path)
-        token, path, number = found.groups() if found else ("", None, None)
+        match = _TARGET.fullmatch(self.path)
+        token, path, number = match.groups() if match else ("", None, None)
         right = secrets.compare_digest(token.encode(), self.server.token.encode())
         if not right or self.headers.get_all("Host") != [self.server.host]:
             self._refuse(HTTPStatus.FORBIDDEN)
