@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import plain
@@ -65,6 +65,8 @@ from ctxmetrics.results.summary import Row, aligned
 from ctxmetrics.running.engine import evaluate
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.samples import Sample
+
+_T = TypeVar("_T")
 
 # The rows of the table of agreement.
 _NAMES = (
@@ -125,9 +127,11 @@ class AgreementReport:
         ]
         if self.corrections:
             blocks.append(aligned([_CORRECTED, *map(_correction_cells, self.corrections)]))
-        for metric in dict.fromkeys(item.metric for item in self.systems):
-            systems = [item for item in self.systems if item.metric == metric]
-            blocks.append(_system_lines(metric, systems))
+        systems: dict[str, list[SystemFigures]] = {}
+        for item in self.systems:
+            systems.setdefault(item.metric, []).append(item)
+        for metric, items in systems.items():
+            blocks.append(_system_lines(metric, items))
         blocks.append([str(item) for item in self.people])
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
@@ -298,33 +302,40 @@ def _report(
     systems: Sequence[str] | None,
     file: Answers | None,
 ) -> AgreementReport:
-    figures = [list(_by_system(items, systems)) for items in columns.values() if systems]
-    rankings = [rank_systems(items) for items in figures]
-    corrections = [_correct(items) for items in reversed(columns.values())]
-    everything = list(chain.from_iterable(columns.values()))
-    groups = {item.group for item in everything}
-    compared = {}
-    bars = []
+    groups: set[str | None] = set()
+    agreements: list[Agreement] = []
+    compared: dict[str, tuple[Compared, ...]] = {}
+    disputes: list[Compared] = []
+    bars: list[Bar | None] = []
     for label, items in columns.items():
+        groups.update(item.group for item in items)
+        agreements.append(count_agreement(label, items))
         compared[label] = tuple(item for item in items if item.people is not None)
+        disputes += [item for item in items if item.disputed]
         scores, labels = [item.score for item in items], [item.people for item in items]
         bars.append(propose_bar(label, scores, labels))
-    disputes = [item for item in everything if item.disputed]
     disputes.sort(key=lambda item: -len(item.disputed))
+    figures: list[list[SystemFigures]] = []
+    if systems:
+        figures = [list(_by_system(items, systems)) for items in columns.values()]
     return AgreementReport(
         judge=judge,
-        agreements=tuple(count_agreement(name, items) for name, items in columns.items()),
-        corrections=tuple(item for item in corrections if item is not None),
+        agreements=tuple(agreements),
+        corrections=_drop_none(map(_correct, reversed(columns.values()))),
         disputes=tuple(disputes),
         results=results,
         compared=compared,
         systems=tuple(chain.from_iterable(figures)),
-        rankings=tuple(item for item in rankings if item is not None),
+        rankings=_drop_none(map(rank_systems, figures)),
         people=() if file is None else tuple(among_people(file)),
         draw=None if file is None else file.draw,
         clusters=None if None in groups else len(groups),
-        bars=tuple(bar for bar in bars if bar is not None),
+        bars=_drop_none(bars),
     )
+
+
+def _drop_none(items: Iterable[_T | None]) -> tuple[_T, ...]:
+    return tuple(item for item in items if item is not None)
 
 
 def _correct(items: Sequence[Compared]) -> Correction | None:

@@ -353,9 +353,11 @@ def _rows(verdicts: Sequence[Verdict], labels: Sequence[bool | None]) -> list[tu
 
 def _best(answers: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
     """Return the place of the best bar; the middle of equals."""
-    sensitivity = answers[human].mean(axis=0) if human.any() else np.zeros(len(_BARS))
-    specificity = (~answers[~human]).mean(axis=0) if not human.all() else np.zeros(len(_BARS))
-    balanced = sensitivity + specificity
+    balanced = np.zeros(len(_BARS))
+    if human.any():
+        balanced = balanced + answers[human].mean(axis=0)
+    if not human.all():
+        balanced = balanced + (~answers[~human]).mean(axis=0)
     best = np.flatnonzero(balanced >= balanced.max() - 1e-12)
     return int(best[len(best) // 2])
 

@@ -84,7 +84,9 @@ class Agreement:
     @property
     def bias(self) -> float | None:
         """``judge_rate - people_rate``: above 0 the judge is too lenient."""
-        return (self.judge_only - self.people_only) / self.answers if self.answers else None
+        if not self.answers:
+            return None
+        return (self.judge_only - self.people_only) / self.answers
 
     @property
     def sensitivity(self) -> float | None:
@@ -304,7 +306,7 @@ class JudgeTable(Plain):
     def __str__(self) -> str:
         lines: list[str] = []
         for label, items in self.agreements.items():
-            rows = [(label, *_HEADER)]
+            rows: list[tuple[str, ...]] = [(label, *_HEADER)]
             for judge, item in zip(self.judges, items, strict=True):
                 rows.append((_short(judge), *_judge_cells(item)))
             lines += ["", *aligned(rows)]
@@ -403,15 +405,18 @@ def among_people(file: Answers) -> list[PeopleAgreement]:
         shared = _list_shared(file, label)
         if shared:
             names = sorted(set(chain.from_iterable(shared)))
-            kappas = [_kappa(shared, *pair) for pair in combinations(names, 2)]
-            known = [kappa for kappa in kappas if kappa is not None]
+            kappas = []
+            for pair in combinations(names, 2):
+                kappa = _kappa(shared, *pair)
+                if kappa is not None:
+                    kappas.append(kappa)
             figures.append(
                 PeopleAgreement(
                     label=label,
                     annotators=len(names),
                     questions=len(shared),
                     alpha=krippendorff_alpha([list(answers.values()) for answers in shared]),
-                    kappa=sum(known) / len(known) if known else None,
+                    kappa=sum(kappas) / len(kappas) if kappas else None,
                 )
             )
     return figures
@@ -440,12 +445,18 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
     >>> round(krippendorff_alpha([[True, True], [True, False], [False, False]]), 4)
     0.4444
     """
-    usable = [(sum(one), len(one)) for one in answers if len(one) > 1]
-    yes, total = sum(count for count, _ in usable), sum(size for _, size in usable)
+    yes = total = 0
+    terms = []
+    for question in answers:
+        size = len(question)
+        if size > 1:
+            count = sum(question)
+            yes += count
+            total += size
+            terms.append(count * (size - count) / (size - 1))
     if not yes or yes == total:
         return None
-    differ = sum(count * (size - count) / (size - 1) for count, size in usable)
-    return 1 - (total - 1) * differ / (yes * (total - yes))
+    return 1 - (total - 1) * sum(terms) / (yes * (total - yes))
 
 
 def _kappa(shared: Iterable[dict[str, bool]], one: str, other: str) -> float | None:

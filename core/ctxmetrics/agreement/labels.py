@@ -128,7 +128,9 @@ def _count_things(sample: Sample, label: str) -> int:
     """Count what a sample has to label."""
     if label == UNITS:
         return len(split_sentences(sample.reference or ""))
-    return len(sample.retrieved_contexts or ()) if label == CONTEXTS else 1
+    if label == CONTEXTS:
+        return len(sample.retrieved_contexts or ())
+    return 1
 
 
 def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[str, list[Compared]]:
@@ -177,8 +179,11 @@ def metric_in(results: Results, label: str) -> Metric:
     if not results:
         raise ParameterError("agree: the run has no sample. Give a run over the labelled file.")
     wanted = KINDS[label][1].base_name
-    metrics = [metric_named(name, score.provenance.convention) for name, score in results[0].items()]
-    matches = [metric for metric in metrics if metric is not None and metric.base_name == wanted]
+    matches: list[Metric] = []
+    for name, score in results[0].items():
+        metric = metric_named(name, score.provenance.convention)
+        if metric is not None and metric.base_name == wanted:
+            matches.append(metric)
     if not matches:
         raise ParameterError(
             f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
@@ -207,21 +212,18 @@ def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
         _check(item, score, in_run=row is not None)
     # Nothing was retrieved, which supports nothing; or there is no score.
     missing = None if score.value is None else False
+    mean, scale = metric.name, metric.rules.scale
     if item.label == REFERENCE:
+        mean, scale = REFERENCE, 1.0
         value = _all_supported(verdicts) if verdicts else missing
         verdicts = (Verdict(id=REFERENCE, value=value, text=item.sample.reference or ""),)
         values = (value, item.people[0] if item.people else None)
     elif not verdicts:
         count = len(item.people or ())
         verdicts = tuple(Verdict(id=f"s{number}", value=missing) for number in range(1, count + 1))
-    return replace(
-        item,
-        score=score,
-        verdicts=() if item.people is None else verdicts,
-        values=values,
-        mean=REFERENCE if item.label == REFERENCE else metric.name,
-        scale=1.0 if item.label == REFERENCE else metric.rules.scale,
-    )
+    if item.people is None:
+        verdicts = ()
+    return replace(item, score=score, verdicts=verdicts, values=values, mean=mean, scale=scale)
 
 
 def _all_supported(verdicts: Sequence[Verdict]) -> bool | None:

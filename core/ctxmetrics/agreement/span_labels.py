@@ -316,8 +316,11 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
         for number, begin in chain(long_hits, _find_short(source, folded, short, exact)):
             if exact[number] < _ENOUGH:
                 span, same = source.span(chunks[number], begin, len(folded[number]))
-                exact[number] += same
-                (places[number].exact if same else places[number].loose).append(span)
+                if same:
+                    exact[number] += 1
+                    places[number].exact.append(span)
+                else:
+                    places[number].loose.append(span)
     return places
 
 

@@ -15,6 +15,7 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.presentation.wording import TEXT, clean, contradiction, plural
 from ctxmetrics.results.comparison.joining import (
     Pair,
@@ -243,15 +244,21 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
 
 def _get_family(name: str) -> str:
     metric = metric_named(name)
-    return "" if metric is None else metric.family
+    if metric is None:
+        return ""
+    return metric.family
 
 
 def _get_labels(row: Row) -> Mapping[str, object]:
-    return EMPTY if row.sample is None else row.sample.labels
+    if row.sample is None:
+        return EMPTY
+    return row.sample.labels
 
 
 def _get_metadata(row: Row) -> Mapping[str, Any]:
-    return EMPTY if row.sample is None else row.sample.metadata
+    if row.sample is None:
+        return EMPTY
+    return row.sample.metadata
 
 
 def _read_groups(pairs: Iterable[Pair], path: str) -> list[str]:
@@ -406,7 +413,10 @@ def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
     """Yield the differences, the p values of primary metrics adjusted for how many there are."""
     adjusted = iter(holm([item.p_adjusted for item in differences if item.p_adjusted is not None]))
     for item in differences:
-        yield item if item.p_adjusted is None else replace(item, p_adjusted=next(adjusted))
+        if item.p_adjusted is None:
+            yield item
+        else:
+            yield replace(item, p_adjusted=next(adjusted))
 
 
 # --- what changed: the contexts or the judge ---
@@ -430,9 +440,11 @@ def _count_causes(name: str, values: _Values) -> Causes | None:
         if same is None or before[name].provenance.judge is None:
             continue
         known = True
-        if abs(difference) > EQUAL:
-            counts["same" if same else "other"] += 1
-        if same:
+        changed = abs(difference) > EQUAL
+        if not same:
+            counts["other"] += changed
+        else:
+            counts["same"] += changed
             counts.update(_compare_verdicts(before[name].verdicts, after[name].verdicts))
     if not known:
         return None
@@ -468,9 +480,7 @@ def _correct(name: str, values: _Values, *, scale: float, by_file: bool) -> Corr
     labelled: list[int] = []
     unlabelled: list[int] = []
     for position, pair in enumerate(values.pairs):
-        before, after = (
-            people_value(metric, row[name], labels_in(_get_labels(row), label)) for row in pair
-        )
+        before, after = (_read_people_value(row, metric, name, label) for row in pair)
         if before is None or after is None:
             unlabelled.append(position)
         else:
@@ -502,6 +512,10 @@ def _correct(name: str, values: _Values, *, scale: float, by_file: bool) -> Corr
     )
 
 
+def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
+    return people_value(metric, row[name], labels_in(_get_labels(row), label))
+
+
 def _shares_labels(pairs: Iterable[Pair], label: str) -> bool:
     """Tell whether each sample has the same labels in both runs."""
     return all(
@@ -524,7 +538,7 @@ def _read_weight(before: Row, after: Row) -> float:
             f"compare: the labels of sample {visible(before.name)!r} have the weights {low:g} and {high:g}. "
             "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
         )
-    return weights.pop() if weights else 1.0
+    return max(weights, default=1.0)
 
 
 # --- units and samples that changed ---
@@ -580,11 +594,15 @@ def _find_question(*rows: Row) -> str | None:
 
 def _get_contexts(row: Row) -> tuple[str, ...]:
     """Return the retrieved contexts; empty for a run that did not keep its texts."""
-    return (row.sample.retrieved_contexts if row.sample else None) or ()
+    if row.sample is None:
+        return ()
+    return row.sample.retrieved_contexts or ()
 
 
 def _get_ids(row: Row) -> tuple[str, ...]:
-    return (row.sample.retrieved_context_ids if row.sample else None) or ()
+    if row.sample is None:
+        return ()
+    return row.sample.retrieved_context_ids or ()
 
 
 def _get_hashes(row: Row) -> Sequence[str]:
@@ -615,8 +633,12 @@ def _list_contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> list[
 
 
 def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
-    contradictions = {unit.id: contradiction(unit) for unit in units}
-    return {id_: text for id_, text in contradictions.items() if text}
+    contradictions = {}
+    for unit in units:
+        text = contradiction(unit)
+        if text:
+            contradictions[unit.id] = text
+    return contradictions
 
 
 def _number_units(
@@ -640,7 +662,9 @@ def _find_supporting(unit: Verdict, row: Row, other: Row, one_index: bool) -> It
     first_spans = {span.context: span for span in reversed(unit.evidence)}
     for position, span in first_spans.items():
         hash_ = hashes[position] if position < len(hashes) else None
-        in_both = None if hash_ is None else hash_ in other_hashes
+        in_both = None
+        if hash_ is not None:
+            in_both = hash_ in other_hashes
         # Of another index, or under the same id, the other run may have it as another text.
         if not in_both and (not one_index or not other_ids.isdisjoint(ids[position : position + 1])):
             in_both = None

@@ -117,21 +117,23 @@ def _compare_stage(
 ) -> ComparedStage:
     """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
     values = [(before.get(name), after.get(name)) for before, after in recalls]
-    both = [pair for pair in values if None not in pair]
-    before = mean_of([pair[0] for pair in both or values])
-    after = mean_of([pair[1] for pair in both or values])
-    selections = [_compare_selection(pair, metric, name) for pair in pairs]
-    known = [selection for selection in selections if selection is not None]
+    both = [recall for recall in values if None not in recall]
+    befores, afters = zip(*(both or values), strict=True)
+    pools = different = 0
     lost: list[Lost] = []
-    for selection in known:
-        lost += selection.lost
+    for pair in pairs:
+        selection = _compare_selection(pair, metric, name)
+        if selection is not None:
+            pools += 1
+            different += selection.different
+            lost += selection.lost
     return ComparedStage(
         name=name,
-        samples=len(both) or sum(pair != (None, None) for pair in values),
-        before=before,
-        after=after,
-        pools=len(known),
-        different=sum(selection.different for selection in known),
+        samples=len(both) or sum(recall != (None, None) for recall in values),
+        before=mean_of(befores),
+        after=mean_of(afters),
+        pools=pools,
+        different=different,
         lost=tuple(lost),
     )
 

@@ -135,7 +135,9 @@ class Difference(Plain):
     @property
     def basis(self) -> Difference | Corrected:
         """What verdict and gates rest on: the difference corrected by people's labels, from 25 independent ones on."""
-        return self.corrected if self.corrected is not None and self.corrected.decides else self
+        if self.corrected is not None and self.corrected.decides:
+            return self.corrected
+        return self
 
     @property
     def changed(self) -> int:

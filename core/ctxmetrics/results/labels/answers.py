@@ -152,7 +152,9 @@ class Answers:
 
     def get_drawn(self) -> dict[Key, Drawn]:
         """Return the samples of the draw by their keys; empty without a draw."""
-        return {} if self.draw is None else {item.key: item for item in self.draw.drawn}
+        if self.draw is None:
+            return {}
+        return {item.key: item for item in self.draw.drawn}
 
     def _check_drawn(self) -> None:
         """Raise where an answer is about a sample that no draw has: it would count nowhere."""

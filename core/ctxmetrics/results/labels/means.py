@@ -90,7 +90,9 @@ def paired_mean(
     (0.25, 0.143, 0.357, 0.0001)
     """
     data = np.asarray(differences, dtype=float)
-    places = np.arange(len(data)) if clusters is None else np.array(numbered(clusters))
+    places = np.arange(len(data))
+    if clusters is not None:
+        places = np.array(numbered(clusters))
     sums, counts = np.bincount(places, data), np.bincount(places)
     mean, size = math.fsum(differences) / len(data), len(sums)
     better, worse = int((sums > EQUAL).sum()), int((sums < -EQUAL).sum())
@@ -251,7 +253,9 @@ def corrected(
         trust *= 1.0 if weighted else len(rest) / len(everyone)
     elif weighted:
         own = _covariance(shares, its, its) + spread
-        trust = _covariance(shares, labels, its) / own if own > 0 else 0.0
+        trust = 0.0
+        if own > 0:
+            trust = _covariance(shares, labels, its) / own
     else:
         trust = _trust(labels, its, rest)
     trust = min(max(trust, 0.0), 1.0)
