@@ -284,10 +284,11 @@ class Places(NamedTuple):
 
     def within(self, source: str | None) -> list[Span]:
         """Return the spans that count: the exact ones, else the loose ones; of a source where it is named."""
-        if source is None:
-            return self.exact or self.loose
-        exact = [span for span in self.exact if span[0] == source]
-        return exact or [span for span in self.loose if span[0] == source]
+        for spans in (self.exact, self.loose):
+            own = [span for span in spans if source in (None, span[0])]
+            if own:
+                return own
+        return []
 
 
 def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Places]:

@@ -233,9 +233,9 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
     Raises:
         ParameterError: No metric is named so, or several are.
     """
-    matches = [item for item in names if item == name]
-    if not matches:
-        matches = [item for item in names if item.partition("(")[0] == name]
+    if name in names:
+        return name
+    matches = [item for item in names if item.partition("(")[0] == name]
     if len(matches) != 1:
         problem = "several metrics are" if matches else "no metric is"
         raise ParameterError(f"{option} {name!r}: {problem} named so. There are: {', '.join(names)}.")
