@@ -88,7 +88,9 @@ def compare_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStage
         names: The metrics of both; the first one with stages is compared.
     """
     for metric in names:
-        staged = [pair for pair in pairs if all(_has_stages(row, metric) for row in pair)]
+        staged = [
+            pair for pair in pairs if _has_stages(pair[0], metric) and _has_stages(pair[1], metric)
+        ]
         if staged:
             return _compare_staged(staged, metric)
     return None
