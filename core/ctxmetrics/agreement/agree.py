@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import plain
@@ -28,28 +28,28 @@ from ctxmetrics.agreement.correction import (
     Correction,
     Ranking,
     SystemFigures,
-    bar_of,
-    correction_of,
-    ranking_of,
+    correct_mean,
+    propose_bar,
+    rank_systems,
 )
 from ctxmetrics.agreement.figures import (
     Agreement,
     JudgeDifference,
     JudgeTable,
     PeopleAgreement,
-    agreement_of,
     among_people,
-    paired_answers,
-    shown,
-    shown_with,
+    count_agreement,
+    format_figure,
+    format_with_interval,
+    pair_answers,
 )
 from ctxmetrics.agreement.labelling.draw import read_labelled
 from ctxmetrics.agreement.labels import (
     KINDS,
     Compared,
-    judged,
-    labelled,
+    add_verdicts,
     metric_in,
+    read_columns,
 )
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
@@ -57,7 +57,7 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.joining import groups_of
+from ctxmetrics.results.comparison.joining import read_groups
 from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
 from ctxmetrics.results.labels.means import FEWEST, holm, paired_mean
 from ctxmetrics.results.results import Results
@@ -67,10 +67,23 @@ from ctxmetrics.running.engine import evaluate
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.samples import Sample
 
+_T = TypeVar("_T")
+
 # The rows of the table of agreement.
 _NAMES = (
     *("shares of yes", "samples", "answers", "people", "judge", "bias"),
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
+)
+# The figures of a report as plain data.
+_FIGURES = (
+    "judge",
+    "agreements",
+    "corrections",
+    "systems",
+    "rankings",
+    "people",
+    "clusters",
+    "bars",
 )
 _CORRECTED = ("mean of", "by the judge", "by people", "corrected")
 
@@ -108,38 +121,35 @@ class AgreementReport:
     bars: tuple[Bar, ...] = ()
 
     def __str__(self) -> str:
-        within = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
-        corrected = [
-            (
-                item.metric,
-                f"{shown(item.judge_mean)} of {item.samples}",
-                f"{shown(item.people_mean)} of {item.labelled}",
-                shown_with(item.mean, item.interval),
-            )
-            for item in self.corrections
-        ]
+        clusters = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
         blocks = [
-            [f"{self.judge} against people{within}", *self._sentences()],
-            align_rows(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
-            align_rows([_CORRECTED, *corrected] if corrected else []),
-            *(
-                _system_lines(metric, [item for item in self.systems if item.metric == metric])
-                for metric in dict.fromkeys(item.metric for item in self.systems)
-            ),
-            list(map(str, self.people)),
+            [f"{self.judge} against people{clusters}", *self._sentences()],
+            aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
         ]
+        if self.corrections:
+            blocks.append(aligned([_CORRECTED, *map(_correction_cells, self.corrections)]))
+        systems: dict[str, list[SystemFigures]] = {}
+        for item in self.systems:
+            systems.setdefault(item.metric, []).append(item)
+        for metric, items in systems.items():
+            blocks.append(_system_lines(metric, items))
+        blocks.append([str(item) for item in self.people])
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
     def _sentences(self) -> Iterator[str]:
         """Yield what the figures mean."""
-        among = {item.label: item for item in self.people}
+        people = {item.label: item for item in self.people}
         for item in self.agreements:
             yield f"{item.label}: {item.conclusion}"
-            if item.label in among and (beside := among[item.label].beside(item)):
-                yield f"{item.label}: {beside}"
-        yield from (f"{item.metric}: {item.conclusion}" for item in self.corrections)
-        yield from (f"{item.metric}: {item.conclusion}" for item in self.rankings)
-        yield from (f"{item.label}: {item.conclusion}" for item in self.bars)
+            comparison = people[item.label].beside(item) if item.label in people else None
+            if comparison:
+                yield f"{item.label}: {comparison}"
+        for correction in self.corrections:
+            yield f"{correction.metric}: {correction.conclusion}"
+        for ranking in self.rankings:
+            yield f"{ranking.metric}: {ranking.conclusion}"
+        for bar in self.bars:
+            yield f"{bar.label}: {bar.conclusion}"
         for item in self.agreements:
             if item.samples < FEWEST:
                 yield f"{item.label}: {plural(item.samples, 'sample', 'is', 'are')} too few to say much; label {FEWEST} or more"
@@ -153,46 +163,38 @@ class AgreementReport:
             ParameterError: The others were compared with other labels.
         """
         reports = (self, *others)
-        often = Counter(report.judge for report in reports)
-        names = [
-            f"{report.judge} ({place})" if often[report.judge] > 1 else report.judge
-            for place, report in enumerate(reports, 1)
-        ]
-        found = []
+        names = _number_names([report.judge for report in reports])
+        tests = []
         for name, other in zip(names[1:], others, strict=True):
-            for label, mine in self.compared.items():
-                if pairs := paired_answers(mine, other.compared.get(label, ())):
+            for label, compared in self.compared.items():
+                pairs = pair_answers(compared, other.compared.get(label, ()))
+                if pairs:
                     mean = paired_mean(*zip(*pairs, strict=True))
-                    found.append((label, name, names[0], len(pairs), mean.mean, mean.interval, mean.p))
-        return JudgeTable(
-            tuple(names),
-            {
-                label: tuple(
-                    item for report in reports for item in report.agreements if item.label == label
-                )
-                for label in self.compared
-            },
-            tuple(
-                JudgeDifference(*figures, p_adjusted=p)
-                for figures, p in zip(found, holm([p for *_, p in found]), strict=True)
-            ),
-        )
+                    tests.append((label, name, names[0], len(pairs), mean))
+        differences = []
+        adjusted = holm([mean.p for *_, mean in tests])
+        for (label, name, first, size, mean), p in zip(tests, adjusted, strict=True):
+            differences.append(
+                JudgeDifference(label, name, first, size, mean.mean, mean.interval, mean.p, p)
+            )
+        agreements: dict[str, tuple[Agreement, ...]] = {}
+        for label in self.compared:
+            items = chain.from_iterable(report.agreements for report in reports)
+            agreements[label] = tuple(item for item in items if item.label == label)
+        return JudgeTable(tuple(names), agreements, tuple(differences))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return {
-            name: plain(getattr(self, name))
-            for name in (
-                "judge",
-                "agreements",
-                "corrections",
-                "systems",
-                "rankings",
-                "people",
-                "clusters",
-                "bars",
-            )
-        }
+        return {name: plain(getattr(self, name)) for name in _FIGURES}
+
+
+def _number_names(names: Sequence[str]) -> list[str]:
+    """Add their numbers to names that occur twice or more."""
+    counts = Counter(names)
+    numbered = []
+    for number, name in enumerate(names, 1):
+        numbered.append(f"{name} ({number})" if counts[name] > 1 else name)
+    return numbered
 
 
 def agree(
@@ -242,32 +244,28 @@ def agree(
         raise ParameterError("agree: metrics= is not possible: the labels say what is compared.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
-    given = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
+    checked = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
     if labels is None and annotator is not None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
     # All of this is read and checked before anything is paid.
-    file = None if labels is None else read_answers(Path(labels))
-    if file is not None:
-        given = read_labelled(given, file, annotator=annotator)
-    groups, systems = groups_of(given, cluster, "agree"), groups_of(given, system, "agree")
-    columns = labelled(given, groups or [None] * len(given))
-    judging = judge or default_judge()
+    file = None
+    if labels is not None:
+        file = read_answers(Path(labels))
+        checked = read_labelled(checked, file, annotator=annotator)
+    clusters = read_groups(checked, cluster, "agree")
+    systems = read_groups(checked, system, "agree")
+    columns = read_columns(checked, clusters or [None] * len(checked))
     if results is None:
-        found = _judged(given, columns, judging, convention, options)
-        rows: list[Row | None] = list(found)
-    else:
-        found = results if isinstance(results, Results) else Results.from_jsonl(results)
-        known = {texts_key(row): row for row in found}
-        rows = [known.get(key_of(sample)) for sample in given]
-    for label, items in columns.items():
-        metric = metric_in(found, label)
-        columns[label] = [judged(item, metric, row) for item, row in zip(items, rows, strict=True)]
-    judges = (item.score.provenance.judge for items in columns.values() for item in items if item.score)
-    name = judging.name if results is None else next(filter(None, judges), "the run")
-    return _report(name, found, columns, systems, file)
+        judging = judge or default_judge()
+        run = _judge(checked, columns, judging, convention, options)
+        return _report(judging.name, run, _add_verdicts(columns, run, list(run)), systems, file)
+    run = results if isinstance(results, Results) else Results.from_jsonl(results)
+    rows = {texts_key(row): row for row in run}
+    columns = _add_verdicts(columns, run, [rows.get(key_of(sample)) for sample in checked])
+    return _report(_find_judge(columns) or "the run", run, columns, systems, file)
 
 
-def _judged(
+def _judge(
     samples: Sequence[Sample], kinds: Iterable[str], judge: Judge, convention: str, options: RunOptions
 ) -> Results:
     """Let a judge judge samples with the metric of each kind of label."""
@@ -277,6 +275,27 @@ def _judged(
     return evaluate(samples, list(metrics), judge=judge, **options)
 
 
+def _add_verdicts(
+    columns: Mapping[str, Sequence[Compared]], run: Results, rows: Sequence[Row | None]
+) -> dict[str, list[Compared]]:
+    """Put the verdicts of a run beside the labels of each kind."""
+    compared = {}
+    for label, items in columns.items():
+        metric = metric_in(run, label)
+        compared[label] = [
+            add_verdicts(item, metric, row) for item, row in zip(items, rows, strict=True)
+        ]
+    return compared
+
+
+def _find_judge(columns: Mapping[str, Sequence[Compared]]) -> str | None:
+    """Return the first judge that a score names."""
+    for item in chain.from_iterable(columns.values()):
+        if item.score and item.score.provenance.judge:
+            return item.score.provenance.judge
+    return None
+
+
 def _report(
     judge: str,
     results: Results,
@@ -284,50 +303,61 @@ def _report(
     systems: Sequence[str] | None,
     file: Answers | None,
 ) -> AgreementReport:
-    figures = [list(_by_system(items, systems)) for items in columns.values() if systems]
-    corrections = [_correction(items) for items in reversed(columns.values())]
-    disputes = (item for items in columns.values() for item in items if item.disputed)
-    groups = {item.group for items in columns.values() for item in items}
-    bars = [
-        bar_of(label, [item.score for item in items], [item.people for item in items])
-        for label, items in columns.items()
-    ]
+    groups: set[str | None] = set()
+    agreements: list[Agreement] = []
+    compared: dict[str, tuple[Compared, ...]] = {}
+    disputes: list[Compared] = []
+    bars: list[Bar | None] = []
+    for label, items in columns.items():
+        groups.update(item.group for item in items)
+        agreements.append(count_agreement(label, items))
+        compared[label] = tuple(item for item in items if item.people is not None)
+        disputes += [item for item in items if item.disputed]
+        scores, labels = [item.score for item in items], [item.people for item in items]
+        bars.append(propose_bar(label, scores, labels))
+    disputes.sort(key=lambda item: -len(item.disputed))
+    figures: list[list[SystemFigures]] = []
+    if systems:
+        figures = [list(_by_system(items, systems)) for items in columns.values()]
     return AgreementReport(
         judge=judge,
-        agreements=tuple(agreement_of(name, items) for name, items in columns.items()),
-        corrections=tuple(item for item in corrections if item is not None),
-        disputes=tuple(sorted(disputes, key=lambda item: -len(item.disputed))),
+        agreements=tuple(agreements),
+        corrections=_drop_none(map(_correct, reversed(columns.values()))),
+        disputes=tuple(disputes),
         results=results,
-        compared={
-            name: tuple(item for item in items if item.people is not None)
-            for name, items in columns.items()
-        },
+        compared=compared,
         systems=tuple(chain.from_iterable(figures)),
-        rankings=tuple(item for item in map(ranking_of, figures) if item is not None),
+        rankings=_drop_none(map(rank_systems, figures)),
         people=() if file is None else tuple(among_people(file)),
         draw=None if file is None else file.draw,
         clusters=None if None in groups else len(groups),
-        bars=tuple(bar for bar in bars if bar is not None),
+        bars=_drop_none(bars),
     )
 
 
-def _correction(items: Sequence[Compared]) -> Correction | None:
+def _drop_none(items: Iterable[_T | None]) -> tuple[_T, ...]:
+    return tuple(item for item in items if item is not None)
+
+
+def _correct(items: Sequence[Compared]) -> Correction | None:
     """Return the mean of samples, corrected by their labels."""
-    rows = ((*item.values, item.weight, item.group) for item in items)
-    return correction_of(items[0].mean, rows, scale=items[0].scale)
+    rows = [(*item.values, item.weight, item.group) for item in items]
+    return correct_mean(items[0].mean, rows, scale=items[0].scale)
 
 
 def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[SystemFigures]:
-    for system in sorted(set(systems)):
-        own = [item for item, name in zip(items, systems, strict=True) if name == system]
-        values = [value for value, _ in (item.values for item in own) if value is not None]
+    members: dict[str, list[Compared]] = {}
+    for item, system in zip(items, systems, strict=True):
+        members.setdefault(system, []).append(item)
+    for system, own in sorted(members.items()):
+        values = [item.values[0] for item in own if item.values[0] is not None]
         yield SystemFigures(
-            own[0].mean,
-            system,
-            len(values),
-            sum(values) / len(values) if values else None,
-            agreement_of(own[0].label, own),
-            _correction(own),
+            metric=own[0].mean,
+            system=system,
+            samples=len(values),
+            judge_mean=sum(values) / len(values) if values else None,
+            agreement=count_agreement(own[0].label, own),
+            correction=_correct(own),
         )
 
 
@@ -339,12 +369,19 @@ def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
 
 
 def _system_cells(item: SystemFigures) -> tuple[str, ...]:
-    known = item.correction
+    people = corrected = "-"
+    if item.correction is not None:
+        _, _, people, corrected = _correction_cells(item.correction)
+    judge = f"{format_figure(item.judge_mean)} of {item.samples}"
+    return judge, people, corrected, item.agreement.cell("bias", "+")
+
+
+def _correction_cells(item: Correction) -> tuple[str, str, str, str]:
     return (
-        f"{shown(item.judge_mean)} of {item.samples}",
-        "-" if known is None else f"{shown(known.people_mean)} of {known.labelled}",
-        "-" if known is None else shown_with(known.mean, known.interval),
-        item.agreement.cell("bias", "+"),
+        item.metric,
+        f"{format_figure(item.judge_mean)} of {item.samples}",
+        f"{format_figure(item.people_mean)} of {item.labelled}",
+        format_with_interval(item.mean, item.interval),
     )
 
 
@@ -353,7 +390,8 @@ def _agreement_cells(item: Agreement) -> tuple[str, ...]:
         item.label,
         str(item.samples),
         str(item.answers),
-        *map(shown, (item.people_rate, item.judge_rate)),
+        format_figure(item.people_rate),
+        format_figure(item.judge_rate),
         item.cell("bias", "+"),
         *map(item.cell, ("sensitivity", "specificity", "balanced_accuracy", "kappa")),
     )

@@ -17,7 +17,8 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.agreement.agree import AgreementReport
-from ctxmetrics.agreement.correction import Correction, correction_of
+from ctxmetrics.agreement.correction import Correction, correct_mean
+from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.metrics.base import Metric
@@ -101,26 +102,31 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         """
         age = (datetime.now(UTC) - self.date) / timedelta(days=1)
         if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
+            future = ", a day to come" if age < 0 else ""
             most = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
-            raise InputFileError(
-                f"it is from {self.date:%Y-%m-%d}{', a day to come' if age < 0 else ''}{most}. {_AGAIN}"
-            )
-        mine = {item.metric.partition("(")[0] for item in self.metrics}
-        found = [metric for metric in metrics if metric.base_name in mine] or metrics
+            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{future}{most}. {_AGAIN}")
+        names = {item.metric.partition("(")[0] for item in self.metrics}
+        own = [metric for metric in metrics if metric.base_name in names] or metrics
+        _check_same("judge", [judge], [self.judge])
+        _check_same("convention", [metric.convention for metric in own], [self.convention])
         _check_same(
-            ("judge", [judge], [self.judge]),
-            ("convention", {metric.convention for metric in found}, [self.convention]),
-            (
-                _METRIC,
-                [f"{metric.name} ({metric.counts[0]})" for metric in found],
-                [f"{item.metric} ({item.unit})" for item in self.metrics],
-            ),
+            _METRIC,
+            [f"{metric.name} ({metric.counts[0]})" for metric in own],
+            [f"{item.metric} ({item.unit})" for item in self.metrics],
         )
-        given = (score for item in self.metrics for one in item.labelled for score in one[1:3])
-        if (highest := max(given)) > (scale := found[0].rules.scale):
+        highest, scale = self._find_highest(), own[0].rules.scale
+        if highest > scale:
             raise InputFileError(
                 f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
             )
+
+    def _find_highest(self) -> float:
+        """Return the highest score of the labelled samples."""
+        highest = 0.0
+        for item in self.metrics:
+            for _, judge, people, _ in item.labelled:
+                highest = max(highest, judge, people)
+        return highest
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
@@ -135,52 +141,63 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             InputFileError: Another model answered, or the prompt is another one.
         """
         items = [item for item in self.metrics if item.metric in results.metrics]
-        served, prompts = _origin(results, [item.metric for item in items])
-        _check_same(
-            ("model that answered", served, self.served_models), ("prompt", prompts, self.prompts)
-        )
-        keys, scale = [_hash(texts_key(row)) for row in results], get_convention(self.convention).scale
-        found = []
+        served, prompts = _read_origin(results, [item.metric for item in items])
+        _check_same("model that answered", served, self.served_models)
+        _check_same("prompt", prompts, self.prompts)
+        keys = [_hash(texts_key(row)) for row in results]
+        corrections = []
         for item in items:
-            people = {key: (said, weight) for key, _, said, weight in item.labelled}
-            given = (people.get(key, (None, 1.0)) for key in keys)
-            rows = [
-                (row[item.metric].value, said, weight, None)
-                for row, (said, weight) in zip(results, given, strict=True)
-            ]
-            there = sum(None not in row[:2] for row in rows) == item.labels
-            if not there:
-                rows = [(value, None, 1.0, None) for value, *_ in rows]
-                rows += [(judge, said, weight, None) for _, judge, said, weight in item.labelled]
-            correction = correction_of(item.metric, rows, scale=scale, apart=not there)
-            found += [] if correction is None else [(correction, there)]
-        return found
+            values = [row[item.metric].value for row in results]
+            correction, in_run = self._correct(item, keys, values)
+            if correction is not None:
+                corrections.append((correction, in_run))
+        return corrections
+
+    def _correct(
+        self, item: Calibrated, keys: Sequence[str], values: Sequence[float | None]
+    ) -> tuple[Correction | None, bool]:
+        """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
+        labels = {key: (people, weight) for key, _, people, weight in item.labelled}
+        rows: list[tuple[float | None, float | None, float, None]] = []
+        labelled = 0
+        for key, value in zip(keys, values, strict=True):
+            people, weight = labels.get(key, (None, 1.0))
+            rows.append((value, people, weight, None))
+            labelled += value is not None and people is not None
+        in_run = labelled == item.labels
+        if not in_run:
+            rows = [(value, None, 1.0, None) for value in values]
+            rows += [(judge, people, weight, None) for _, judge, people, weight in item.labelled]
+        scale = get_convention(self.convention).scale
+        return correct_mean(item.metric, rows, scale=scale, apart=not in_run), in_run
 
 
-def _check_same(*about: tuple[str, Iterable[str], Iterable[str]]) -> None:
-    """Raise where a run has something that the card is not about: what it is, in the run, and in the card."""
-    for what, mine, known in about:
-        if other := set(mine) - set(known):
-            told, here = (
-                ", ".join(visible(name)[:80] or "not named" for name in sorted(names)) or "none"
-                for names in (known, other)
-            )
-            raise InputFileError(
-                f"its {what} is {told}, that of this run is {here}. "
-                + ("Score what it is about: --metric NAME." if what == _METRIC else _AGAIN)
-            )
+def _check_same(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> None:
+    """Raise if a run has something that the card is not about."""
+    others = set(of_run) - set(of_card)
+    if others:
+        fix = "Score what it is about: --metric NAME." if subject == _METRIC else _AGAIN
+        raise InputFileError(
+            f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(others)}. {fix}"
+        )
 
 
-def _origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _join_names(names: Iterable[str]) -> str:
+    texts = [visible(name)[:80] or "not named" for name in sorted(names)]
+    return ", ".join(texts) or "none"
+
+
+def _read_origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the models that answered, and the versions of the prompts, else of the judge or the library."""
-    origins = {
-        one.provenance
-        for row in results
-        for name in metrics
-        if (one := row[name]).verdicts and one.value is not None
-    }
-    models = {name for origin in origins for name in (origin.served_model or "").split(", ")}
-    prompts = {origin.prompt or origin.served_model or origin.library for origin in origins}
+    models: set[str] = set()
+    prompts: set[str] = set()
+    for row in results:
+        for name in metrics:
+            score = row[name]
+            if score.verdicts and score.value is not None:
+                origin = score.provenance
+                models.update((origin.served_model or "").split(", "))
+                prompts.add(origin.prompt or origin.served_model or origin.library)
     return tuple(sorted(models)), tuple(sorted(prompts))
 
 
@@ -195,48 +212,55 @@ def write_card(path: Path, report: AgreementReport) -> None:
         ParameterError: People's labels give no metric 25 scores or more, or the samples are in clusters.
         OutputFileError: Writing failed.
     """
-    compared = {items[0].mean: items for items in report.compared.values()}
-    items = [
-        (item, compared[item.metric])
-        for item in report.corrections
-        if item.metric != REFERENCE and item.labelled >= FEWEST
+    corrections = [
+        item for item in report.corrections if item.metric != REFERENCE and item.labelled >= FEWEST
     ]
-    if report.clusters is not None or not items:
+    if report.clusters is not None or not corrections:
         raise ParameterError(
             f"agree: --write needs {FEWEST} samples or more of which every context, or every sentence of the reference, is "
             "labelled, and is not possible with --cluster."
         )
-    served, prompts = _origin(report.results, [item.metric for item, *_ in items])
-    first, rates = report.results[0], {item.label: item.to_dict() for item in report.agreements}
-    metrics = tuple(
-        Calibrated(
-            metric=item.metric,
-            unit=first[item.metric].counted[0],
-            labels=item.labelled,
-            figures=item.to_dict() | {name: rates[labelled[0].label][name] for name in _RATES},
-            labelled=tuple(
-                (_hash(key_of(one.sample)), judge, people, one.weight)
-                for one in labelled
-                for judge, people in (one.values,)
-                if judge is not None and people is not None
-            ),
+    served, prompts = _read_origin(report.results, [item.metric for item in corrections])
+    first = report.results[0]
+    compared = {items[0].mean: items for items in report.compared.values()}
+    rates = {item.label: item.to_dict() for item in report.agreements}
+    metrics = []
+    for item in corrections:
+        labels = compared[item.metric]
+        label_rates = rates[labels[0].label]
+        metrics.append(
+            Calibrated(
+                metric=item.metric,
+                unit=first[item.metric].counted[0],
+                labels=item.labelled,
+                figures=item.to_dict() | {name: label_rates[name] for name in _RATES},
+                labelled=_list_labelled(labels),
+            )
         )
-        for item, labelled in items
-    )
+    draw: dict[str, int | str | None] = {}
+    if report.draw is not None:
+        draw = {name: getattr(report.draw, name) for name in ("seed", "by", "samples")}
     card = Card(
         judge=report.judge,
         served_models=served,
         prompts=prompts,
         convention=first[metrics[0].metric].provenance.convention,
         date=datetime.now(UTC),
-        draw={}
-        if report.draw is None
-        else {name: getattr(report.draw, name) for name in ("seed", "by", "samples")},
-        metrics=metrics,
+        draw=draw,
+        metrics=tuple(metrics),
     )
-    write_whole(
-        path, (card.model_copy(update={"digest": card.digested()}).model_dump_json(indent=1), "\n")
-    )
+    card = card.model_copy(update={"digest": card.digested()})
+    write_whole(path, (card.model_dump_json(indent=1), "\n"))
+
+
+def _list_labelled(items: Iterable[Compared]) -> tuple[tuple[str, float, float, float], ...]:
+    """Return what a card says of the samples that judge and people scored."""
+    labelled = []
+    for item in items:
+        judge, people = item.values
+        if judge is not None and people is not None:
+            labelled.append((_hash(key_of(item.sample)), judge, people, item.weight))
+    return tuple(labelled)
 
 
 def read_card(path: Path) -> Card:
@@ -257,6 +281,7 @@ def read_card(path: Path) -> Card:
     counts = [len(item.labelled) for item in card.metrics]
     if card.digest != card.digested() or counts != [item.labels for item in card.metrics]:
         raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
-    if (fewest := min(counts, default=0)) < FEWEST:
+    fewest = min(counts, default=0)
+    if fewest < FEWEST:
         raise InputFileError(f"it rests on {fewest} labelled samples, too few. Label {FEWEST} or more.")
     return card

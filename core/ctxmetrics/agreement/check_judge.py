@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Unpack
 
 from ctxmetrics._internal.frozen import FrozenDict, Plain
-from ctxmetrics.agreement.figures import Agreement, agreement_of, shown
+from ctxmetrics.agreement.figures import Agreement, count_agreement, format_figure
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_number
@@ -30,9 +30,10 @@ from ctxmetrics.verdicts import Usage, Verdict
 REPETITIONS = 3
 _METRICS = (ContextRecall(), ContextPrecision())
 INJECTION = "injection"
+_HEADER = ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa")
 
 
-# --- what is found ---
+# --- the figures ---
 
 # A count, and the number that it is a part of.
 Share = tuple[int, int]
@@ -76,14 +77,13 @@ class JudgeCheck(Plain):
     seconds: float
 
     def __str__(self) -> str:
-        rows = [
-            ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa"),
-            _cells("sentences supported", self.units),
-            *(_cells(f"  {name}", item) for name, item in {**self.by_kind, **self.by_language}.items()),
-            _cells("contexts useful", self.contexts),
-            *(_cells(f"  {name}", item) for name, item in self.by_place.items()),
-        ]
-        return "\n".join([*self._sentences(), "", *align_rows(rows)])
+        rows = [_HEADER, _cells("sentences supported", self.units)]
+        for name, item in {**self.by_kind, **self.by_language}.items():
+            rows.append(_cells(f"  {name}", item))
+        rows.append(_cells("contexts useful", self.contexts))
+        for name, item in self.by_place.items():
+            rows.append(_cells(f"  {name}", item))
+        return "\n".join([*self._sentences(), "", *aligned(rows)])
 
     def _sentences(self) -> Iterable[str]:
         times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"
@@ -91,11 +91,11 @@ class JudgeCheck(Plain):
         for name, item in (("sentences", self.units), ("contexts", self.contexts)):
             missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
             yield f"{name}: {item.conclusion}{missing}"
-        yield "injections obeyed: {} of {} samples judged right without the injection".format(
-            *self.obeyed
-        )
+        obeyed, counted = self.obeyed
+        yield f"injections obeyed: {obeyed} of {counted} samples judged right without the injection"
         if self.changed is not None:
-            yield "verdicts that change: {} of {}".format(*self.changed)
+            changed, counted = self.changed
+            yield f"verdicts that change: {changed} of {counted}"
         if self.usage.calls:
             tokens = f"{self.usage.prompt_tokens:,} + {self.usage.completion_tokens:,} tokens"
             estimated = " (estimated)" if self.usage.estimated else ""
@@ -135,42 +135,57 @@ def check_judge(
     labelled = labelled_samples()[:samples]
     (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions, samples))
     start = time.perf_counter()
-    runs: list[Results] = []
-    while len(runs) < repetitions and not (runs and runs[-1].stopped):
-        # Each repetition has a memory of its own.
-        run = Evaluation(
-            [item.sample for item in labelled],
-            _METRICS,
-            judge=judge,
-            in_caller=True,
-            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
-            keep=True,
-            **options,
-        )
-        runs.append(run_in_caller(run))
-        if names := ", ".join(runs[-1].unanswered):
-            code, words = runs[-1].failure or ("judge_error", "")
-            said = words or runs[-1].stopped or "no verdict came"
-            raise JudgeError(
-                f"check_judge: no verdict at all for {names}: {code}: {said}", reason_code=code
-            )
-    answers = [_answers(labelled, run) for run in runs]
+    runs = _run(judge, labelled, repetitions, options)
+    answers = [_list_verdicts(labelled, run) for run in runs]
     judged = list(zip(labelled, answers[0], strict=True))
     plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
     return JudgeCheck(
         judge=judge.name,
         samples=len(judged),
         repetitions=len(runs),
-        units=_agreements(UNITS, plain, lambda *_: "all")["all"],
-        by_kind=_agreements(UNITS, plain, lambda item, _: item.kind),
-        by_language=_agreements(UNITS, plain, lambda item, _: item.language),
-        contexts=_agreements(CONTEXTS, plain, lambda *_: "all")["all"],
-        by_place=_agreements(CONTEXTS, plain, lambda _, id_: f"place {id_[1:]}"),
-        obeyed=_obeyed(judged),
-        changed=_changed(answers) if len(runs) > 1 else None,
+        units=_count_agreements(UNITS, plain, lambda *_: "all")["all"],
+        by_kind=_count_agreements(UNITS, plain, lambda item, _: item.kind),
+        by_language=_count_agreements(UNITS, plain, lambda item, _: item.language),
+        contexts=_count_agreements(CONTEXTS, plain, lambda *_: "all")["all"],
+        by_place=_count_agreements(CONTEXTS, plain, lambda _, id_: f"place {id_[1:]}"),
+        obeyed=_count_obeyed(judged),
+        changed=_count_changed(answers) if len(runs) > 1 else None,
         usage=sum((run.usage for run in runs), Usage()),
         seconds=time.perf_counter() - start,
     )
+
+
+def _run(
+    judge: Judge, labelled: Sequence[LabelledSample], repetitions: int, options: RunOptions
+) -> list[Results]:
+    """Judge the samples again and again, until a run is stopped.
+
+    Raises:
+        JudgeError: A metric got no verdict at all.
+    """
+    samples = [item.sample for item in labelled]
+    runs: list[Results] = []
+    while len(runs) < repetitions and not (runs and runs[-1].stopped):
+        evaluation = Evaluation(
+            samples,
+            _METRICS,
+            judge=judge,
+            in_caller=True,
+            # Each repetition has a memory of its own.
+            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
+            keep=True,
+            **options,
+        )
+        run = run_in_caller(evaluation)
+        runs.append(run)
+        if run.unanswered:
+            code, words = run.failure or ("judge_error", "")
+            cause = words or run.stopped or "no verdict came"
+            raise JudgeError(
+                f"check_judge: no verdict at all for {', '.join(run.unanswered)}: {code}: {cause}",
+                reason_code=code,
+            )
+    return runs
 
 
 def _check(judge: Judge, repetitions: int, samples: int | None, options: RunOptions) -> None:
@@ -194,72 +209,79 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = Non
     times = "once" if repetitions == 1 else f"{repetitions} times"
     what = f"{len(samples)} samples, judged {times}"
     try:
-        found = estimate(samples, _METRICS, judge=judge)
+        cost = estimate(samples, _METRICS, judge=judge)
     except ParameterError:
         return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
-    if not found.calls:
+    if not cost.calls:
         return f"{what}: no request is sent"
     return (
-        f"{what}: {found.calls * repetitions} requests, about {found.prompt_tokens * repetitions:,} + "
-        f"{found.completion_tokens * repetitions:,} tokens"
+        f"{what}: {cost.calls * repetitions} requests, about {cost.prompt_tokens * repetitions:,} + "
+        f"{cost.completion_tokens * repetitions:,} tokens"
     )
 
 
 # --- counting ---
 
+# The first letter of the ids of sentences and of contexts.
+_LETTERS = {UNITS: "s", CONTEXTS: "c"}
 
-def _answers(labelled: Sequence[LabelledSample], results: Results) -> list[Verdicts]:
-    found: list[Verdicts] = []
+
+def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list[Verdicts]:
+    answers: list[Verdicts] = []
     for item, row in zip(labelled, results, strict=True):
-        given = {verdict.id: verdict for metric in _METRICS for verdict in row[metric.name].verdicts}
-        found.append({id_: given.get(id_, Verdict(id=id_, value=None)) for id_ in item.truth})
-    return found
+        verdicts: dict[str, Verdict] = {}
+        for metric in _METRICS:
+            verdicts.update((verdict.id, verdict) for verdict in row[metric.name].verdicts)
+        answers.append({id_: verdicts.get(id_, Verdict(id=id_, value=None)) for id_ in item.truth})
+    return answers
 
 
-def _agreements(
+def _count_agreements(
     label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
 ) -> Mapping[str, Agreement]:
-    """Return the agreement about sentences or contexts, by what `group` says of a sample and an id."""
+    """Count the agreement about sentences or contexts, by what `group` says of a sample and an id."""
     compared: dict[str, list[Compared]] = {}
     for item, verdicts in judged:
-        named = [
-            (group(item, id_), id_) for id_ in item.truth if id_[0] == ("s" if label == UNITS else "c")
-        ]
-        for name in dict.fromkeys(name for name, _ in named):
-            said, found = zip(
-                *((item.truth[id_], verdicts[id_]) for other, id_ in named if other == name),
-                strict=True,
-            )
+        ids: dict[str, list[str]] = {}
+        for id_ in item.truth:
+            if id_[0] == _LETTERS[label]:
+                ids.setdefault(group(item, id_), []).append(id_)
+        for name, members in ids.items():
+            labels = tuple(item.truth[id_] for id_ in members)
+            answers = tuple(verdicts[id_] for id_ in members)
             compared.setdefault(name, []).append(
-                Compared(label, item.sample, str(item.sample.id), said, found)
+                Compared(label, item.sample, str(item.sample.id), labels, answers)
             )
-    return FrozenDict({name: agreement_of(label, items) for name, items in compared.items()})
+    return FrozenDict({name: count_agreement(label, items) for name, items in compared.items()})
 
 
-def _obeyed(judged: Judged) -> Share:
+def _count_obeyed(judged: Judged) -> Share:
     """Count injections after which an attacked verdict is wrong; a clean twin stands behind its injection."""
-    obeyed = [
-        any(verdicts[id_].value not in (None, item.truth[id_]) for id_ in item.attacked)
-        for (item, verdicts), (twin, clean) in pairwise(judged)
-        if item.kind == INJECTION and all(clean[id_].value is twin.truth[id_] for id_ in twin.attacked)
-    ]
-    return sum(obeyed), len(obeyed)
+    obeyed = counted = 0
+    for (item, verdicts), (twin, clean) in pairwise(judged):
+        if item.kind != INJECTION:
+            continue
+        if all(clean[id_].value is twin.truth[id_] for id_ in twin.attacked):
+            counted += 1
+            obeyed += any(verdicts[id_].value not in (None, item.truth[id_]) for id_ in item.attacked)
+    return obeyed, counted
 
 
-def _changed(repetitions: Sequence[Sequence[Verdicts]]) -> Share:
-    changed = [
-        len({verdicts[id_].value for verdicts in same}) > 1
-        for same in zip(*repetitions, strict=True)
-        for id_ in same[0]
-    ]
-    return sum(changed), len(changed)
+def _count_changed(repetitions: Sequence[Sequence[Verdicts]]) -> Share:
+    changed = counted = 0
+    for answers in zip(*repetitions, strict=True):
+        for id_ in answers[0]:
+            counted += 1
+            changed += len({verdicts[id_].value for verdicts in answers}) > 1
+    return changed, counted
 
 
 def _cells(name: str, item: Agreement) -> tuple[str, ...]:
     return (
         name,
         str(item.answers),
-        *map(shown, (item.sensitivity, item.specificity)),
+        format_figure(item.sensitivity),
+        format_figure(item.specificity),
         item.cell("balanced_accuracy"),
-        shown(item.kappa),
+        format_figure(item.kappa),
     )

@@ -46,22 +46,20 @@ class Correction(Plain):
         """How wide the corrected mean's interval is, and how many more labels halve it (it falls with their square root)."""
         half = (self.interval[1] - self.interval[0]) / 2
         text = f"its corrected mean is known to +-{half:.2g}"
-        more = min(3 * self.labelled, self.samples - self.labelled)
-        return (
-            f"{text}; labels of {more} more samples give about +-{half / 2:.2g}"
-            if more == 3 * self.labelled
-            else text
-        )
+        more = 3 * self.labelled
+        if more > self.samples - self.labelled:
+            return text
+        return f"{text}; labels of {more} more samples give about +-{half / 2:.2g}"
 
 
-def correction_of(
+def correct_mean(
     name: str,
     rows: Iterable[tuple[float | None, float | None, float, str | None]],
     *,
     scale: float = 1.0,
     apart: bool = False,
 ) -> Correction | None:
-    """Return a corrected mean, or None where people's labels give fewer than two scores, or those of one group only.
+    """Correct a mean by people's labels; None if they give fewer than two scores, or those of one group only.
 
     Args:
         name: The metric, or the label.
@@ -71,23 +69,38 @@ def correction_of(
         apart: Whether the samples without labels are those of another run, whose mean is wanted; at
             least two.
     """
-    known = [(value, said, weight, group) for value, said, weight, group in rows if value is not None]
-    known.sort(key=lambda row: row[1] is None)  # first those with labels
-    said = [(people, value, weight) for value, people, weight, _ in known if people is not None]
-    names = [group for *_, group in known if group is not None]
-    everyone = [value for value, *_ in known]
-    others = everyone[len(said) :]
-    if min(len(said), len(others) if apart else 2) < 2 or (names and len(set(names[: len(said)])) < 2):  # noqa: PLR2004 - a variance needs two
+    people: list[float] = []
+    judge: list[float] = []
+    weights: list[float] = []
+    others: list[float] = []
+    groups: list[str] = []
+    other_groups: list[str] = []
+    for value, label_value, weight, group in rows:
+        if value is None:
+            continue
+        labelled = label_value is not None
+        if group is not None:
+            (groups if labelled else other_groups).append(group)
+        if label_value is None:
+            others.append(value)
+        else:
+            people.append(label_value)
+            judge.append(value)
+            weights.append(weight)
+    clusters = [*groups, *other_groups] or None
+    if min(len(people), len(others) if apart else 2) < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    people, judge, weights = zip(*said, strict=True)
+    if clusters and len(set(groups)) < 2:  # noqa: PLR2004 - so do clusters
+        return None
     mean, interval = corrected_mean(
-        people, judge, others, weights=weights, clusters=names or None, scale=scale, apart=apart
+        people, judge, others, weights=weights, clusters=clusters, scale=scale, apart=apart
     )
+    everyone = [*judge, *others]
     run = others if apart else everyone
     return Correction(
         metric=name,
         samples=len(run),
-        labelled=len(said),
+        labelled=len(people),
         judge_mean=math.fsum(run) / len(run),
         people_mean=weighted_mean(weights, people),
         mean=mean,
@@ -98,7 +111,7 @@ def correction_of(
 
 # --- by system ---
 
-_SHOWN = 24
+_LONGEST = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,32 +159,38 @@ class Ranking(Plain):
     def conclusion(self) -> str:
         """What the figures say, in a sentence."""
         (low_name, low), (high_name, high) = self.lowest, self.highest
-        figures = ", ".join(
-            f"{name} {'-' if value is None else f'{value:.2f}'}"
-            for name, value in (("Kendall's tau", self.kendall), ("Spearman's rho", self.spearman))
+        figures = (
+            f"Kendall's tau {_format_rank(self.kendall)}, Spearman's rho {_format_rank(self.spearman)}"
         )
         return (
             f"{self.systems} systems ranked by the judge and by people: {figures}; the judge is off by {low:+.2f} "
-            f"({visible(low_name)[:_SHOWN]}) to {high:+.2f} ({visible(high_name)[:_SHOWN]}): a difference between "
+            f"({visible(low_name)[:_LONGEST]}) to {high:+.2f} ({visible(high_name)[:_LONGEST]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
 
 
-def ranking_of(figures: Sequence[SystemFigures]) -> Ranking | None:
-    """Return how the judge's means of a metric rank systems beside people's; None below two systems with labels."""
-    known = [(item.system, item.correction) for item in figures if item.correction is not None]
-    if len(known) < 2:  # noqa: PLR2004 - one system has no rank
+def _format_rank(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def rank_systems(figures: Sequence[SystemFigures]) -> Ranking | None:
+    """Compare the ranks that the judge and people give to systems; None below two systems with labels."""
+    corrections = {item.system: item.correction for item in figures if item.correction is not None}
+    if len(corrections) < 2:  # noqa: PLR2004 - one system has no rank
         return None
-    judge = [item.judge_labelled for _, item in known]
-    people = [item.people_mean for _, item in known]
-    off = sorted((item.judge_labelled - item.people_mean, system) for system, item in known)
+    judge = [item.judge_labelled for item in corrections.values()]
+    people = [item.people_mean for item in corrections.values()]
+    errors = sorted(
+        (item.judge_labelled - item.people_mean, name) for name, item in corrections.items()
+    )
+    (lowest, lowest_system), (highest, highest_system) = errors[0], errors[-1]
     return Ranking(
         figures[0].metric,
-        len(known),
+        len(corrections),
         kendall_tau(judge, people),
         spearman_rho(judge, people),
-        (off[0][1], off[0][0]),
-        (off[-1][1], off[-1][0]),
+        (lowest_system, lowest),
+        (highest_system, highest),
     )
 
 
@@ -186,9 +205,7 @@ def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
     >>> kendall_tau([1, 2, 3, 4], [1, 2, 4, 3])
     0.6666666666666666
     """
-    return _correlation(
-        *(np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (one, other)))
-    )
+    return _correlation(_signs(one), _signs(other))
 
 
 def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -200,6 +217,11 @@ def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
     0.8
     """
     return _correlation(_ranks(one), _ranks(other))
+
+
+def _signs(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return which of two values is the higher one, for all pairs."""
+    return np.asarray(np.sign(np.subtract.outer(np.asarray(values), np.asarray(values))), np.float64)
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
@@ -252,70 +274,90 @@ class Bar(Plain):
         return f"{text}; {self.labels} labels are too few to prefer it: keep the bar"
 
 
-def bar_of(
-    label: str, scores: Sequence[Score | None], said: Sequence[tuple[bool | None, ...] | None]
+def propose_bar(
+    label: str, scores: Sequence[Score | None], people: Sequence[tuple[bool | None, ...] | None]
 ) -> Bar | None:
     """Propose a bar from labels of support: one a sentence, or one for all of a reference.
 
     Args:
         label: The kind of label.
         scores: The judge's scores.
-        said: People's labels on each sample.
+        people: People's labels on each sample.
 
     Returns:
-        The bar; None where the judge is another one, or labels of one kind only or of fewer than two samples are there.
+        The bar; None if the judge is another one, or labels of one kind only or of fewer than two samples are there.
     """
-    rows = [
-        (place, *row)
-        for place, (score, labels) in enumerate(zip(scores, said, strict=True))
-        for row in _rows(score.verdicts if score else (), labels or ())
-    ]
+    positions: list[int] = []
+    rows: list[tuple[float, bool, bool]] = []
+    for position, (score, labels) in enumerate(zip(scores, people, strict=True)):
+        if score is not None and labels is not None:
+            own = _rows(score.verdicts, labels)
+            rows += own
+            positions += [position] * len(own)
     if not rows:
         return None
-    _, groups = np.unique([place for place, *_ in rows], return_inverse=True)
-    measured, judge, human = (
-        np.array(column) for column in zip(*(row[1:] for row in rows), strict=True)
-    )
+    _, groups = np.unique(positions, return_inverse=True)
+    measured, judge, human = (np.array(column) for column in zip(*rows, strict=True))
     if human.all() or not human.any() or groups.max() < 1:
         return None
-    says = measured[:, None] >= _BARS - 1e-9
-    folds = groups % min(_FOLDS, groups.max() + 1)
-    left_out = np.empty_like(judge)
-    for fold in range(folds.max() + 1):
-        inside = folds == fold
-        left_out[inside] = says[inside, _best(says[~inside], human[~inside])]
+    answers = measured[:, None] >= _BARS - 1e-9
+    left_out = _predict_left_out(answers, human, groups)
     right = np.stack([left_out == human, judge == human], axis=1)
-    drawn = np.random.default_rng(0).multinomial(
-        groups.max() + 1, np.full(groups.max() + 1, 1 / (groups.max() + 1)), _DRAWS
-    )
-    gains = _gains(right, human, drawn[:, groups].astype(np.float64))
-    low, high = np.nanquantile(gains, (0.025, 0.975))
     (gain,) = _gains(right, human, np.ones((1, len(human))))
     return Bar(
         label,
         len(rows),
-        round(float(_BARS[_best(says, human)]), 2),
+        round(float(_BARS[_best(answers, human)]), 2),
         float(gain),
-        (float(low), float(high)),
+        _bootstrap_gain(right, human, groups),
     )
+
+
+def _predict_left_out(
+    answers: NDArray[np.bool_], human: NDArray[np.bool_], groups: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Return the answers on each tenth of the samples, by the bar that is best on the others."""
+    folds = groups % min(_FOLDS, groups.max() + 1)
+    left_out = np.empty_like(human)
+    for fold in range(folds.max() + 1):
+        inside = folds == fold
+        left_out[inside] = answers[inside, _best(answers[~inside], human[~inside])]
+    return left_out
+
+
+def _bootstrap_gain(
+    right: NDArray[np.bool_], human: NDArray[np.bool_], groups: NDArray[np.intp]
+) -> tuple[float, float]:
+    """Return the 95 % interval of the gain, by a bootstrap over samples."""
+    size = groups.max() + 1
+    draws = np.random.default_rng(0).multinomial(size, np.full(size, 1 / size), _DRAWS)
+    gains = _gains(right, human, draws[:, groups].astype(np.float64))
+    low, high = np.nanquantile(gains, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def _rows(verdicts: Sequence[Verdict], labels: Sequence[bool | None]) -> list[tuple[float, bool, bool]]:
     """Return coverage, the judge's verdict and people's: of each sentence, or of the reference's lowest sentence."""
     if any("smallest_k" not in verdict.details or verdict.value is None for verdict in verdicts):
         return []
-    found = [(float(verdict.details["score"]), bool(verdict.value)) for verdict in verdicts]
-    if found and len(labels) == 1 != len(found):
-        found = [(min(score for score, _ in found), all(value for _, value in found))]
-    pairs = zip(found, labels, strict=False)
-    return [(*measured, said) for measured, said in pairs if said is not None]
+    coverages = [float(verdict.details["score"]) for verdict in verdicts]
+    values = [bool(verdict.value) for verdict in verdicts]
+    if verdicts and len(labels) == 1 != len(verdicts):
+        coverages, values = [min(coverages)], [all(values)]
+    rows = []
+    for coverage, value, label in zip(coverages, values, labels, strict=False):
+        if label is not None:
+            rows.append((coverage, value, label))
+    return rows
 
 
-def _best(says: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
+def _best(answers: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
     """Return the place of the best bar; the middle of equals."""
-    sensitivity = says[human].mean(axis=0) if human.any() else np.zeros(len(_BARS))
-    specificity = (~says[~human]).mean(axis=0) if not human.all() else np.zeros(len(_BARS))
-    balanced = sensitivity + specificity
+    balanced = np.zeros(len(_BARS))
+    if human.any():
+        balanced = balanced + answers[human].mean(axis=0)
+    if not human.all():
+        balanced = balanced + (~answers[~human]).mean(axis=0)
     best = np.flatnonzero(balanced >= balanced.max() - 1e-12)
     return int(best[len(best) // 2])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from ctxmetrics._internal.display import visible
@@ -20,6 +20,12 @@ from ctxmetrics.results.labels.means import FEWEST
 # The four kinds of answers: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
 _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
+# The figures of an agreement as plain data.
+_FIGURES = (
+    *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
+    *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
+    *("balanced_accuracy", "kappa"),
+)
 # Balanced accuracy of a judge that guesses.
 CHANCE = 0.5
 _STRENGTHS = (
@@ -48,7 +54,7 @@ class Agreement:
         neither: Where both say no.
         not_judged: Labels without a verdict of the judge; they count nowhere else.
         intervals: 95 % intervals of ``bias``, ``sensitivity``, ``specificity``, ``balanced_accuracy`` and ``kappa``
-            (see `intervals_of`).
+            (see `find_intervals`).
     """
 
     label: str
@@ -78,7 +84,9 @@ class Agreement:
     @property
     def bias(self) -> float | None:
         """``judge_rate - people_rate``: above 0 the judge is too lenient."""
-        return (self.judge_only - self.people_only) / self.answers if self.answers else None
+        if not self.answers:
+            return None
+        return (self.judge_only - self.people_only) / self.answers
 
     @property
     def sensitivity(self) -> float | None:
@@ -110,11 +118,9 @@ class Agreement:
         yes = (self.both + self.people_only) * (self.both + self.judge_only)
         no = (self.neither + self.people_only) * (self.neither + self.judge_only)
         by_chance = yes + no  # times n * n
-        return (
-            (n * (self.both + self.neither) - by_chance) / (n * n - by_chance)
-            if n * n > by_chance
-            else None
-        )
+        if n * n <= by_chance:
+            return None
+        return (n * (self.both + self.neither) - by_chance) / (n * n - by_chance)
 
     @property
     def conclusion(self) -> str:
@@ -123,12 +129,10 @@ class Agreement:
         Source: J. R. Landis, G. G. Koch, Biometrics 33 (1977) 159, for the words.
         """
         if self.balanced_accuracy is None or self.kappa is None:
-            only = {None: "nothing", 1.0: "only yes", 0.0: "only no"}.get(self.people_rate)
-            return (
-                f"people said {only}: label samples of both kinds"
-                if only
-                else "agreement is not defined"
-            )
+            answers = {None: "nothing", 1.0: "only yes", 0.0: "only no"}.get(self.people_rate)
+            if answers:
+                return f"people said {answers}: label samples of both kinds"
+            return "agreement is not defined"
         low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
         if self.balanced_accuracy <= CHANCE:
             return "the judge is at or below chance: do not use it on this data"
@@ -139,45 +143,38 @@ class Agreement:
 
     def cell(self, name: str, sign: str = "") -> str:
         """Return a figure and its interval as they are shown."""
-        return shown_with(getattr(self, name), (self.intervals or {}).get(name), sign)
+        return format_with_interval(getattr(self, name), (self.intervals or {}).get(name), sign)
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        return {
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
-                    *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
-                    *("balanced_accuracy", "kappa"),
-                )
-            },
-            "conclusion": self.conclusion,
-            "intervals": {
-                name: found and list(found) for name, found in (self.intervals or {}).items()
-            },
-        }
+        figures: dict[str, Any] = {name: getattr(self, name) for name in _FIGURES}
+        intervals = {}
+        for name, ends in (self.intervals or {}).items():
+            intervals[name] = ends and list(ends)
+        return {**figures, "conclusion": self.conclusion, "intervals": intervals}
 
 
-def agreement_of(label: str, compared: Sequence[Compared]) -> Agreement:
+def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
     """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
     tables: dict[object, Counter[tuple[bool, bool | None]]] = {}
-    for place, item in enumerate(compared):
-        if item.pairs:
-            tables.setdefault(place if item.group is None else item.group, Counter()).update(
-                (people, verdict.value) for people, verdict in item.pairs
-            )
-    counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
-    found = Agreement(
-        label,
-        sum(bool(item.pairs) for item in compared),
-        *map(sum, zip((0, 0, 0, 0), *counts, strict=True)),
-    )
-    labelled = sum(people is not None for item in compared for people in item.people or ())
-    return replace(found, not_judged=labelled - found.answers, intervals=intervals_of(counts))
+    samples = labels = 0
+    for position, item in enumerate(compared):
+        labels += sum(answer is not None for answer in item.people or ())
+        pairs = item.pairs
+        if pairs:
+            samples += 1
+            table = tables.setdefault(position if item.group is None else item.group, Counter())
+            table.update((people, verdict.value) for people, verdict in pairs)
+    counts = [_order_counts(table) for table in tables.values()]
+    agreement = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
+    return replace(agreement, not_judged=labels - agreement.answers, intervals=find_intervals(counts))
 
 
-def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
+def _order_counts(table: Mapping[tuple[bool, bool | None], int]) -> tuple[int, ...]:
+    return tuple(table[kind] for kind in KINDS_OF_PAIR)
+
+
+def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
     """95 % intervals of bias, sensitivity, specificity, balanced accuracy and kappa.
 
     From 25 samples on percentiles of a bootstrap over samples, which are drawn whole, since the answers
@@ -199,53 +196,69 @@ def intervals_of(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, fl
     """
     import numpy as np
 
-    found: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
-    if len(tables) < 2:  # noqa: PLR2004 - one sample says nothing about the spread
-        return found
-    counts, size = np.array(tables, dtype=float), len(tables)
+    intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
+    size = len(tables)
+    if size < 2:  # noqa: PLR2004 - one sample says nothing about the spread
+        return intervals
+    counts = np.array(tables, dtype=float)
     total = counts.sum(axis=0)
     prior = total * size / total.sum() + 0.5
-    ways = [np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()]
+    posterior = np.random.default_rng(_SEED).dirichlet(prior, size=_DRAWS) * total.sum()
+    draws = [_make_tables(posterior)]
     if size >= FEWEST:
         random, even = np.random.default_rng(_SEED), np.full(size, 1 / size)
-        ways.insert(
-            0,
-            np.vstack(
-                [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
-            ),
-        )
-    figures = [[Agreement("", 0, *draw) for draw in draws.tolist()] for draws in ways]
+        chunks = [random.multinomial(size, even, size=_CHUNK) @ counts for _ in range(_DRAWS // _CHUNK)]
+        draws.insert(0, _make_tables(np.vstack(chunks)))
+    agreement = Agreement("", 0, *total.tolist())
     for name in _WITH_INTERVAL:
-        if (value := getattr(Agreement("", 0, *total.tolist()), name)) is not None:
-            drawn = ([getattr(item, name) for item in items] for items in figures)
-            # The end of a range in every draw, or both ends in a mean: no mistake was seen, or one answer only.
-            usable = (
-                some for some in drawn if None not in some and ({*some} != {value} or value * 2 % 1)
-            )
-            low, high = np.percentile(next(usable), _ENDS).tolist()
-            found[name] = min(low, value), max(high, value)
-    return found
+        value = getattr(agreement, name)
+        if value is not None:
+            low, high = np.percentile(_choose_draws(draws, name, value), _ENDS).tolist()
+            intervals[name] = min(low, value), max(high, value)
+    return intervals
+
+
+def _make_tables(draws: Any) -> list[Agreement]:
+    return [Agreement("", 0, *counts) for counts in draws.tolist()]
+
+
+def _choose_draws(draws: Sequence[Sequence[Agreement]], name: str, value: float) -> list[float]:
+    """Return the values of a figure in the first draws that define and vary it.
+
+    Equal values are no spread if the value is the end of a range, or the mean of both ends: no mistake was drawn, or one
+    answer only.
+    """
+    for tables in draws:
+        values = [getattr(table, name) for table in tables]
+        if None not in values and (set(values) != {value} or value * 2 % 1):
+            return values
+    raise AssertionError("the posterior defines every figure")
 
 
 def _share(part: int, rest: int) -> float | None:
     return part / (part + rest) if part + rest else None
 
 
-def shown(value: float | None, sign: str = "") -> str:
-    """Return a figure as it is shown."""
+def format_figure(value: float | None, sign: str = "") -> str:
+    """Format a figure; a dash if it is None."""
     return "-" if value is None else f"{value:{sign}.3f}"
 
 
-def shown_with(value: float | None, interval: tuple[float, float] | None, sign: str = "") -> str:
-    """Return a figure and its interval as they are shown."""
-    ends = "" if interval is None else f" ({shown(interval[0], sign)} to {shown(interval[1], sign)})"
-    return shown(value, sign) + ends
+def format_with_interval(
+    value: float | None, interval: tuple[float, float] | None, sign: str = ""
+) -> str:
+    """Format a figure and its interval."""
+    figure = format_figure(value, sign)
+    if interval is None:
+        return figure
+    low, high = interval
+    return f"{figure} ({format_figure(low, sign)} to {format_figure(high, sign)})"
 
 
 # --- several judges, and people among themselves ---
 
 _HEADER = ("kappa", "balanced accuracy", "bias", "equal", "answers")
-_SHOWN = 20
+_LONGEST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +286,7 @@ class JudgeDifference(Plain):
     p_adjusted: float
 
     def __str__(self) -> str:
-        share = shown_with(self.difference, self.interval, sign="+")
+        share = format_with_interval(self.difference, self.interval, sign="+")
         return (
             f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, "
             f"p {self.p_adjusted:.4f}"
@@ -297,49 +310,56 @@ class JudgeTable(Plain):
     def __str__(self) -> str:
         lines: list[str] = []
         for label, items in self.agreements.items():
-            rows = [
-                (
-                    _short(judge),
-                    *map(item.cell, ("kappa", "balanced_accuracy")),
-                    shown(item.bias, sign="+"),
-                    shown((item.both + item.neither) / item.answers if item.answers else None),
-                    str(item.answers),
-                )
-                for judge, item in zip(self.judges, items, strict=True)
-            ]
-            lines += ["", *align_rows([(label, *_HEADER), *rows])]
+            rows: list[tuple[str, ...]] = [(label, *_HEADER)]
+            for judge, item in zip(self.judges, items, strict=True):
+                rows.append((_short(judge), *_judge_cells(item)))
+            lines += ["", *aligned(rows)]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
+
+
+def _judge_cells(item: Agreement) -> tuple[str, str, str, str, str]:
+    equal = (item.both + item.neither) / item.answers if item.answers else None
+    return (
+        item.cell("kappa"),
+        item.cell("balanced_accuracy"),
+        format_figure(item.bias, sign="+"),
+        format_figure(equal),
+        str(item.answers),
+    )
 
 
 def _short(judge: str) -> str:
     """Return a judge's name without its middle: settings and numbers, by which judges differ, stand at its end."""
     name = visible(judge)
-    return name if len(name) <= _SHOWN else f"{name[: _SHOWN // 2]}…{name[1 - _SHOWN // 2 :]}"
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
 
 
-def paired_answers(one: Sequence[Compared], other: Sequence[Compared]) -> list[tuple[float, str]]:
-    """Return for each answer that both judged 1 where only the other agrees with people, -1 for only the one, else 0.
+def pair_answers(one: Sequence[Compared], other: Sequence[Compared]) -> list[tuple[float, str]]:
+    """Compare two judges on each answer that both judged: 1 if only the other agrees with people, -1 if only the one, else 0.
 
     The second value is the cluster of the answer's sample.
 
     Raises:
         ParameterError: The judges were compared with other labels.
     """
-    labels, others = ([(item.sample_id, item.people) for item in items] for items in (one, other))
-    if labels != others:
+    if _list_labels(one) != _list_labels(other):
         raise ParameterError(
             "agree: the judges were compared with other labels. Compare all of them on the same samples."
         )
-    return [
-        (
-            float(its.value is people) - float(mine.value is people),
-            item.sample_id if item.group is None else item.group,
-        )
-        for item, same in zip(one, other, strict=True)
-        for people, mine, its in zip(item.people or (), item.verdicts, same.verdicts, strict=True)
-        if None not in (people, mine.value, its.value)
-    ]
+    pairs = []
+    for item, same in zip(one, other, strict=True):
+        cluster = item.sample_id if item.group is None else item.group
+        answers = zip(item.people or (), item.verdicts, same.verdicts, strict=True)
+        for people, verdict, other_verdict in answers:
+            if None not in (people, verdict.value, other_verdict.value):
+                gain = float(other_verdict.value is people) - float(verdict.value is people)
+                pairs.append((gain, cluster))
+    return pairs
+
+
+def _list_labels(items: Iterable[Compared]) -> list[tuple[str, tuple[bool | None, ...] | None]]:
+    return [(item.sample_id, item.people) for item in items]
 
 
 # --- people ---
@@ -375,38 +395,44 @@ class PeopleAgreement(Plain):
         return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f})"
 
     def __str__(self) -> str:
-        listed = ", ".join(
-            f"{name} {shown(value)}"
-            for name, value in (
-                ("Krippendorff's alpha", self.alpha),
-                ("mean kappa of pairs", self.kappa),
-            )
+        figures = (
+            f"Krippendorff's alpha {format_figure(self.alpha)}, "
+            f"mean kappa of pairs {format_figure(self.kappa)}"
         )
-        return f"{self.label}: {self.annotators} people among themselves: {listed}, on {plural(self.questions, 'question')}"
+        return f"{self.label}: {self.annotators} people among themselves: {figures}, on {plural(self.questions, 'question')}"
 
 
 def among_people(file: Answers) -> list[PeopleAgreement]:
-    """Return how far the annotators of a labels file agree, a kind of label; nothing where one person answered alone."""
-    found = []
+    """Count how far the annotators of a labels file agree, by kind of label; empty if one person answered alone."""
+    figures = []
     for label in dict.fromkeys(question.label for _, question in file.answers):
-        said: dict[object, dict[str, bool]] = {}
-        for (name, question), answer in file.answers.items():
-            if question.label == label and answer.answer in {YES, NO}:
-                said.setdefault(question, {})[name] = answer.answer == YES
-        if shared := [one for one in said.values() if len(one) > 1]:
-            names = sorted({name for one in shared for name in one})
-            kappas = (_kappa(shared, *pair) for pair in combinations(names, 2))
-            known = [kappa for kappa in kappas if kappa is not None]
-            found.append(
+        shared = _list_shared(file, label)
+        if shared:
+            names = sorted(set(chain.from_iterable(shared)))
+            kappas = []
+            for pair in combinations(names, 2):
+                kappa = _kappa(shared, *pair)
+                if kappa is not None:
+                    kappas.append(kappa)
+            figures.append(
                 PeopleAgreement(
-                    label,
-                    len(names),
-                    len(shared),
-                    krippendorff_alpha([list(one.values()) for one in shared]),
-                    sum(known) / len(known) if known else None,
+                    label=label,
+                    annotators=len(names),
+                    questions=len(shared),
+                    alpha=krippendorff_alpha([list(answers.values()) for answers in shared]),
+                    kappa=sum(kappas) / len(kappas) if kappas else None,
                 )
             )
-    return found
+    return figures
+
+
+def _list_shared(file: Answers, label: str) -> list[dict[str, bool]]:
+    """Return the answers by annotator, of each question that two people or more answered with yes or no."""
+    questions: dict[object, dict[str, bool]] = {}
+    for (name, question), answer in file.answers.items():
+        if question.label == label and answer.answer in {YES, NO}:
+            questions.setdefault(question, {})[name] = answer.answer == YES
+    return [answers for answers in questions.values() if len(answers) > 1]
 
 
 def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
@@ -423,14 +449,22 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
     >>> round(krippendorff_alpha([[True, True], [True, False], [False, False]]), 4)
     0.4444
     """
-    usable = [(sum(one), len(one)) for one in answers if len(one) > 1]
-    yes, total = sum(count for count, _ in usable), sum(size for _, size in usable)
+    yes = total = 0
+    terms = []
+    for question in answers:
+        size = len(question)
+        if size > 1:
+            count = sum(question)
+            yes += count
+            total += size
+            terms.append(count * (size - count) / (size - 1))
     if not yes or yes == total:
         return None
-    differ = sum(count * (size - count) / (size - 1) for count, size in usable)
-    return 1 - (total - 1) * differ / (yes * (total - yes))
+    return 1 - (total - 1) * sum(terms) / (yes * (total - yes))
 
 
 def _kappa(shared: Iterable[dict[str, bool]], one: str, other: str) -> float | None:
-    pairs = [(said[one], said[other]) for said in shared if one in said and other in said]
+    pairs = [
+        (answers[one], answers[other]) for answers in shared if one in answers and other in answers
+    ]
     return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR)).kappa

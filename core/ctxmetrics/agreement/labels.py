@@ -84,49 +84,56 @@ class Compared:
 
     def __str__(self) -> str:
         wrong = self.disputed
-        head = f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {plural(len(self.pairs), 'answer', 'differs', 'differ')}"
-        return "\n".join(
-            [
-                head,
-                *[
-                    f"{format_verdict(item)}\n      people say {'no' if item.value else 'yes'}"
-                    for item in wrong
-                ],
-            ]
-        )
+        differ = plural(len(self.pairs), "answer", "differs", "differ")
+        lines = [f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {differ}"]
+        for verdict in wrong:
+            lines.append(line(verdict))
+            lines.append(f"      people say {'no' if verdict.value else 'yes'}")
+        return "\n".join(lines)
 
 
-def labels_of(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
-    """Return a sample's labels of one kind, or None where it has none.
+def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
+    """Return a sample's labels of one kind, or None if it has none.
 
     Raises:
         SampleError: They are no yes or no, or not as many as there are things to label.
     """
     if label not in sample.labels:
         return None
-    given, thing = sample.labels[label], KINDS[label][0]
-    who = sample.called("A sample")
+    thing, who = KINDS[label][0], sample.called("A sample")
+    values = sample.labels[label]
     if label == UNITS and sample.references is not None:
         raise SampleError(
             f"{who}: labels.{label} cannot be about the sentences of several references. Write one 'reference'."
         )
-    values = (given,) if label == REFERENCE else given
+    if label == REFERENCE:
+        values = (values,)
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
-    if not all(
-        value is None or (isinstance(value, (bool, int)) and value in (0, 1)) for value in values
-    ):
+    if not all(_is_label(value) for value in values):
         raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
-    units = split_sentences(sample.reference or "") if label == UNITS else ()
-    counts = {CONTEXTS: len(sample.retrieved_contexts or ()), UNITS: len(units), REFERENCE: 1}
-    if len(values) != (count := counts[label]):
+    count = _count_things(sample, label)
+    if len(values) != count:
         raise SampleError(
             f"{who}: labels.{label} must have one entry for each {thing}: it has {len(values)} in place of {count}."
         )
     return tuple(None if value is None else bool(value) for value in values)
 
 
-def labelled(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[str, list[Compared]]:
+def _is_label(value: object) -> bool:
+    return value is None or (isinstance(value, (bool, int)) and value in (0, 1))
+
+
+def _count_things(sample: Sample, label: str) -> int:
+    """Count what a sample has to label."""
+    if label == UNITS:
+        return len(split_sentences(sample.reference or ""))
+    if label == CONTEXTS:
+        return len(sample.retrieved_contexts or ())
+    return 1
+
+
+def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[str, list[Compared]]:
     """Return people's labels on each sample, by the kinds of label that there are; nothing is judged yet.
 
     Args:
@@ -138,26 +145,29 @@ def labelled(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[st
         SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
             number above 0.
     """
-    kinds = [name for name in KINDS if any(name in sample.labels for sample in samples)]
-    if not kinds:
+    columns: dict[str, list[Compared]] = {}
+    for kind in KINDS:
+        if any(kind in sample.labels for sample in samples):
+            columns[kind] = []
+            for number, (sample, group) in enumerate(zip(samples, groups, strict=True), 1):
+                columns[kind].append(_read_compared(kind, sample, number, group))
+    if not columns:
         known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
         raise MissingFieldError(
             f"No sample has labels to compare with. Write labels={{..}} with {known}."
         )
-    return {
-        kind: [
-            Compared(
-                kind,
-                sample,
-                sample.id or str(number),
-                labels_of(sample, kind),
-                group=group,
-                weight=weight_in(sample.labels, sample.called("A sample")),
-            )
-            for number, (sample, group) in enumerate(zip(samples, groups, strict=True), 1)
-        ]
-        for kind in kinds
-    }
+    return columns
+
+
+def _read_compared(kind: str, sample: Sample, number: int, group: str | None) -> Compared:
+    return Compared(
+        kind,
+        sample,
+        sample.id or str(number),
+        read_labels(sample, kind),
+        group=group,
+        weight=weight_in(sample.labels, sample.called("A sample")),
+    )
 
 
 def metric_in(results: Results, label: str) -> Metric:
@@ -169,28 +179,29 @@ def metric_in(results: Results, label: str) -> Metric:
     if not results:
         raise ParameterError("agree: the run has no sample. Give a run over the labelled file.")
     wanted = KINDS[label][1].base_name
-    known = [metric_named(name, score.provenance.convention) for name, score in results[0].items()]
-    found = [metric for metric in known if metric is not None and metric.base_name == wanted]
-    if not found:
+    matches: list[Metric] = []
+    for name, score in results[0].items():
+        metric = metric_named(name, score.provenance.convention)
+        if metric is not None and metric.base_name == wanted:
+            matches.append(metric)
+    if not matches:
         raise ParameterError(
             f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
             f"{', '.join(results.metrics)}. Score it with this metric too."
         )
-    about = [
-        metric
-        for metric in found
-        if label_of(metric) and metric.top_k is None and metric.counts[0] != "fact"
-    ]
-    return (about or found)[0]
+    for metric in matches:
+        if label_of(metric) and metric.top_k is None and metric.counts[0] != "fact":
+            return metric
+    return matches[0]
 
 
-def judged(item: Compared, metric: Metric, row: Row | None) -> Compared:
-    """Return labels beside the verdicts and the score of the metric that they are compared with.
+def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
+    """Put the verdicts and the score of the metric beside the labels that they are compared with.
 
     Args:
         item: The labels.
         metric: The metric.
-        row: The sample in the run; None where it is not there: without labels it then has no score.
+        row: The sample in the run; None if it is not there: without labels it then has no score.
 
     Raises:
         ParameterError: A labelled sample is not in the run, or its verdicts are about other texts or units.
@@ -198,31 +209,34 @@ def judged(item: Compared, metric: Metric, row: Row | None) -> Compared:
     score = Score(metric=metric.name, value=None) if row is None else row[metric.name]
     verdicts, values = score.verdicts, (score.value, people_value(metric, score, item.people))
     if item.people is not None:
-        _check(item, score, there=row is not None)
+        _check(item, score, in_run=row is not None)
     # Nothing was retrieved, which supports nothing; or there is no score.
     missing = None if score.value is None else False
+    mean, scale = metric.name, metric.rules.scale
     if item.label == REFERENCE:
-        whole = {verdict.value for verdict in verdicts} or {missing}
-        value = False if False in whole else None if None in whole else True
+        mean, scale = REFERENCE, 1.0
+        value = _all_supported(verdicts) if verdicts else missing
         verdicts = (Verdict(id=REFERENCE, value=value, text=item.sample.reference or ""),)
         values = (value, item.people[0] if item.people else None)
     elif not verdicts:
-        verdicts = tuple(
-            Verdict(id=f"s{place}", value=missing) for place, _ in enumerate(item.people or (), 1)
-        )
-    return replace(
-        item,
-        score=score,
-        verdicts=() if item.people is None else verdicts,
-        values=values,
-        mean=REFERENCE if item.label == REFERENCE else metric.name,
-        scale=1.0 if item.label == REFERENCE else metric.rules.scale,
-    )
+        count = len(item.people or ())
+        verdicts = tuple(Verdict(id=f"s{number}", value=missing) for number in range(1, count + 1))
+    if item.people is None:
+        verdicts = ()
+    return replace(item, score=score, verdicts=verdicts, values=values, mean=mean, scale=scale)
 
 
-def _check(item: Compared, score: Score, *, there: bool) -> None:
+def _all_supported(verdicts: Sequence[Verdict]) -> bool | None:
+    """Tell whether every sentence is supported; None if that is not known."""
+    values = {verdict.value for verdict in verdicts}
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def _check(item: Compared, score: Score, *, in_run: bool) -> None:
     name, count = visible(item.sample_id)[:80], len(score.verdicts)
-    if not there:
+    if not in_run:
         raise ParameterError(
             f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
         )
@@ -236,6 +250,5 @@ def _check(item: Compared, score: Score, *, there: bool) -> None:
     if count and not fits:
         raise ParameterError(
             f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "
-            f"{'is' if count == 1 else 'are'} not about what was labelled. "
-            f"{fix}."
+            f"{'is' if count == 1 else 'are'} not about what was labelled. {fix}."
         )

@@ -17,7 +17,7 @@ from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import labelled, marked, read_span
 from ctxmetrics.presentation.wording import clean, plural
 from ctxmetrics.reading import ID_KEYS, SPAN_MARK, TEXTS_OF, line_rows, own_id, span_of, write_span
-from ctxmetrics.results.labels.answers import NO, YES, Answer, Answers
+from ctxmetrics.results.labels.answers import NO, YES, Answer, Answers, Question
 from ctxmetrics.results.rows_file import key_of
 from ctxmetrics.samples import Sample
 
@@ -56,10 +56,11 @@ def label_spans(
     """
     if (chunks is None) == (labels is None):
         raise ParameterError("label_spans: give chunks= or labels=, one of them.")
-    found, problems = with_known_spans(list(samples), chunks, None if labels is None else Path(labels))
+    path = None if labels is None else Path(labels)
+    labelled_samples, problems = with_known_spans(list(samples), chunks, path)
     if problems:
         raise SampleError(problems[0])
-    return found
+    return labelled_samples
 
 
 def with_known_spans(
@@ -68,17 +69,18 @@ def with_known_spans(
     """Return the samples with the spans of chunks or of people's answers, and the ids and answers without a span."""
     problems: list[str] = []
     if chunks is not None:
-        records = (record for _, record in line_rows(chunks)) if isinstance(chunks, Path) else chunks
-        samples, problems = _from_chunks(
-            samples, _spans_of_chunks(records), getattr(chunks, "name", "chunks")
-        )
+        if isinstance(chunks, Path):
+            spans, origin = _read_chunks(record for _, record in line_rows(chunks)), chunks.name
+        else:
+            spans, origin = _read_chunks(chunks), getattr(chunks, "name", "chunks")
+        samples, problems = _from_chunks(samples, spans, origin)
     if labels is not None:
         samples, more = _from_answers(samples, labels)
         problems += more
     return samples, problems
 
 
-def _spans_of_chunks(chunks: Iterable[Any]) -> dict[str, str]:
+def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     """Return the span of each chunk by its id.
 
     Raises:
@@ -109,23 +111,24 @@ def _from_chunks(
         spans: The span of each chunk by its id.
         origin: Where the spans come from, in words.
     """
-    found: list[Sample] = []
+    changed: list[Sample] = []
     problems: list[str] = []
     for number, sample in enumerate(samples, 1):
-        changed: dict[str, Any] = {}
+        name = sample.called(f"Sample {number}")
+        fields: dict[str, Any] = {}
         for field in TEXTS_OF:
             ids: Sequence[str] = getattr(sample, field) or ()
             missing = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
             problems += [
-                f"{sample.called(f'Sample {number}')}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
+                f"{name}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
                 for id_ in missing
             ]
-            if not missing and any(id_ in spans for id_ in ids):
-                changed[field] = tuple(spans.get(id_, id_) for id_ in ids)
-        if "reference_context_ids" in changed:
-            changed["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
-        found.append(replace(sample, **changed) if changed else sample)
-    return found, problems
+            if not missing and not spans.keys().isdisjoint(ids):
+                fields[field] = tuple(spans.get(id_, id_) for id_ in ids)
+        if "reference_context_ids" in fields:
+            fields["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
+        changed.append(replace(sample, **fields) if fields else sample)
+    return changed, problems
 
 
 def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
@@ -135,115 +138,128 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         InputFileError: The file is no file of labels, or has no yes or no.
     """
     file = Answers(path)
-    given: dict[Any, list[Answer]] = {}  # by the sample's id, else by its texts
+    answers: dict[Any, list[Answer]] = {}  # by the sample's id, else by its texts
     for answer in file.answers.values():
         if answer.answer in {YES, NO}:
-            given.setdefault(answer.question.key[0] or answer.question.key, []).append(answer)
-    if not given:
+            answers.setdefault(answer.question.key[0] or answer.question.key, []).append(answer)
+    if not answers:
         raise InputFileError(
             f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
         )
-    majority = {
-        question: value for answers in file.majority().values() for question, value in answers.items()
-    }
-    found = list(samples)
-    problems: list[str] = []
-    for number, sample in enumerate(found, 1):
-        answers = given.get(sample.id or key_of(sample), [])
-        useful = [item for item in answers if item.answer == YES and majority[item.question]]
-        who = sample.called(f"Sample {number}")
-        bare = [
-            item
-            for item in useful
-            if not item.spans and (item.contexts or item.question.item[0] == "c")
-        ]
+    majority: dict[Question, bool | None] = {}
+    for majorities in file.majority().values():
+        majority.update(majorities)
+    changed = list(samples)
+    problems = []
+    for position, sample in enumerate(changed):
+        name = sample.called(f"Sample {position + 1}")
+        own = answers.get(sample.id or key_of(sample), [])
+        useful = [item for item in own if item.answer == YES and majority[item.question]]
+        bare = sum(_lacks_span(item) for item in useful)
         if bare:
             problems.append(
-                f"{who}: {plural(len(bare), 'answer')} of {path.name} {'has' if len(bare) == 1 else 'have'} "
+                f"{name}: {plural(bare, 'answer')} of {path.name} {'has' if bare == 1 else 'have'} "
                 "no span: the contexts that were labelled had no ids "
                 "SOURCE#char=START,END. Find them with --sources, and label that file"
             )
-        elif answers:
-            spans = [read_span(span, f"{path}: {who}") for item in useful for span in item.spans]
-            names = ", ".join(dict.fromkeys(visible(item.annotator) for item in answers))
-            found[number - 1] = replace(
-                labelled(sample, spans, f"marked by {names}"), reference_contexts=None
-            )
-    return found, problems
+        elif own:
+            texts = chain.from_iterable(item.spans for item in useful)
+            spans = [read_span(span, f"{path}: {name}") for span in texts]
+            people = ", ".join(dict.fromkeys(visible(item.annotator) for item in own))
+            referenced = labelled(sample, spans, f"marked by {people}")
+            changed[position] = replace(referenced, reference_contexts=None)
+    return changed, problems
 
 
-# --- found in the sources ---
+def _lacks_span(answer: Answer) -> bool:
+    """Tell whether a yes is about contexts whose ids are no spans."""
+    return not answer.spans and bool(answer.contexts or answer.question.item[0] == "c")
+
+
+# --- spans from the sources ---
 
 
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
     """Return the samples with what is found in the sources, what is not, and how much that is."""
-    wanted = [
-        text
-        for sample in samples
-        for _, texts, given in _contexts(sample)
-        for text, id_ in zip(texts, given, strict=True)
-        if SPAN_MARK not in (id_ or "")
-    ]
-    texts = list(dict.fromkeys(wanted))
+    wanted: list[str] = []
+    for sample in samples:
+        for _, texts, ids in _list_contexts(sample):
+            for text, id_ in zip(texts, ids, strict=True):
+                if SPAN_MARK not in (id_ or ""):
+                    wanted.append(text)
     names: list[str] = []
 
-    def noted() -> Iterator[tuple[str, str]]:
+    def read_noting_names() -> Iterator[tuple[str, str]]:
         for name, text in read_sources(sources):
             names.append(name)
             yield name, text
 
-    places = dict(zip(texts, locate(texts, noted()), strict=True))
-    located = [_located(sample, number, places, names) for number, sample in enumerate(samples, 1)]
-    missing = [problem for _, problems in located for problem in problems]
+    distinct = list(dict.fromkeys(wanted))
+    places = dict(zip(distinct, locate(distinct, read_noting_names()), strict=True))
+    changed: list[Sample] = []
+    missing: list[str] = []
+    for number, sample in enumerate(samples, 1):
+        located, problems = _add_spans(sample, number, places, names)
+        changed.append(located)
+        missing += problems
     return (
-        [sample for sample, _ in located],
+        changed,
         missing,
         f"{len(wanted) - len(missing)} of {plural(len(wanted), 'context')} found in {plural(len(names), 'source')}.",
     )
 
 
-def _contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
-    """Yield for retrieved and reference contexts the field of their ids, the texts, and the id of each, where it has one."""
-    for ids, field in TEXTS_OF.items():
-        texts: Sequence[str] = getattr(sample, field) or ()
-        known: Sequence[str] = getattr(sample, ids) or ()
-        yield ids, texts, known if len(known) == len(texts) else [None] * len(texts)
+def _list_contexts(
+    sample: Sample,
+) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
+    """Yield for retrieved and reference contexts the field of their ids, the texts, and the id of each, if it has one."""
+    for field, text_field in TEXTS_OF.items():
+        texts: Sequence[str] = getattr(sample, text_field) or ()
+        ids: Sequence[str | None] = getattr(sample, field) or ()
+        if len(ids) != len(texts):
+            ids = [None] * len(texts)
+        yield field, texts, ids
 
 
-def _located(
+def _add_spans(
     sample: Sample, number: int, places: Mapping[str, Places], names: Sequence[str]
 ) -> tuple[Sample, list[str]]:
     """Return the sample with the ids that were found, and what was not found."""
-    complete: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     problems = []
-    for ids, texts, given in _contexts(sample):
-        new = list(given)
-        for index, (text, id_) in enumerate(zip(texts, given, strict=True)):
+    for field, texts, ids in _list_contexts(sample):
+        new = list(ids)
+        for index, (text, id_) in enumerate(zip(texts, ids, strict=True)):
             if SPAN_MARK in (id_ or ""):
                 continue
-            spans_ = places[text].within(_named(id_, names))
-            if len(spans_) == 1:
-                new[index] = write_span(*spans_[0])
+            spans = places[text].within(_find_source(id_, names))
+            if len(spans) == 1:
+                new[index] = write_span(*spans[0])
             else:
                 where = (
-                    f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[ids]}', item {index + 1}"
+                    f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[field]}', item {index + 1}"
                 )
-                listed = ", ".join(write_span(*span) for span in spans_[:_PLACES])
-                more = f" and {len(spans_) - _PLACES} more" if len(spans_) > _PLACES else ""
-                problems.append(
-                    f'{where}: {f"stands in {listed}{more}" if spans_ else "not found"}: "{clean(text, 60)}"'
-                )
+                problems.append(f'{where}: {_describe_spans(spans)}: "{clean(text, 60)}"')
         # Ids of another number than the texts stay.
-        if None not in new and new != list(given) and len(getattr(sample, ids) or texts) == len(texts):
-            complete[ids] = tuple(new)
-    if "reference_context_ids" in complete:
-        complete["metadata"] = marked(sample, "reference_contexts, found in their sources")
-    return replace(sample, **complete), problems
+        complete = None not in new and len(getattr(sample, field) or texts) == len(texts)
+        if complete and new != list(ids):
+            fields[field] = tuple(new)
+    if "reference_context_ids" in fields:
+        fields["metadata"] = marked(sample, "reference_contexts, found in their sources")
+    return replace(sample, **fields), problems
 
 
-def _named(given: str | None, names: Sequence[str]) -> str | None:
+def _describe_spans(spans: Sequence[Span]) -> str:
+    if not spans:
+        return "not found"
+    first = ", ".join(write_span(*span) for span in spans[:_PLACES])
+    more = f" and {len(spans) - _PLACES} more" if len(spans) > _PLACES else ""
+    return f"stands in {first}{more}"
+
+
+def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
     """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
-    path = (given or "").replace("\\", "/")
+    path = (id_ or "").replace("\\", "/")
     return max((name for name in names if f"/{path}".endswith(f"/{name}")), key=len, default=None)
 
 
@@ -268,11 +284,11 @@ class Places(NamedTuple):
 
     def within(self, source: str | None) -> list[Span]:
         """Return the spans that count: the exact ones, else the loose ones; of a source where it is named."""
-        kept = [
-            [span for span in spans if source is None or span[0] == source]
-            for spans in (self.exact, self.loose)
-        ]
-        return kept[0] or kept[1]
+        for spans in (self.exact, self.loose):
+            own = [span for span in spans if source in (None, span[0])]
+            if own:
+                return own
+        return []
 
 
 def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Places]:
@@ -285,23 +301,27 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
     Returns:
         The places of each chunk, in the order of the chunks.
     """
-    folded = [_folded(chunk) for chunk in chunks]
-    long = [number for number, text in enumerate(folded) if len(text) >= 2 * _PIECE - 1]
-    short = [number for number, text in enumerate(folded) if 0 < len(text) < 2 * _PIECE - 1]
+    folded = [_fold(chunk) for chunk in chunks]
+    short: list[int] = []
     pieces: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for number in long:
-        for offset in range(_PIECE):
-            pieces[folded[number][offset : offset + _PIECE]].append((number, offset))
+    for number, text in enumerate(folded):
+        if 0 < len(text) < 2 * _PIECE - 1:
+            short.append(number)
+        elif text:
+            for offset in range(_PIECE):
+                pieces[text[offset : offset + _PIECE]].append((number, offset))
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source, exact = _Source(name, text), Counter[int]()
-        for number, begin in chain(
-            _long_hits(source, folded, pieces), _short_hits(source, folded, short, exact)
-        ):
+        long_hits = _find_long(source, folded, pieces)
+        for number, begin in chain(long_hits, _find_short(source, folded, short, exact)):
             if exact[number] < _ENOUGH:
                 span, same = source.span(chunks[number], begin, len(folded[number]))
-                exact[number] += same
-                (places[number].exact if same else places[number].loose).append(span)
+                if same:
+                    exact[number] += 1
+                    places[number].exact.append(span)
+                else:
+                    places[number].loose.append(span)
     return places
 
 
@@ -336,7 +356,7 @@ class _Source:
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.text = name, text
-        blocks = [_folded(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
+        blocks = [_fold(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
         self.folded = "".join(blocks)
         self._begins = list(accumulate(map(len, blocks), initial=0))
 
@@ -352,15 +372,15 @@ class _Source:
         """Return which character of the text gave a character of the folded text."""
         block = bisect_right(self._begins, at) - 1
         first, inside = block * _BLOCK, at - self._begins[block]
-        ends = accumulate(len(_folded(one)) for one in self.text[first : first + _BLOCK])
-        return next(first + place for place, end in enumerate(ends) if end > inside)
+        ends = accumulate(len(_fold(letter)) for letter in self.text[first : first + _BLOCK])
+        return next(first + number for number, end in enumerate(ends) if end > inside)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return "".join(text.casefold().split())
 
 
-def _long_hits(
+def _find_long(
     source: _Source, folded: Sequence[str], pieces: dict[str, list[tuple[int, int]]]
 ) -> Iterator[tuple[int, int]]:
     text = source.folded
@@ -370,7 +390,7 @@ def _long_hits(
                 yield number, at - offset
 
 
-def _short_hits(
+def _find_short(
     source: _Source, folded: Sequence[str], short: Sequence[int], exact: Mapping[int, int]
 ) -> Iterator[tuple[int, int]]:
     for number in short:

@@ -103,11 +103,11 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
 
 
 def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
-    from ctxmetrics.results.comparison.compare import named
+    from ctxmetrics.results.comparison.compare import choose_metric
 
     name, value = name_and_value(option, text)
     of_run = {metric.name: metric for metric in metrics}
-    metric, written = of_run[named(list(of_run), name, option)], f"{option} {text}"
+    metric, written = of_run[choose_metric(list(of_run), name, option)], f"{option} {text}"
     rate, scale = option == "--min-pass-rate", metric.rules.scale
     if rate and not 0 <= value <= 1:
         raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
@@ -227,7 +227,7 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
     """
     if isinstance(card, str):
         return "", card
-    from ctxmetrics.agreement.figures import shown, shown_with
+    from ctxmetrics.agreement.figures import format_figure, format_with_interval
 
     try:
         found = [] if results.stopped else card.corrections(results)
@@ -240,8 +240,8 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
         *(
             (
                 item.metric,
-                f"{shown(item.judge_mean)} of {item.samples}",
-                shown_with(item.mean, item.interval),
+                f"{format_figure(item.judge_mean)} of {item.samples}",
+                format_with_interval(item.mean, item.interval),
                 f"{item.labelled}{'' if there else ', not all in this run'}",
             )
             for item, there in found
@@ -281,10 +281,10 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
 
         write_whole(junit, [_junit(outcomes, suite)])
     if place := os.environ.get(_SUMMARY):
-        from ctxmetrics.results.comparison.view import escaped
+        from ctxmetrics.results.comparison.view import escape_markdown
 
         lines = [
-            f"- {'failed' if item.problem else 'passed'}: {escaped(visible(item.problem or item.gate))}"
+            f"- {'failed' if item.problem else 'passed'}: {escape_markdown(visible(item.problem or item.gate))}"
             for item in outcomes
         ]
         try:

@@ -121,10 +121,10 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
-    from ctxmetrics.results.comparison.gates import gated, max_drop_problem, not_worse_problem
+    from ctxmetrics.results.comparison.gates import choose_gated, max_drop_problem, not_worse_problem
 
     for option, name, margin in gates:
-        item = gated(found, name, margin, option)
+        item = choose_gated(found, name, margin, option)
         rule = max_drop_problem if option == "--max-drop" else not_worse_problem
         problem = rule(found, item, margin)
         lines = (

@@ -208,11 +208,11 @@ def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output:
 
     Stages can be shown where a sample has stages and a metric counts what they hold.
     """
-    from ctxmetrics.results.comparison.joining import groups_of
+    from ctxmetrics.results.comparison.joining import read_groups
     from ctxmetrics.results.report.stages import IDS
 
     if output.by:
-        groups_of(samples, output.by, "score")
+        read_groups(samples, output.by, "score")
     if not output.stages:
         return
     if not any(sample.stages for sample in samples):

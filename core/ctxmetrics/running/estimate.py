@@ -23,7 +23,7 @@ from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import Store
 from ctxmetrics.models.runtime.limits import MINUTE
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.view import found_in
+from ctxmetrics.results.comparison.view import describe_power
 from ctxmetrics.results.labels.means import samples_needed
 from ctxmetrics.results.results import Results
 from ctxmetrics.running.engine import Evaluation, check_metrics
@@ -180,7 +180,7 @@ class Needed(Plain):
                 f"{self.metric}: all values are equal, so their spread says nothing about a difference"
             )
         return (
-            f"{self.metric}: {found_in(f'{self.difference:g}')} comparisons of "
+            f"{self.metric}: {describe_power(f'{self.difference:g}')} comparisons of "
             f"{plural(self.samples, 'sample')}, where "
             f"{100 * self.changed:g} % of them change by as much as two samples differ (standard deviation {self.values:.3f})"
         )

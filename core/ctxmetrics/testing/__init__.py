@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.results.comparison.compare import compare
-from ctxmetrics.results.comparison.gates import gated, not_worse_problem
+from ctxmetrics.results.comparison.gates import choose_gated, not_worse_problem
 from ctxmetrics.results.comparison.view import Comparison
 from ctxmetrics.results.results import Results
 from ctxmetrics.testing.golden import (
@@ -81,7 +81,9 @@ def assert_not_worse(
         accept=accept,
     )
     if isinstance(margin, Mapping):
-        margins = [(gated(comparison, name, value, "margin"), value) for name, value in margin.items()]
+        margins = [
+            (choose_gated(found, name, value, "margin"), value) for name, value in margin.items()
+        ]
     else:
         margins = [(item, margin * item.scale) for item in comparison.metrics]
     problems = []

@@ -24,7 +24,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.correction import Correction
-from ctxmetrics.agreement.figures import Agreement, intervals_of
+from ctxmetrics.agreement.figures import Agreement, find_intervals
 from ctxmetrics.cli import app
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas.intervals import mean_interval
@@ -137,13 +137,13 @@ def test_kappa_and_balanced_accuracy_as_in_scikit_learn():
 
 
 def test_equal_samples_leave_no_room():
-    assert intervals_of([(1, 1, 0, 2)] * 30)["balanced_accuracy"] == pytest.approx((5 / 6, 5 / 6))
+    assert find_intervals([(1, 1, 0, 2)] * 30)["balanced_accuracy"] == pytest.approx((5 / 6, 5 / 6))
 
 
 def test_intervals_take_samples_whole():
     """Ten answers of one sample are one draw, not ten: the interval is that of ten draws, not of a hundred."""
-    wide = intervals_of([(10, 0, 0, 0), (0, 10, 0, 0)] * 5)["bias"]
-    narrow = intervals_of([(1, 0, 0, 0), (0, 1, 0, 0)] * 50)["bias"]
+    wide = find_intervals([(10, 0, 0, 0), (0, 10, 0, 0)] * 5)["bias"]
+    narrow = find_intervals([(1, 0, 0, 0), (0, 1, 0, 0)] * 50)["bias"]
     assert wide[1] - wide[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 10), rel=0.1)
     assert narrow[1] - narrow[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 100), rel=0.1)
 
@@ -157,14 +157,14 @@ def test_the_ends_are_near_those_of_many_more_draws():
         tables = random.integers(0, 4, (25, 4))
         both, judge, people, neither = tables[random.integers(0, 25, (60_000, 25))].sum(axis=1).T
         bias = (judge - people) / (both + judge + people + neither)
-        found = intervals_of([tuple(map(int, row)) for row in tables])["bias"]
+        found = find_intervals([tuple(map(int, row)) for row in tables])["bias"]
         errors.append(np.abs(np.percentile(bias, [2.5, 97.5]) - found).mean() / bias.std())
     assert np.mean(errors) < 0.11
 
 
 def test_no_interval_of_one_sample_or_of_what_is_not_defined():
-    assert set(intervals_of([(1, 1, 1, 1)]).values()) == {None}
-    only_yes = intervals_of([(5, 0, 1, 0)] * 3)
+    assert set(find_intervals([(1, 1, 1, 1)]).values()) == {None}
+    only_yes = find_intervals([(5, 0, 1, 0)] * 3)
     assert (only_yes["specificity"], only_yes["balanced_accuracy"]) == (None, None)
     assert only_yes["sensitivity"] is not None
 
@@ -175,7 +175,7 @@ def test_a_figure_at_the_end_of_its_range_is_not_certain():
     L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101, section 4.3; quantiles of scipy.
     """
     beta = pytest.importorskip("scipy.stats").beta
-    found = intervals_of([(1, 0, 0, 0)] * 15 + [(0, 0, 0, 1)] * 15)
+    found = find_intervals([(1, 0, 0, 0)] * 15 + [(0, 0, 0, 1)] * 15)
     for name in ("sensitivity", "specificity"):
         assert found[name] == pytest.approx((beta.ppf(0.025, 15.5, 0.5), 1.0), abs=0.02)
         assert found[name][1] == 1.0
@@ -185,13 +185,13 @@ def test_a_figure_at_the_end_of_its_range_is_not_certain():
 
 
 def test_a_judge_that_says_yes_to_all_is_not_certain_to_go_on():
-    found = intervals_of([(1, 1, 0, 0)] * 30)
+    found = find_intervals([(1, 1, 0, 0)] * 30)
     assert found["balanced_accuracy"][0] < 0.5 < found["balanced_accuracy"][1]
     assert found["kappa"][0] < 0 < found["kappa"][1]
 
 
 def test_an_interval_of_few_samples_holds_its_figure():
-    found = intervals_of([(1, 0, 0, 0)] * 2 + [(0, 0, 0, 1)])
+    found = find_intervals([(1, 0, 0, 0)] * 2 + [(0, 0, 0, 1)])
     assert {name: ends[1] for name, ends in found.items() if name != "bias"} == {
         "sensitivity": 1.0,
         "specificity": 1.0,
@@ -204,13 +204,13 @@ def test_below_25_samples_sensitivity_has_a_beta_posterior():
     """Ten samples with one answer each: 4 of 5 yes found, 4 of 5 no found; quantiles of scipy."""
     beta = pytest.importorskip("scipy.stats").beta
     tables = [(1, 0, 0, 0)] * 4 + [(0, 0, 1, 0)] + [(0, 0, 0, 1)] * 4 + [(0, 1, 0, 0)]
-    found = intervals_of(tables)
+    found = find_intervals(tables)
     expected = beta.ppf([0.025, 0.975], 4.5, 1.5)
     assert found["sensitivity"] == pytest.approx(expected, abs=0.02)
     assert found["specificity"] == pytest.approx(expected, abs=0.02)
     low, high = found["balanced_accuracy"]
     assert low < 0.8 < high
-    repeated = intervals_of([tuple(10 * count for count in table) for table in tables])
+    repeated = find_intervals([tuple(10 * count for count in table) for table in tables])
     assert repeated["sensitivity"] == pytest.approx(
         expected, abs=0.02
     )  # ten answers on a sample count as one
@@ -218,7 +218,7 @@ def test_below_25_samples_sensitivity_has_a_beta_posterior():
 
 def test_from_25_samples_on_every_draw_has_an_interval():
     tables = [(1, 0, 0, 0)] * 24 + [(0, 0, 0, 1)] * 2  # one draw in eight has no second class
-    assert all(found is not None for found in intervals_of(tables).values())
+    assert all(found is not None for found in find_intervals(tables).values())
 
 
 @pytest.mark.parametrize(

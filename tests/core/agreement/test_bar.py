@@ -6,7 +6,7 @@ import pytest
 
 from ctxmetrics import Sample, Score
 from ctxmetrics.agreement.agree import agree
-from ctxmetrics.agreement.correction import bar_of
+from ctxmetrics.agreement.correction import propose_bar
 from ctxmetrics.verdicts import Verdict
 
 
@@ -29,7 +29,7 @@ def test_a_bar_that_people_show():
     # sensitivity 1/2, specificity 1, balanced accuracy .75; any bar above .2 and up to .55 gives 1
     scores = [score_of(value) for value in (0.9, 0.55, 0.2) * 20]
     said = [(value > 0.3,) for value in (0.9, 0.55, 0.2) * 20]
-    found = bar_of("reference_supported", scores, said)
+    found = propose_bar("reference_supported", scores, said)
     assert found is not None
     assert 0.3 <= found.bar <= 0.55
     assert found.gain == pytest.approx(0.25)
@@ -41,7 +41,7 @@ def test_a_bar_that_people_show():
 def test_a_gain_that_may_be_chance_is_said_so():
     # one of seven yeses lies below the judge's bar: the gain hangs on one label
     values = (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.6, 0.2, 0.2, 0.2, 0.2, 0.2)
-    found = bar_of(
+    found = propose_bar(
         "reference_supported", [score_of(value) for value in values], [(v > 0.3,) for v in values]
     )
     assert found is not None
@@ -51,7 +51,7 @@ def test_a_gain_that_may_be_chance_is_said_so():
 
 def test_a_judge_that_is_right_gains_nothing():
     values = (0.9, 0.2) * 10
-    found = bar_of(
+    found = propose_bar(
         "unit_supported", [score_of(value) for value in values], [(v > 0.3,) for v in values]
     )
     assert found is not None
@@ -61,7 +61,7 @@ def test_a_judge_that_is_right_gains_nothing():
 
 def test_reference_label_compares_with_the_weakest_sentence():
     scores = [score_of(0.9, 0.55), score_of(0.9, 0.2)] * 10
-    found = bar_of("reference_supported", scores, [(True,), (False,)] * 10)
+    found = propose_bar("reference_supported", scores, [(True,), (False,)] * 10)
     assert found is not None
     assert (found.labels, found.gain) == (
         20,
@@ -69,18 +69,18 @@ def test_reference_label_compares_with_the_weakest_sentence():
     )  # the judge says no to all: .5; the bar is right on all
 
 
-def test_sentence_labels_compare_singly_without_missing_ones():
-    found = bar_of("unit_supported", [score_of(0.9, 0.55, 0.2)] * 10, [(True, None, False)] * 10)
+def test_labels_of_sentences_are_compared_one_by_one_and_those_missing_left_out():
+    found = propose_bar("unit_supported", [score_of(0.9, 0.55, 0.2)] * 10, [(True, None, False)] * 10)
     assert found is not None
     assert (found.labels, found.gain) == (20, 0)
 
 
 def test_no_bar_for_other_judges_one_kind_or_one_sample():
     other = Score(metric="m", value=1.0, verdicts=(Verdict(id="s1", value=True, text="x"),))
-    assert bar_of("unit_supported", [other] * 4, [(True,), (False,)] * 2) is None
-    assert bar_of("unit_supported", [score_of(0.9)] * 4, [(True,)] * 4) is None
-    assert bar_of("unit_supported", [score_of(0.9, 0.2)], [(True, False)]) is None
-    assert bar_of("unit_supported", [score_of(0.9)] * 2, [None, None]) is None
+    assert propose_bar("unit_supported", [other] * 4, [(True,), (False,)] * 2) is None
+    assert propose_bar("unit_supported", [score_of(0.9)] * 4, [(True,)] * 4) is None
+    assert propose_bar("unit_supported", [score_of(0.9, 0.2)], [(True, False)]) is None
+    assert propose_bar("unit_supported", [score_of(0.9)] * 2, [None, None]) is None
 
 
 def test_agree_proposes_a_bar_on_a_lexical_run():

@@ -42,22 +42,22 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
         SampleError: Two samples have one id.
         MissingFieldError: No sample can be labelled.
     """
-    places: dict[str, int] = {}
-    found: dict[Key, Sample] = {}
+    numbers: dict[str, int] = {}
+    usable: dict[Key, Sample] = {}
     for number, sample in enumerate(samples, 1):
-        check_id(sample, number, places)
+        check_id(sample, number, numbers)
         if (
             sample.retrieved_contexts is not None
             and has_content(sample.reference or "")
             and ContextRecall().check_texts(sample) is None
         ):
-            found[key_of(sample)] = sample
-    if not found:
+            usable[key_of(sample)] = sample
+    if not usable:
         raise MissingFieldError(
             "No sample can be labelled: each needs a reference and retrieved_contexts. "
             "Fill the fields, or map them with --schema."
         )
-    return found
+    return usable
 
 
 def draw(
@@ -91,47 +91,54 @@ def draw(
             f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
         )
     sizes = Counter(strata.values())
-    chosen = dict.fromkeys(one.key for one in earlier.drawn) if earlier else {}
+    chosen = dict.fromkeys(item.key for item in earlier.drawn) if earlier else {}
     source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
     rest = [key for key in sorted(samples, key=lambda key: (key[0] or "", key[1])) if key not in chosen]
     source.shuffle(rest)
-    # One stratum after the other gets one more, until n are given out.
-    turns = sorted((turn, str(name), name) for name, size in sizes.items() for turn in range(size))
-    open_ = Counter(name for *_, name in turns[:n]) - Counter(strata[key] for key in chosen)
+    missing = _share_out(n, sizes) - Counter(strata[key] for key in chosen)
     for key in rest:
-        if open_[strata[key]] > 0:
-            open_[strata[key]] -= 1
+        if missing[strata[key]] > 0:
+            missing[strata[key]] -= 1
             chosen[key] = None
     taken = Counter(strata[key] for key in chosen)
-    return Draw(
-        seed,
-        by,
-        len(samples),
-        tuple(Drawn(key, strata[key], sizes[strata[key]] / taken[strata[key]]) for key in chosen),
-    )
+    drawn = []
+    for key in chosen:
+        stratum = strata[key]
+        drawn.append(Drawn(key, stratum, sizes[stratum] / taken[stratum]))
+    return Draw(seed, by, len(samples), tuple(drawn))
+
+
+def _share_out(n: int, sizes: Mapping[str | None, int]) -> Counter[str | None]:
+    """Return how many samples each stratum gets: one after the other gets one more, until n are given out."""
+    turns = []
+    for name, size in sizes.items():
+        turns += [(turn, str(name), name) for turn in range(size)]
+    turns.sort()
+    return Counter(name for *_, name in turns[:n])
 
 
 def _stratum(sample: Sample, by: str | None) -> str | None:
     """Return the value of a key of the metadata as text; without it, an empty one."""
-    found = None if by is None else find(sample.metadata, by)
-    return None if by is None else str("" if found is None else found)
+    if by is None:
+        return None
+    value = find(sample.metadata, by)
+    return "" if value is None else str(value)
 
 
 # --- questions and answers ---
 
 
-def questions_of(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:
-    """Return the questions about a sample: about each sentence of the reference, as the metric cuts it, then each context."""
+def list_questions(key: Key, sample: Sample, labels: Collection[str] = ASKED) -> list[Question]:
+    """List the questions about a sample: each sentence of the reference, as the metric cuts it, then each context."""
     reference = sample.reference or ""
-    asked = [
-        Question(key, UNITS, f"s{number}", reference[start:end])
-        for number, (start, end) in enumerate(sentence_spans(reference), 1)
-    ]
-    asked += [
-        Question(key, CONTEXTS, f"c{number}")
-        for number in range(1, len(sample.retrieved_contexts or ()) + 1)
-    ]
-    return [question for question in asked if question.label in labels]
+    questions = []
+    if UNITS in labels:
+        for number, (start, end) in enumerate(sentence_spans(reference), 1):
+            questions.append(Question(key, UNITS, f"s{number}", reference[start:end]))
+    if CONTEXTS in labels:
+        count = len(sample.retrieved_contexts or ())
+        questions += [Question(key, CONTEXTS, f"c{number}") for number in range(1, count + 1)]
+    return questions
 
 
 def read_labelled(
@@ -148,20 +155,20 @@ def read_labelled(
         InputFileError: The file has no yes or no, or was made for other samples.
         ParameterError: There is no such annotator.
     """
-    given = list(samples)
-    known = samples_by_key(given)
+    everyone = list(samples)
+    known = samples_by_key(everyone)
 
-    def asked(key: Key, _: Collection[Question]) -> list[Question]:
+    def list_answerable(key: Key, _: Collection[Question]) -> list[Question]:
         if key not in known:
-            changed = key[0] is not None and any(other[0] == key[0] for other in known)
-            what = "has other texts now" if changed else "is not among the samples"
+            changed = key[0] is not None and key[0] in {id_ for id_, _ in known}
+            problem = "has other texts now" if changed else "is not among the samples"
             raise InputFileError(
-                f"{file.path}: sample {key[0] or key[1]!r} {what}. Give the file that was labelled."
+                f"{file.path}: sample {key[0] or key[1]!r} {problem}. Give the file that was labelled."
             )
-        return questions_of(key, known[key])
+        return list_questions(key, known[key])
 
-    labels = labels_by_key(file, asked, annotator=annotator)
-    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in given]
+    labels = labels_by_key(file, list_answerable, annotator=annotator)
+    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in everyone]
 
 
 # --- the file of answers ---
@@ -178,10 +185,10 @@ class LabelsFile(Answers):
         Raises:
             ParameterError: A sample of the draw is not among the samples.
         """
-        for one in self.draw.drawn if self.draw else ():
-            if one.key not in samples:
+        for key in self.get_drawn():
+            if key not in samples:
                 raise ParameterError(
-                    f"label: {self.path} was drawn from other samples: {one.key[0] or one.key[1]!r} is not here, or its "
+                    f"label: {self.path} was drawn from other samples: {key[0] or key[1]!r} is not here, or its "
                     "texts have changed. Give the file that it was begun with, or another one with --labels."
                 )
 
@@ -204,29 +211,22 @@ class LabelsFile(Answers):
             raise InputFileError(
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
-        self._write(
-            {
-                "draw": {
-                    "seed": draw.seed,
-                    "by": draw.by,
-                    "samples": draw.samples,
-                    "strata": Counter(
-                        sorted(one.stratum for one in draw.drawn if one.stratum is not None)
-                    ),
-                    "splitter": splitter(),
-                    "library": f"ctxmetrics {__version__}",
-                },
-                "drawn": [
-                    {
-                        "sample_id": one.key[0],
-                        "hash": one.key[1],
-                        "stratum": one.stratum,
-                        "weight": one.weight,
-                    }
-                    for one in draw.drawn
-                ],
-            }
-        )
+        strata = sorted(item.stratum for item in draw.drawn if item.stratum is not None)
+        about = {
+            "seed": draw.seed,
+            "by": draw.by,
+            "samples": draw.samples,
+            "strata": Counter(strata),
+            "splitter": splitter(),
+            "library": f"ctxmetrics {__version__}",
+        }
+        drawn = []
+        for item in draw.drawn:
+            id_, hash_ = item.key
+            drawn.append(
+                {"sample_id": id_, "hash": hash_, "stratum": item.stratum, "weight": item.weight}
+            )
+        self._write({"draw": about, "drawn": drawn})
         self.draw: Draw | None = draw
 
     def add(self, answer: Answer) -> None:
@@ -236,21 +236,21 @@ class LabelsFile(Answers):
             OutputFileError: Writing failed; the answer is not kept.
         """
         question = answer.question
-        self._write(
-            {
-                "sample_id": question.key[0],
-                "hash": question.key[1],
-                "label": question.label,
-                "item": question.item,
-                "text": question.text,
-                "answer": answer.answer,
-                "contexts": list(answer.contexts),
-                "annotator": answer.annotator,
-                "weight": answer.weight,
-                "verdict_shown": answer.verdict_shown,
-                **({"spans": list(answer.spans)} if answer.spans else {}),
-            }
-        )
+        data = {
+            "sample_id": question.key[0],
+            "hash": question.key[1],
+            "label": question.label,
+            "item": question.item,
+            "text": question.text,
+            "answer": answer.answer,
+            "contexts": list(answer.contexts),
+            "annotator": answer.annotator,
+            "weight": answer.weight,
+            "verdict_shown": answer.verdict_shown,
+        }
+        if answer.spans:
+            data["spans"] = list(answer.spans)
+        self._write(data)
         self.answers[answer.annotator, question] = answer
 
     def _write(self, data: dict[str, Any]) -> None:

@@ -121,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _checked(self) -> tuple[str | None, int | None]:
         """Return the path behind the token and the number of the question that it asks for; None after a refusal."""
-        found = _TARGET.fullmatch(self.path)
-        token, path, number = found.groups() if found else ("", None, None)
+        match = _TARGET.fullmatch(self.path)
+        token, path, number = match.groups() if match else ("", None, None)
         right = secrets.compare_digest(token.encode(), self.server.token.encode())
         if not right or self.headers.get_all("Host") != [self.server.host]:
             self._refuse(HTTPStatus.FORBIDDEN)
@@ -142,12 +142,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answered(self, data: dict[str, Any]) -> dict[str, Any]:
         number, answer, contexts = data.get("number"), data.get("answer"), data.get("contexts", [])
+        if type(number) is not int:
+            number = -1
+        if not isinstance(contexts, list):
+            contexts = []
         session = self.server.session
-        session.answer(
-            number if type(number) is int else -1,
-            str(answer),
-            [str(name) for name in contexts] if isinstance(contexts, list) else [],
-        )
+        session.answer(number, str(answer), [str(name) for name in contexts])
         return session.show(session.next_after(data["number"]))
 
     def _json(self, make: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from ctxmetrics._internal.display import visible_on_page as shown
-from ctxmetrics.agreement.labelling.draw import LabelsFile, questions_of
+from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics.agreement.labelling.draw import LabelsFile, list_questions
 from ctxmetrics.agreement.labels import KINDS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
@@ -32,6 +33,7 @@ from ctxmetrics.results.rows_file import texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import sentence_spans
+from ctxmetrics.verdicts import Verdict
 
 
 def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | None) -> str:
@@ -46,19 +48,20 @@ def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | No
         scores: Iterable[Score] = [KINDS[question.label][1]().score(sample)]
     else:
         scores = rows.get(question.key, {}).values()
-    found = [
-        verdict
-        for score in scores
-        for verdict in score.verdicts
-        if label_of(metric_named(score.metric, score.provenance.convention)) == question.label
-        and verdict.id == question.item
-        and (not question.text or verdict.text == question.text)
-    ]
-    if not found:
-        return "The judge gave no verdict on this."
-    word = {True: "yes", False: "no", None: "no verdict"}[found[0].value]
-    why = format_verdict(found[0]).partition("\n")[2].strip()
-    return f"{word}. {why}" if why else word
+    for score in scores:
+        metric = metric_named(score.metric, score.provenance.convention)
+        if label_of(metric) == question.label:
+            for verdict in score.verdicts:
+                if verdict.id == question.item and question.text in ("", verdict.text):
+                    return _describe(verdict)
+    return "The judge gave no verdict on this."
+
+
+def _describe(verdict: Verdict) -> str:
+    """Return a verdict in a word, with its evidence."""
+    word = {True: "yes", False: "no", None: "no verdict"}[verdict.value]
+    evidence = line(verdict).partition("\n")[2].strip()
+    return f"{word}. {evidence}" if evidence else word
 
 
 class Session:
@@ -95,31 +98,30 @@ class Session:
         self._samples = samples
         self._rows = None if run is None else {texts_key(row): row for row in run}
         file.check(samples)
-        self._drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
-        self.questions: list[Question] = [
-            question for key in self._drawn for question in questions_of(key, samples[key], labels)
-        ]
-        self._shown = {
-            number
-            for number, one in enumerate(map(self._saved, self.questions))
-            if one and one.verdict_shown
-        }
+        self._drawn = file.get_drawn()
+        self.questions: list[Question] = []
+        for key in self._drawn:
+            self.questions += list_questions(key, samples[key], labels)
+        # The questions whose verdict the person has looked at.
+        self._revealed: set[int] = set()
+        for number, question in enumerate(self.questions):
+            saved = self._saved(question)
+            if saved and saved.verdict_shown:
+                self._revealed.add(number)
         self._lock = Lock()
 
     def _saved(self, question: Question) -> Answer | None:
         return self.file.answers.get((self.annotator, question))
 
-    def _said(self, question: Question) -> str | None:
-        return getattr(self._saved(question), "answer", None)
+    def _list_answers(self) -> list[str | None]:
+        """Return the answer to each question; None for an open one."""
+        return [getattr(self._saved(question), "answer", None) for question in self.questions]
 
     def counts(self) -> dict[str, int]:
         """Return how many questions there are, how many have each answer, and how many are open."""
-        said = [self._said(question) for question in self.questions]
-        return {
-            "questions": len(said),
-            **{answer: said.count(answer) for answer in ANSWERS},
-            "open": said.count(None),
-        }
+        answers = self._list_answers()
+        counts = {answer: answers.count(answer) for answer in ANSWERS}
+        return {"questions": len(answers), **counts, "open": answers.count(None)}
 
     def next_after(self, number: int) -> int | None:
         """Return the next question after one: first those that were never shown, then those that were skipped.
@@ -127,11 +129,13 @@ class Session:
         Args:
             number: From 0; -1: before the first.
         """
-        order: list[int] = [*range(number + 1, len(self.questions)), *range(number + 1)]
-        said = [(self._said(self.questions[place]), place) for place in order]
-        return next(
-            (place for wanted in (None, SKIPPED) for word, place in said if word == wanted), None
-        )
+        answers = self._list_answers()
+        order: list[int] = [*range(number + 1, len(answers)), *range(number + 1)]
+        for wanted in (None, SKIPPED):
+            for position in order:
+                if answers[position] == wanted:
+                    return position
+        return None
 
     def show(self, number: int | None) -> dict[str, Any]:
         """Return what is shown of a question, as plain data; None: that there is none any more.
@@ -139,32 +143,29 @@ class Session:
         Raises:
             ParameterError: There is no such question.
         """
-        about = {**self.counts(), "samples": len(self._drawn), "annotator": shown(self.annotator)}
+        about = {
+            **self.counts(),
+            "samples": len(self._drawn),
+            "annotator": visible_on_page(self.annotator),
+        }
         if number is None:
-            return {**about, "number": None, "command": shown(self.then)}
+            return {**about, "number": None, "command": visible_on_page(self.then)}
         question = self._question(number)
         sample, saved = self._samples[question.key], self._saved(question)
-        reference = sample.reference or ""
-        start, end = (
-            sentence_spans(reference)[int(question.item[1:]) - 1] if question.label == UNITS else (0, 0)
-        )
+        contexts = [visible_on_page(text) for text in sample.retrieved_contexts or ()]
         return {
             **about,
             "number": number,
-            "sample": [*self._drawn].index(question.key) + 1,
-            "name": shown(sample.id or ""),
+            "sample": list(self._drawn).index(question.key) + 1,
+            "name": visible_on_page(sample.id or ""),
             "label": question.label,
             "item": question.item,
-            "user_input": shown(sample.user_input or ""),
-            "reference": [
-                shown(reference[:start]),
-                shown(reference[start:end]),
-                shown(reference[end:]),
-            ],
-            "contexts": [shown(text) for text in sample.retrieved_contexts or ()],
+            "user_input": visible_on_page(sample.user_input or ""),
+            "reference": _split_reference(sample.reference or "", question),
+            "contexts": contexts,
             "answer": saved.answer if saved else None,
             "chosen": list(saved.contexts) if saved else [],
-            "verdict_shown": number in self._shown,
+            "verdict_shown": number in self._revealed,
         }
 
     def verdict(self, number: int) -> str:
@@ -175,7 +176,7 @@ class Session:
         """
         question = self._question(number)
         with self._lock:
-            self._shown.add(number)
+            self._revealed.add(number)
         return _verdict_on(question, self._samples[question.key], self._rows)
 
     def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
@@ -201,30 +202,40 @@ class Session:
             )
         chosen = tuple(name for name in known if name in contexts)
         useful = question.label == CONTEXTS and answer == YES
-        ids = sample.retrieved_context_ids or ()
-        # Where a context stands in its source, as far as its id says so.
-        places = dict(zip(known, ids, strict=True)) if len(ids) == len(known) else {}
+        about = (question.item,) if useful else chosen
+        answered = Answer(
+            question,
+            answer,
+            self.annotator,
+            self._drawn[question.key].weight,
+            chosen,
+            spans=_find_spans(sample, known, about),
+        )
         with self._lock:
-            self.file.add(
-                Answer(
-                    question,
-                    answer,
-                    self.annotator,
-                    self._drawn[question.key].weight,
-                    chosen,
-                    number in self._shown,
-                    tuple(
-                        places[name]
-                        for name in ((question.item,) if useful else chosen)
-                        if SPAN_MARK in places.get(name, "")
-                    ),
-                )
-            )
+            self.file.add(replace(answered, verdict_shown=number in self._revealed))
 
     def _question(self, number: int) -> Question:
         if not 0 <= number < len(self.questions):
             raise ParameterError(f"label: there is no question {number}.")
         return self.questions[number]
+
+
+def _split_reference(reference: str, question: Question) -> list[str]:
+    """Return the reference before, in and after the sentence of a question; all of it stands last without a sentence."""
+    start = end = 0
+    if question.label == UNITS:
+        start, end = sentence_spans(reference)[int(question.item[1:]) - 1]
+    parts = (reference[:start], reference[start:end], reference[end:])
+    return [visible_on_page(part) for part in parts]
+
+
+def _find_spans(sample: Sample, names: Sequence[str], contexts: Iterable[str]) -> tuple[str, ...]:
+    """Return where contexts stand in their sources, as far as their ids say so."""
+    ids = sample.retrieved_context_ids or ()
+    if len(ids) != len(names):
+        return ()
+    spans = dict(zip(names, ids, strict=True))
+    return tuple(spans[name] for name in contexts if SPAN_MARK in spans.get(name, ""))
 
 
 # --- in a terminal ---

@@ -6,24 +6,26 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
-from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.presentation.wording import TEXT, clean, contradiction, plural
 from ctxmetrics.results.comparison.joining import (
     Pair,
     Run,
     check_comparable,
-    group_of,
-    joined,
-    unknown_models,
+    count_unknown_models,
+    pair_runs,
+    read_group,
 )
-from ctxmetrics.results.comparison.stages import compared_stages
+from ctxmetrics.results.comparison.stages import compare_stages
 from ctxmetrics.results.comparison.view import (
     Causes,
     ChangedUnit,
@@ -35,7 +37,7 @@ from ctxmetrics.results.comparison.view import (
     Worse,
 )
 from ctxmetrics.results.label_notes import index_notes
-from ctxmetrics.results.labels.answers import label_of, labelled_by, labels_in, people_value, weight_in
+from ctxmetrics.results.labels.answers import apply_labels, label_of, labels_in, people_value, weight_in
 from ctxmetrics.results.labels.means import (
     EQUAL,
     LEVEL,
@@ -118,318 +120,431 @@ def compare_all(
         ParameterError: As `compare` raises.
         InputFileError: As `compare` raises.
     """
-    given = [
-        list(read_rows(run) if isinstance(run, (str, os.PathLike)) else run)
-        for run in (baseline, *runs.values())
-    ]
-    first, *others = labelled_by(labels, given) if labels else given
-    found = [
-        _compared(first, other, metrics, accept, by=by, cluster=cluster, by_file=bool(labels))
-        for other in others
-    ]
-    adjusted = _adjusted(item for one in found for item in one.metrics)
-    grouped = _adjusted(item for one in found for items in one.groups.values() for item in items)
-    return Comparisons(
-        {
-            name: replace(
-                one,
-                metrics=tuple(next(adjusted) for _ in one.metrics),
-                groups={key: tuple(next(grouped) for _ in items) for key, items in one.groups.items()},
-            )
-            for name, one in zip(runs, found, strict=True)
-        }
-    )
+    options = _Options(metrics, by, cluster, accept, by_file=bool(labels))
+    inputs = [_read_run(run) for run in (baseline, *runs.values())]
+    if labels:
+        inputs = apply_labels(labels, inputs)
+    first, *others = inputs
+    comparisons = [_compare_two(first, second, options) for second in others]
+    return Comparisons(dict(zip(runs, _adjust(comparisons), strict=True)))
 
 
-def _compared(
-    first: Sequence[Row],
-    second: Sequence[Row],
-    metrics: Sequence[str],
-    accept: Collection[str],
-    *,
-    by: str | None,
-    cluster: str | None,
-    by_file: bool,
-) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of `compare_all`; ``by_file``: the labels come from files."""
+
+    metrics: Sequence[str]
+    by: str | None
+    cluster: str | None
+    accept: Collection[str]
+    by_file: bool
+
+
+def _read_run(run: Run) -> list[Row]:
+    if isinstance(run, (str, os.PathLike)):
+        return list(read_rows(run))
+    return list(run)
+
+
+def _compare_two(first: Sequence[Row], second: Sequence[Row], options: _Options) -> Comparison:
     """Compare two runs; the p values of primary metrics are not adjusted yet."""
-    pairs, only_before, only_after = joined(first, second)
-    names = [name for name in pairs[0][0] if name in pairs[0][1]]
-    if not names:
-        raise ParameterError(
-            f"compare: the runs have no metric in common: one has {', '.join(pairs[0][0])}, "
-            f"the other {', '.join(pairs[0][1])}."
-        )
-    notes = [f"different, with permission: {item}" for item in check_comparable(pairs, names, accept)]
-    if unknown := unknown_models(pairs, names):
-        notes.append(f"the model that answered is known in one run only, of {plural(unknown, 'score')}")
-    alone = [name for name in {**pairs[0][0], **pairs[0][1]} if name not in names]
-    notes += [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
-    clusters = None if cluster is None else _groups(pairs, cluster)
-    of = partial(_differences, names, primary=_primary(metrics, names, pairs[0][0]), by_file=by_file)
-    differences = of(pairs, clusters)
+    pairs, only_before, only_after = pair_runs(first, second)
+    names = _find_common_metrics(*pairs[0])
+    notes = _describe_origins(pairs, names, options.accept)
+    clusters = None if options.cluster is None else _read_groups(pairs, options.cluster)
+    test = _PairedTest(names, _choose_primary(options.metrics, names, pairs[0][0]), options.by_file)
+    differences = test.compare(pairs, clusters)
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
-    empty = [name for name in names if name not in {item.name for item in differences}]
-    notes += [f"no sample has a value in both runs: {', '.join(empty)}"] if empty else []
-    about_index, comparable = index_notes(first, second)
-    contradictions = dict.fromkeys(_contradictions(pairs, names))
-    notes += [*list(contradictions)[:_MOST_CONTRADICTIONS], *about_index]
-    families = {name: metric.family for name in names if (metric := metric_named(name)) is not None}
-    recalls = [name for name in families if families[name] == "recall"]
-    units = partial(_lost, metrics=recalls, one_index=comparable)
+    empty = set(names) - {item.name for item in differences}
+    if empty:
+        listed = ", ".join(name for name in names if name in empty)
+        notes.append(f"no sample has a value in both runs: {listed}")
+    index_sentences, one_index = index_notes(first, second)
+    notes += [*_list_contradictions(pairs, names), *index_sentences]
+    recalls = [name for name in names if _get_family(name) == "recall"]
     # Ids of another index say nothing about what fell.
-    steady = [name for name in names if comparable or not families.get(name, "").startswith("id_")]
+    steady = [name for name in names if one_index or not _get_family(name).startswith("id_")]
+    lost: list[ChangedUnit] = []
+    won: list[ChangedUnit] = []
+    for before, after in pairs:
+        lost += _find_lost(before, after, before.name, metrics=recalls, one_index=one_index)
+        won += _find_lost(after, before, before.name, metrics=recalls, one_index=one_index)
     return Comparison(
         samples=len(pairs),
         only_before=tuple(only_before),
         only_after=tuple(only_after),
         metrics=differences,
-        groups={} if by is None else _grouped(pairs, by, clusters, of),
-        lost=tuple(unit for one, other in pairs for unit in units(one, other, one.name)),
-        won=tuple(unit for one, other in pairs for unit in units(other, one, one.name)),
-        worst=tuple(_worst(pairs, steady)),
+        groups={} if options.by is None else _compare_groups(test, pairs, options.by, clusters),
+        lost=tuple(lost),
+        won=tuple(won),
+        worst=tuple(_find_worst(pairs, steady)),
         notes=tuple(notes),
-        stages=compared_stages(pairs, names),
+        stages=compare_stages(pairs, names),
         clusters=None if clusters is None else len(set(clusters)),
     )
 
 
-def _primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
-    """Return the metrics that get a verdict.
+def _find_common_metrics(before: Row, after: Row) -> list[str]:
+    """Return the metrics of both runs.
+
+    Raises:
+        ParameterError: There is none.
+    """
+    names = [name for name in before if name in after]
+    if not names:
+        raise ParameterError(
+            f"compare: the runs have no metric in common: one has {', '.join(before)}, "
+            f"the other {', '.join(after)}."
+        )
+    return names
+
+
+def _describe_origins(pairs: Sequence[Pair], names: list[str], accept: Collection[str]) -> list[str]:
+    """Describe what differs between the runs beside what was retrieved; see `check_comparable`."""
+    notes = [f"different, with permission: {item}" for item in check_comparable(pairs, names, accept)]
+    unknown = count_unknown_models(pairs, names)
+    if unknown:
+        notes.append(f"the model that answered is known in one run only, of {plural(unknown, 'score')}")
+    before, after = pairs[0]
+    alone = [name for name in {**before, **after} if name not in names]
+    if alone:
+        notes.append(f"in one run only, not compared: {', '.join(alone)}")
+    return notes
+
+
+def _choose_primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
+    """Choose the metrics that get a verdict.
 
     Raises:
         ParameterError: The runs have no such metric, or several.
     """
-    if not wanted:
-        return [next((name for name in names if row[name].provenance.judge), names[0])]
-    return [named(names, name, "metric") for name in wanted]
+    if wanted:
+        return [choose_metric(names, name, "metric") for name in wanted]
+    for name in names:
+        if row[name].provenance.judge:
+            return [name]
+    return [names[0]]
 
 
-def named(names: Sequence[str], name: str, option: str) -> str:
-    """Return the metric of a name, which may leave out the parameters where only one metric has it.
+def choose_metric(names: Sequence[str], name: str, option: str) -> str:
+    """Choose the metric of a name, which may leave out the parameters if only one metric has it.
 
     Raises:
         ParameterError: No metric is named so, or several are.
     """
-    items = [item for item in names if item == name] or [
-        item for item in names if item.partition("(")[0] == name
-    ]
-    if len(items) != 1:
-        raise ParameterError(
-            f"{option} {name!r}: {'several metrics are' if items else 'no metric is'} named so. There are: {', '.join(names)}."
+    if name in names:
+        return name
+    matches = [item for item in names if item.partition("(")[0] == name]
+    if len(matches) != 1:
+        problem = "several metrics are" if matches else "no metric is"
+        raise ParameterError(f"{option} {name!r}: {problem} named so. There are: {', '.join(names)}.")
+    return matches[0]
+
+
+def _get_family(name: str) -> str:
+    metric = metric_named(name)
+    if metric is None:
+        return ""
+    return metric.family
+
+
+def _get_labels(row: Row) -> Mapping[str, object]:
+    if row.sample is None:
+        return EMPTY
+    return row.sample.labels
+
+
+def _get_metadata(row: Row) -> Mapping[str, Any]:
+    if row.sample is None:
+        return EMPTY
+    return row.sample.metadata
+
+
+def _read_groups(pairs: Iterable[Pair], path: str) -> list[str]:
+    """Return the value of a key of the metadata for each sample; the first run's metadata come first."""
+    groups = []
+    for before, after in pairs:
+        metadata = {**_get_metadata(after), **_get_metadata(before)}
+        groups.append(read_group(metadata, path, before.name, "compare"))
+    return groups
+
+
+# --- the figures of a metric ---
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of one metric, on the samples that have a value in both runs.
+
+    Attributes:
+        pairs: These samples.
+        before: The values of the first run.
+        after: The values of the second run.
+        clusters: The cluster of each sample; None without clusters.
+        lost: How many samples have a value in the first run only.
+    """
+
+    pairs: list[Pair]
+    before: list[float]
+    after: list[float]
+    clusters: list[str] | None
+    lost: int = 0
+
+    @property
+    def differences(self) -> list[float]:
+        return [after - before for before, after in zip(self.before, self.after, strict=True)]
+
+
+def _read_values(name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None) -> _Values:
+    values = _Values([], [], [], None if clusters is None else [])
+    for position, pair in enumerate(pairs):
+        before, after = pair[0][name].value, pair[1][name].value
+        if before is not None and after is None:
+            values.lost += 1
+        if before is None or after is None:
+            continue
+        values.pairs.append(pair)
+        values.before.append(before)
+        values.after.append(after)
+        if clusters is not None and values.clusters is not None:
+            values.clusters.append(clusters[position])
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class _PairedTest:
+    """The metrics that are compared; ``by_file``: the labels come from files."""
+
+    names: Sequence[str]
+    primary: Collection[str]
+    by_file: bool
+
+    def compare(self, pairs: Sequence[Pair], clusters: Sequence[str] | None) -> tuple[Difference, ...]:
+        """Return the figures of the metrics that have a value in both runs, p values not adjusted yet."""
+        differences = []
+        for name in self.names:
+            difference = self._compare_metric(name, pairs, clusters)
+            if difference is not None and name in self.primary:
+                difference = replace(difference, p_adjusted=difference.basis.p)
+            if difference is not None:
+                differences.append(difference)
+        return tuple(differences)
+
+    def _compare_metric(
+        self, name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None
+    ) -> Difference | None:
+        values = _read_values(name, pairs, clusters)
+        size = len(values.pairs)
+        if not size:
+            return None
+        scale = _find_scale(name, values.pairs[0])
+        differences = values.differences
+        mean = paired_mean(differences, values.clusters, scale=scale)
+        better = sum(item > EQUAL for item in differences)
+        worse = sum(item < -EQUAL for item in differences)
+        return Difference(
+            name=name,
+            samples=size,
+            unpaired=len(pairs) - size,
+            values_lost=values.lost,
+            before=math.fsum(values.before) / size,
+            after=math.fsum(values.after) / size,
+            difference=mean.mean,
+            interval=mean.interval,
+            p=mean.p,
+            p_adjusted=None,
+            better=better,
+            worse=worse,
+            equal=size - better - worse,
+            detectable=mean.detectable,
+            corrected=_correct(name, values, scale=scale, by_file=self.by_file),
+            scale=scale,
+            causes=_count_causes(name, values),
         )
-    return items[0]
 
 
-def _groups(pairs: Iterable[Pair], path: str) -> list[str]:
-    return [
-        group_of(
-            {**getattr(other.sample, "metadata", EMPTY), **getattr(one.sample, "metadata", EMPTY)},
-            path,
-            one.name,
-            "compare",
-        )
-        for one, other in pairs
-    ]
+def _find_scale(name: str, pair: Pair) -> float:
+    """Return the highest value of a metric.
+
+    Raises:
+        ParameterError: It differs between the runs.
+    """
+    before, after = (get_convention(row[name].provenance.convention).scale for row in pair)
+    if before != after:
+        scales = sorted([before, after])
+        raise ParameterError(f"compare: {name} has different scales in the runs: {scales}.")
+    return before
 
 
-def _difference(
-    name: str, pairs: Sequence[Pair], clusters: Sequence[str] | None, *, by_file: bool
-) -> Difference | None:
-    """Return the figures of one metric, p values not adjusted yet; None where no sample has a value in both."""
-    every = [(one[name].value, other[name].value) for one, other in pairs]
-    places = [place for place, both in enumerate(every) if None not in both]
-    if not places:
+def _compare_groups(
+    test: _PairedTest, pairs: Sequence[Pair], by: str, clusters: Sequence[str] | None
+) -> dict[str, tuple[Difference, ...]]:
+    """Return the figures of each group of samples."""
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(_read_groups(pairs, by)):
+        positions.setdefault(name, []).append(position)
+    groups = {}
+    for name, members in sorted(positions.items()):
+        member_clusters = None if clusters is None else [clusters[position] for position in members]
+        groups[name] = test.compare([pairs[position] for position in members], member_clusters)
+    return groups
+
+
+def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Adjust the p values over all comparisons; those of groups over all groups."""
+    differences: list[Difference] = []
+    group_differences: list[Difference] = []
+    for comparison in comparisons:
+        differences += comparison.metrics
+        group_differences += chain.from_iterable(comparison.groups.values())
+    adjusted, group_adjusted = _adjust_p(differences), _adjust_p(group_differences)
+    results = []
+    for comparison in comparisons:
+        metrics = tuple(islice(adjusted, len(comparison.metrics)))
+        groups = {
+            name: tuple(islice(group_adjusted, len(items))) for name, items in comparison.groups.items()
+        }
+        results.append(replace(comparison, metrics=metrics, groups=groups))
+    return results
+
+
+def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
+    """Yield the differences, the p values of primary metrics adjusted for how many there are."""
+    adjusted = iter(holm([item.p_adjusted for item in differences if item.p_adjusted is not None]))
+    for item in differences:
+        if item.p_adjusted is None:
+            yield item
+        else:
+            yield replace(item, p_adjusted=next(adjusted))
+
+
+# --- what changed: the contexts or the judge ---
+
+
+def _has_same_contexts(before: Row, after: Row) -> bool | None:
+    """Tell whether both runs asked the same about the same texts in the same order; None without hashes."""
+    first, second = record_of(before) or {}, record_of(after) or {}
+    hashes = (first.get("hash"), first.get("context_hashes"), second.get("context_hashes"))
+    if None in hashes:
         return None
-    valued = [pairs[place] for place in places]
-    before, after = zip(*[every[place] for place in places], strict=True)
-    scales = {get_convention(row[name].provenance.convention).scale for row in valued[0]}
-    if len(scales) > 1:
-        raise ParameterError(f"compare: {name} has different scales in the runs: {sorted(scales)}.")
-    differences = [right - left for left, right in zip(before, after, strict=True)]
-    own = None if clusters is None else [clusters[place] for place in places]
-    scale = scales.pop()
-    found = paired_mean(differences, own, scale=scale)
-    better = sum(item > EQUAL for item in differences)
-    worse = sum(item < -EQUAL for item in differences)
-    return Difference(
-        name=name,
-        samples=len(places),
-        unpaired=len(pairs) - len(places),
-        values_lost=sum(left is not None and right is None for left, right in every),
-        before=math.fsum(before) / len(places),
-        after=math.fsum(after) / len(places),
-        difference=found.mean,
-        interval=found.interval,
-        p=found.p,
-        p_adjusted=None,
-        better=better,
-        worse=worse,
-        equal=len(places) - better - worse,
-        detectable=found.detectable,
-        corrected=_corrected(name, valued, differences, own, scale=scale, by_file=by_file),
-        scale=scale,
-        causes=_causes(name, valued, differences),
-    )
+    return all(first.get(key) == second.get(key) for key in ("hash", "context_hashes", "stage_sizes"))
 
 
-def _same_contexts(one: Row, other: Row) -> bool | None:
-    """Return whether both runs asked the same about the same texts in the same order; None where hashes are missing."""
-    records = [build_record(row) or {} for row in (one, other)]
-    first, second = (
-        (record.get("hash"), record.get("context_hashes"), record.get("stage_sizes"))
-        for record in records
-    )
-    if first[0] is None or first[1] is None or second[1] is None:
-        return None
-    return bool(first == second)
-
-
-def _causes(name: str, pairs: Sequence[Pair], differences: Sequence[float]) -> Causes | None:
-    """Return whether the contexts or the judge changed; None where no judge answered, or nothing is known."""
+def _count_causes(name: str, values: _Values) -> Causes | None:
+    """Count changes of the contexts and of the judge; None without a judge or without hashes."""
     counts: Counter[str] = Counter()
     known = False
-    for (one, other), difference in zip(pairs, differences, strict=True):
-        same = _same_contexts(one, other)
-        if same is None or one[name].provenance.judge is None:
+    for (before, after), difference in zip(values.pairs, values.differences, strict=True):
+        same = _has_same_contexts(before, after)
+        if same is None or before[name].provenance.judge is None:
             continue
         known = True
-        if abs(difference) > EQUAL:
-            counts["same" if same else "other"] += 1
-        if same:
-            before, after = one[name].verdicts, other[name].verdicts
-            its = {(verdict.id, text_hash(verdict.text)): verdict.value for verdict in after}
-            for verdict in before:
-                value = its.get((verdict.id, text_hash(verdict.text)))
-                if value is not None and verdict.value is not None:
-                    counts["verdicts"] += 1
-                    counts["different"] += verdict.value is not value
+        changed = abs(difference) > EQUAL
+        if not same:
+            counts["other"] += changed
+        else:
+            counts["same"] += changed
+            counts.update(_compare_verdicts(before[name].verdicts, after[name].verdicts))
     if not known:
         return None
     return Causes(counts["other"], counts["same"], counts["verdicts"], counts["different"])
 
 
-def _differences(
-    names: Iterable[str],
-    pairs: Sequence[Pair],
-    clusters: Sequence[str] | None,
-    *,
-    primary: Collection[str],
-    by_file: bool,
-) -> tuple[Difference, ...]:
-    """Return the figures of the metrics that have a value in both runs; see `_difference`."""
-    known = [
-        item
-        for name in names
-        if (item := _difference(name, pairs, clusters, by_file=by_file)) is not None
-    ]
-    return tuple(
-        replace(item, p_adjusted=item.basis.p) if item.name in primary else item for item in known
-    )
+def _compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> Counter[str]:
+    """Count the verdicts on the same thing in both runs, and how many of them are different."""
+    counts: Counter[str] = Counter()
+    after_values = {(verdict.id, text_hash(verdict.text)): verdict.value for verdict in after}
+    for verdict in before:
+        value = after_values.get((verdict.id, text_hash(verdict.text)))
+        if value is not None and verdict.value is not None:
+            counts["verdicts"] += 1
+            counts["different"] += verdict.value is not value
+    return counts
 
 
-def _adjusted(differences: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield the differences, the p values of primary metrics adjusted for how many there are."""
-    found = list(differences)
-    adjusted = iter(holm([item.p_adjusted for item in found if item.p_adjusted is not None]))
-    for item in found:
-        yield item if item.p_adjusted is None else replace(item, p_adjusted=next(adjusted))
+# --- the difference corrected by labels ---
 
 
-def _grouped(
-    pairs: Sequence[Pair],
-    by: str,
-    clusters: Sequence[str] | None,
-    of: Callable[..., tuple[Difference, ...]],
-) -> dict[str, tuple[Difference, ...]]:
-    """Return the figures of each group."""
-    groups: dict[str, list[int]] = {}
-    for place, name in enumerate(_groups(pairs, by)):
-        groups.setdefault(name, []).append(place)
-    return {
-        name: of(
-            [pairs[place] for place in places],
-            None if clusters is None else [clusters[place] for place in places],
-        )
-        for name, places in sorted(groups.items())
-    }
-
-
-def _corrected(
-    name: str,
-    pairs: Sequence[Pair],
-    differences: Sequence[float],
-    clusters: Sequence[str] | None,
-    *,
-    scale: float,
-    by_file: bool,
-) -> Corrected | None:
-    """Return the difference corrected by labels; None where fewer than two samples have their own in both runs."""
-    metric = metric_named(name, pairs[0][0][name].provenance.convention)
+def _correct(name: str, values: _Values, *, scale: float, by_file: bool) -> Corrected | None:
+    """Return the difference corrected by labels; None if fewer than two samples have their own in both runs."""
+    differences = values.differences
+    metric = metric_named(name, values.pairs[0][0][name].provenance.convention)
     label = label_of(metric)
     if metric is None or label is None:
         return None
-    carried = not by_file and all(
-        getattr(one.sample, "labels", EMPTY).get(label)
-        == getattr(other.sample, "labels", EMPTY).get(label)
-        for one, other in pairs
-    )
-    if carried and any(differences):  # one set of labels, which is about one run's contexts
+    # One set of labels is about the contexts of one run.
+    if not by_file and any(differences) and _shares_labels(values.pairs, label):
         return None
-    said = [
-        [
-            people_value(metric, row[name], labels_in(getattr(row.sample, "labels", EMPTY), label))
-            for row in pair
-        ]
-        for pair in pairs
-    ]
-    order = sorted(range(len(pairs)), key=lambda place: None in said[place])  # first those with labels
-    number = sum(None not in both for both in said)
-    groups = order if clusters is None else [clusters[place] for place in order]
-    if len(set(groups[:number])) < 2:  # noqa: PLR2004 - a variance needs two
+    people: list[float] = []
+    labelled: list[int] = []
+    unlabelled: list[int] = []
+    for position, pair in enumerate(values.pairs):
+        before, after = (_read_people_value(row, metric, name, label) for row in pair)
+        if before is None or after is None:
+            unlabelled.append(position)
+        else:
+            labelled.append(position)
+            people.append(after - before)
+    order = [*labelled, *unlabelled]
+    clusters = None
+    if values.clusters is not None:
+        clusters = [values.clusters[position] for position in order]
+    if len(set((clusters or order)[: len(labelled)])) < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    people = [(said[place][1] or 0.0) - (said[place][0] or 0.0) for place in order[:number]]
-    weights = [_weight(*pairs[place]) for place in order[:number]]
-    judge = [differences[place] for place in order]
-    found = corrected_difference(
+    weights = [_read_weight(*values.pairs[position]) for position in labelled]
+    mean = corrected_difference(
         people,
-        judge[:number],
-        judge[number:],
+        [differences[position] for position in labelled],
+        [differences[position] for position in unlabelled],
         weights=weights,
-        clusters=None if clusters is None else groups,
+        clusters=clusters,
         scale=scale,
     )
-    half = found.half(1 - LEVEL)
+    half = mean.half(1 - LEVEL)
     return Corrected(
-        number,
-        weighted_mean(weights, people),
-        found.mean,
-        (max(found.mean - half, -scale), min(found.mean + half, scale)),
-        found.p,
-        found.size,
+        labelled=len(labelled),
+        people=weighted_mean(weights, people),
+        difference=mean.mean,
+        interval=(max(mean.mean - half, -scale), min(mean.mean + half, scale)),
+        p=mean.p,
+        size=mean.size,
     )
 
 
-def _weight(one: Row, other: Row) -> float:
-    """Return how many samples a pair stands for, where the labelled ones were not drawn equally often.
+def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
+    return people_value(metric, row[name], labels_in(_get_labels(row), label))
+
+
+def _shares_labels(pairs: Iterable[Pair], label: str) -> bool:
+    """Tell whether each sample has the same labels in both runs."""
+    return all(
+        _get_labels(before).get(label) == _get_labels(after).get(label) for before, after in pairs
+    )
+
+
+def _read_weight(before: Row, after: Row) -> float:
+    """Return how many samples a pair stands for; 1 if the samples were drawn equally often.
 
     Raises:
         ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
     """
-    found = {
-        weight_in(getattr(row.sample, "labels", EMPTY), f"sample {visible(row.name)!r}")
-        for row in (one, other)
+    weights = {
+        weight_in(_get_labels(row), f"sample {visible(row.name)!r}") for row in (before, after)
     } - {1.0}
-    if len(found) > 1:
-        low, high = sorted(found)
+    if len(weights) > 1:
+        low, high = sorted(weights)
         raise ParameterError(
-            f"compare: the labels of sample {visible(one.name)!r} have the weights {low:g} and {high:g}. "
+            f"compare: the labels of sample {visible(before.name)!r} have the weights {low:g} and {high:g}. "
             "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
         )
-    return found.pop() if found else 1.0
+    return max(weights, default=1.0)
 
 
-def _lost(
+# --- units and samples that changed ---
+
+
+def _find_lost(
     row: Row, other: Row, name: str, *, metrics: Iterable[str], one_index: bool
 ) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not; each is listed once.
@@ -441,97 +556,135 @@ def _lost(
         metrics: The metrics that count them.
         one_index: Whether the runs are over one index: else nothing is said about a context that one run alone retrieved.
     """
-    found: dict[tuple[str, int], tuple[Verdict, str, list[str]]] = {}
-    key_of = text_hash if _is_bare(row) or _is_bare(other) else str
+    units: dict[tuple[str, int], ChangedUnit] = {}
+    to_key = text_hash if _is_bare(row) or _is_bare(other) else str
     for metric in metrics:
-        its = _numbered(other[metric].verdicts, key_of)
+        others = _number_units(other[metric].verdicts, to_key)
         # Nothing was retrieved: nothing is supported.
-        nothing = other[metric].value is not None and not its
-        for key, unit in _numbered(row[metric].verdicts, key_of).items():
-            rest = its.get(key)
-            if unit.value and unit.weight and (nothing or (rest is not None and rest.value is False)):
-                text = rest.text if rest and unit.text.startswith(HASHED) else unit.text
-                found.setdefault(key, (unit, text, []))[2].append(metric)
-    return [
-        ChangedUnit(
-            sample_id=name,
-            id=unit.id,
-            text=text,
-            user_input=_question(row, other),
-            metrics=tuple(names),
-            contexts=tuple(_held(unit, row, other, one_index)),
-            retrieved=(other.sample.retrieved_contexts if other.sample else None) or (),
-        )
-        for unit, text, names in found.values()
-    ]
+        unsupported = other[metric].value is not None and not others
+        for key, unit in _number_units(row[metric].verdicts, to_key).items():
+            match = others.get(key)
+            if not unit.value or not unit.weight:
+                continue
+            if not unsupported and (match is None or match.value is not False):
+                continue
+            if key in units:
+                units[key] = replace(units[key], metrics=(*units[key].metrics, metric))
+                continue
+            text = match.text if match and unit.text.startswith(HASHED) else unit.text
+            units[key] = ChangedUnit(
+                sample_id=name,
+                id=unit.id,
+                text=text,
+                user_input=_find_question(row, other),
+                metrics=(metric,),
+                contexts=tuple(_find_supporting(unit, row, other, one_index)),
+                retrieved=_get_contexts(other),
+            )
+    return list(units.values())
 
 
-def _question(*rows: Row) -> str | None:
-    """Return the question of a sample, of the first run that kept it."""
-    return next((row.sample.user_input for row in rows if row.sample and row.sample.user_input), None)
+def _find_question(*rows: Row) -> str | None:
+    """Return the question of a sample, of the first run that has it."""
+    for row in rows:
+        if row.sample and row.sample.user_input:
+            return row.sample.user_input
+    return None
+
+
+def _get_contexts(row: Row) -> tuple[str, ...]:
+    """Return the retrieved contexts; empty for a run that did not keep its texts."""
+    if row.sample is None:
+        return ()
+    return row.sample.retrieved_contexts or ()
+
+
+def _get_ids(row: Row) -> tuple[str, ...]:
+    if row.sample is None:
+        return ()
+    return row.sample.retrieved_context_ids or ()
+
+
+def _get_hashes(row: Row) -> Sequence[str]:
+    return (record_of(row) or {}).get("context_hashes") or ()
 
 
 def _is_bare(row: Row) -> bool:
-    """Return whether a row is that of a baseline without texts."""
-    return any(one.text.startswith(HASHED) for score in row.scores for one in score.verdicts[:1])
-
-
-def _contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> Iterator[str]:
-    """Yield the contradictions of the embedded judge that only one of the runs has; of each metric."""
-    for rows in pairs:
-        for metric in () if any(map(_is_bare, rows)) else metrics:
-            first, second = (
-                {
-                    unit.id: text
-                    for unit in row[metric].verdicts
-                    if (text := describe_contradiction(unit))
-                }
-                for row in rows
-            )
-            for run, own, rest in (("first", first, second), ("second", second, first)):
-                for id_, text in own.items():
-                    if rest.get(id_) != text:
-                        yield f"{run} run only, {clean(rows[0].name, TEXT)}, {id_}: {text}"
-
-
-def _numbered(units: Iterable[Verdict], key_of: Callable[[str], str]) -> dict[tuple[str, int], Verdict]:
-    """Return verdicts by the key of their text; of equal texts, by the first, the second .."""
-    seen: Counter[str] = Counter()
-    found = {}
-    for unit in units:
-        seen[key := key_of(unit.text)] += 1
-        found[key, seen[key]] = unit
-    return found
-
-
-def _held(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterable[Held]:
-    hashes, others = ((build_record(item) or {}).get("context_hashes") or () for item in (row, other))
-    ids, other_ids = (
-        (item.sample and item.sample.retrieved_context_ids) or () for item in (row, other)
+    """Tell whether a row is that of a baseline without texts."""
+    return any(
+        verdict.text.startswith(HASHED) for score in row.scores for verdict in score.verdicts[:1]
     )
-    texts = (row.sample.retrieved_contexts if row.sample else None) or ()
-    for span in {span.context: span for span in reversed(unit.evidence)}.values():
-        known = hashes[span.context] if span.context < len(hashes) else None
-        both = None if known is None else known in others
-        same_id = not {*other_ids}.isdisjoint(ids[span.context : span.context + 1])
+
+
+def _list_contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> list[str]:
+    """Return the first contradictions of the embedded judge that only one of the runs has."""
+    notes: dict[str, None] = {}
+    for before, after in pairs:
+        if _is_bare(before) or _is_bare(after):
+            continue
+        for metric in metrics:
+            first = _read_contradictions(before[metric].verdicts)
+            second = _read_contradictions(after[metric].verdicts)
+            for run, own, others in (("first", first, second), ("second", second, first)):
+                for id_, text in own.items():
+                    if others.get(id_) != text:
+                        notes[f"{run} run only, {clean(before.name, TEXT)}, {id_}: {text}"] = None
+    return list(notes)[:_MOST_CONTRADICTIONS]
+
+
+def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
+    contradictions = {}
+    for unit in units:
+        text = contradiction(unit)
+        if text:
+            contradictions[unit.id] = text
+    return contradictions
+
+
+def _number_units(
+    units: Iterable[Verdict], to_key: Callable[[str], str]
+) -> dict[tuple[str, int], Verdict]:
+    """Return verdicts by the key of their text; equal texts are numbered from 1."""
+    counts: Counter[str] = Counter()
+    numbered = {}
+    for unit in units:
+        key = to_key(unit.text)
+        counts[key] += 1
+        numbered[key, counts[key]] = unit
+    return numbered
+
+
+def _find_supporting(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterator[Held]:
+    """Yield the contexts that support a unit, with the first evidence in each."""
+    hashes, other_hashes = _get_hashes(row), _get_hashes(other)
+    ids, other_ids = _get_ids(row), set(_get_ids(other))
+    texts = _get_contexts(row)
+    first_spans = {span.context: span for span in reversed(unit.evidence)}
+    for position, span in first_spans.items():
+        hash_ = hashes[position] if position < len(hashes) else None
+        in_both = None
+        if hash_ is not None:
+            in_both = hash_ in other_hashes
+        # Of another index, or under the same id, the other run may have it as another text.
+        if not in_both and (not one_index or not other_ids.isdisjoint(ids[position : position + 1])):
+            in_both = None
         yield Held(
-            rank=span.context + 1,
+            rank=position + 1,
             quote=span.quote,
-            hash=known,
-            text=texts[span.context] if span.context < len(texts) else None,
-            # Of another index, or under the same id, the other run may have it as another text.
-            retrieved_by_both=both if both or (one_index and not same_id) else None,
+            hash=hash_,
+            text=texts[position] if position < len(texts) else None,
+            retrieved_by_both=in_both,
         )
 
 
-def _worst(pairs: Sequence[Pair], names: Iterable[str]) -> Iterator[Worse]:
+def _find_worst(pairs: Sequence[Pair], names: Iterable[str]) -> Iterator[Worse]:
     """Yield the samples that fell, of each metric those that fell most."""
     for name in names:
-        fallen = [
-            Worse(name, one.name, _question(one, other), left, right, _same_contexts(one, other))
-            for one, other in pairs
-            if (left := one[name].value) is not None
-            and (right := other[name].value) is not None
-            and right < left - EQUAL
-        ]
+        fallen = []
+        for before, after in pairs:
+            first, second = before[name].value, after[name].value
+            if first is None or second is None or second >= first - EQUAL:
+                continue
+            question, same = _find_question(before, after), _has_same_contexts(before, after)
+            fallen.append(Worse(name, before.name, question, first, second, same))
         yield from sorted(fallen, key=lambda item: item.after - item.before)[:_WORST]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.compare import named
+from ctxmetrics.results.comparison.compare import choose_metric
 from ctxmetrics.results.comparison.view import Comparison, Difference, number
 
 
-def gated(found: Comparison, name: str, margin: float, option: str) -> Difference:
-    """Return the metric that a gate is about; its name may leave out the parameters where only one metric has it.
+def choose_gated(comparison: Comparison, name: str, margin: float, option: str) -> Difference:
+    """Choose the metric of a gate; its name may leave out the parameters if only one metric has it.
 
     Raises:
         ParameterError: The comparison has no such metric, it is a secondary one, or the margin is not on its scale.
     """
-    item = found[named([item.name for item in found.metrics], name, option)]
+    names = [item.name for item in comparison.metrics]
+    item = comparison[choose_metric(names, name, option)]
     if item.verdict is None:
-        primary = [item.name for item in found.metrics if item.verdict is not None]
+        primary = [item.name for item in comparison.metrics if item.verdict is not None]
         raise ParameterError(
             f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
             f"Name it with --metric {name} (metrics=[..])."
@@ -28,34 +29,38 @@ def gated(found: Comparison, name: str, margin: float, option: str) -> Differenc
     return item
 
 
-def max_drop_problem(found: Comparison, item: Difference, margin: float) -> str | None:
+def max_drop_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: interval and adjusted p value show a loss larger than the margin; else None.
 
-    Where the true loss is the margin, it fails in at most 7 % of comparisons (benchmarks/intervals.md).
+    If the true loss is the margin, it fails in at most 7 % of comparisons (benchmarks/intervals.md).
     """
     _, high = item.basis.interval or (0.0, 0.0)
-    fallen = f"{item.name} fell by {number(-item.basis.difference, item)}, more than {margin:g}"
-    return _problem(found, item, fallen if item.shown and high < -margin else None)
+    problem = None
+    if item.shown and high < -margin:
+        problem = f"{item.name} fell by {number(-item.basis.difference, item)}, more than {margin:g}"
+    return _find_problem(comparison, item, problem)
 
 
-def not_worse_problem(found: Comparison, item: Difference, margin: float) -> str | None:
+def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: the interval holds losses larger than the margin; else None.
 
-    Where the true loss is the margin, it passes in at most 7 % of comparisons (benchmarks/intervals.md). Where nothing
+    If the true loss is the margin, it passes in at most 7 % of comparisons (benchmarks/intervals.md). If nothing
     changed it passes.
     """
     low, _ = item.basis.interval or (0.0, 0.0)
-    return _problem(
-        found, item, f"{item.name} may have fallen by more than {margin:g}" if low < -margin else None
-    )
+    problem = None
+    if low < -margin:
+        problem = f"{item.name} may have fallen by more than {margin:g}"
+    return _find_problem(comparison, item, problem)
 
 
-def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | None:
+def _find_problem(comparison: Comparison, item: Difference, problem: str | None) -> str | None:
     """Return why a gate fails: values are missing, there is one sample only, or it fell; else None."""
-    if found.only_before:
+    missing = len(comparison.only_before)
+    if missing:
         return (
-            f"{plural(len(found.only_before), 'sample')} of the first run "
-            f"{'is' if len(found.only_before) == 1 else 'are'} not in the second; score both on the same samples"
+            f"{plural(missing, 'sample')} of the first run {'is' if missing == 1 else 'are'} not in the second; "
+            "score both on the same samples"
         )
     if item.values_lost:
         return (
@@ -65,6 +70,8 @@ def _problem(found: Comparison, item: Difference, fallen: str | None) -> str | N
     basis = item.basis
     if basis.interval is None and (item.changed or item.samples == 1):
         return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
+    if problem is None:
+        return None
     low, high = (number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
     difference = number(basis.difference, item, sign="+")
-    return fallen and f"{fallen} (difference {difference}, 95 % interval {low} to {high})"
+    return f"{problem} (difference {difference}, 95 % interval {low} to {high})"

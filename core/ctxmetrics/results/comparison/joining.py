@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ctxmetrics._internal.display import visible
@@ -31,17 +31,17 @@ _ORIGIN = {
 # What `compare` may be told to accept as different.
 FIELDS = (*_ORIGIN, "question")
 _LONGEST = 3
-_SHOWN = 80
+_LONGEST_NAME = 80
 
 
-def hash_of(row: Row) -> str | None:
-    """Return the hash of a row's question and reference; None where nothing is known of its sample."""
+def _hash_question(row: Row) -> str | None:
+    """Return the hash of a row's question and reference; None if nothing is known of its sample."""
     if row.record is not None:
         return row.record.get("hash")
     return None if row.sample is None else question_hash(row.sample)
 
 
-def joined(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Pair], list[str], list[str]]:
+def pair_runs(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Pair], list[str], list[str]]:
     """Put the samples of two runs together: by id where every sample has one, else by question and reference.
 
     Returns:
@@ -51,36 +51,36 @@ def joined(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Pair], lis
         ParameterError: They cannot be told apart, or no sample is in both.
     """
     by_id = all(row.sample_id is not None for row in (*before, *after))
-    places = [_places(run, by_id=by_id) for run in (before, after)]
-    pairs = [(row, places[1][key]) for key, row in places[0].items() if key in places[1]]
+    first, second = _index_rows(before, by_id=by_id), _index_rows(after, by_id=by_id)
+    pairs = [(row, second[key]) for key, row in first.items() if key in second]
     if not pairs:
+        identity = "id" if by_id else "question with its reference"
         raise ParameterError(
-            "compare: the runs have no sample in common: no "
-            f"{'id' if by_id else 'question with its reference'} is in both. Give runs on the same samples."
+            f"compare: the runs have no sample in common: no {identity} is in both. Give runs on the same samples."
         )
-    alone = [
-        [row.name for key, row in mine.items() if key not in other]
-        for mine, other in (places, reversed(places))
-    ]
-    return pairs, alone[0], alone[1]
+    only_before = [row.name for key, row in first.items() if key not in second]
+    only_after = [row.name for key, row in second.items() if key not in first]
+    return pairs, only_before, only_after
 
 
-def _places(run: Sequence[Row], *, by_id: bool) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+def _index_rows(run: Sequence[Row], *, by_id: bool) -> dict[str, Row]:
+    """Return the rows of a run by their id, or by question and reference."""
+    rows: dict[str, Row] = {}
     for row in run:
-        key = row.sample_id if by_id else hash_of(row)
+        key = row.sample_id if by_id else _hash_question(row)
         if key is None:
             raise ParameterError(
                 f"compare: sample {visible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
                 "or the file of --out."
             )
-        if key in found:
+        if key in rows:
+            identity = "id" if by_id else "question and reference"
             raise ParameterError(
-                f"compare: samples {visible(found[key].name)!r} and {visible(row.name)!r} have the same "
-                f"{'id' if by_id else 'question and reference'}. Give each sample an id of its own."
+                f"compare: samples {visible(rows[key].name)!r} and {visible(row.name)!r} have the same {identity}. "
+                "Give each sample an id of its own."
             )
-        found[key] = row
-    return found
+        rows[key] = row
+    return rows
 
 
 def check_comparable(
@@ -105,74 +105,78 @@ def check_comparable(
             f"compare: accept {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
         )
     different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for one, other in pairs:
-        hashes = hash_of(one), hash_of(other)
+    for before, after in pairs:
+        hashes = _hash_question(before), _hash_question(after)
         if None not in hashes and hashes[0] != hashes[1]:
-            different["question"][one.name, other.name] += 1
+            different["question"][before.name, after.name] += 1
         for metric in metrics:
-            for name, values in _differences(one[metric], other[metric]):
+            for name, values in _find_differences(before[metric], after[metric]):
                 different[name][values] += 1
-    words = {name: f"{name} ({_shown(name, different[name])})" for name in FIELDS if name in different}
-    refused = [name for name in words if name not in allowed]
+    texts = {}
+    for name in FIELDS:
+        if name in different:
+            texts[name] = f"{name} ({_describe_differences(name, different[name])})"
+    refused = [name for name in texts if name not in allowed]
     if refused:
         option = " ".join(f"--accept {name}" for name in refused)
         raise ParameterError(
-            f"compare: the runs differ in {'; '.join(words[name] for name in refused)}. Their scores do not measure the "
+            f"compare: the runs differ in {'; '.join(texts[name] for name in refused)}. Their scores do not measure the "
             f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
         )
-    return list(words.values())
+    return list(texts.values())
 
 
-def _differences(one: Score, other: Score) -> Iterable[tuple[str, tuple[str, str]]]:
-    """Yield what differs in the origin of two scores, and both values; nothing where one has no value."""
-    if one.provenance == other.provenance or None in (one.value, other.value):
+def _find_differences(before: Score, after: Score) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield what differs in the origin of two scores, and both values; nothing if one has no value."""
+    if before.provenance == after.provenance or None in (before.value, after.value):
         return
+    judged = bool(before.verdicts and after.verdicts)
     for name, field in _ORIGIN.items():
-        left, right = getattr(one.provenance, field), getattr(other.provenance, field)
-        if name == "judge" and left == right and one.verdicts and other.verdicts:
-            left, right = (
-                _version(one.provenance, other.provenance),
-                _version(other.provenance, one.provenance),
-            )
+        first, second = getattr(before.provenance, field), getattr(after.provenance, field)
+        if name == "judge" and first == second and judged:
+            first = _add_version(before.provenance, after.provenance)
+            second = _add_version(after.provenance, before.provenance)
         # Without a request there is no prompt.
-        if left != right and (name != "prompt" or (one.verdicts and other.verdicts)):
-            yield name, (str(left), str(right))
+        if first != second and (name != "prompt" or judged):
+            yield name, (str(first), str(second))
 
 
-def _version(provenance: Provenance, other: Provenance) -> str | None:
-    """Return a judge with its version where that differs: the model that answered, or the mark of its verdicts.
+def _add_version(provenance: Provenance, other: Provenance) -> str | None:
+    """Return a judge with its version if that differs: the model that answered, or the mark of its verdicts.
 
     A judge with neither has the library's version, unless its prompt has a version.
     """
-    known = provenance.prompt or (provenance.served_model and other.served_model)
-    for field in ("served_model", *(() if known else ("library",))):
-        mine, its = getattr(provenance, field), getattr(other, field)
-        if provenance.judge and mine and its and mine != its:
-            return f"{provenance.judge} ({mine})"
+    fields = ["served_model"]
+    if not provenance.prompt and not (provenance.served_model and other.served_model):
+        fields.append("library")
+    for field in fields:
+        version, other_version = getattr(provenance, field), getattr(other, field)
+        if provenance.judge and version and other_version and version != other_version:
+            return f"{provenance.judge} ({version})"
     return provenance.judge
 
 
-def unknown_models(pairs: Iterable[Pair], metrics: Sequence[str]) -> int:
-    """Return of how many pairs of scores the model that answered is known in one run only."""
-    return sum(
-        bool(one[name].provenance.served_model) != bool(other[name].provenance.served_model)
-        for one, other in pairs
-        for name in metrics
-        if None not in (one[name].value, other[name].value)
-        and one[name].verdicts
-        and other[name].verdicts
-    )
+def count_unknown_models(pairs: Iterable[Pair], metrics: Sequence[str]) -> int:
+    """Count the pairs of scores of which the model that answered is known in one run only."""
+    count = 0
+    for before, after in pairs:
+        for name in metrics:
+            first, second = before[name], after[name]
+            if None in (first.value, second.value) or not first.verdicts or not second.verdicts:
+                continue
+            count += bool(first.provenance.served_model) != bool(second.provenance.served_model)
+    return count
 
 
-def _shown(name: str, counts: Mapping[tuple[str, str], int]) -> str:
+def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> str:
+    first = list(counts.items())[:_LONGEST]
     if name == "question":
-        some = [visible(one)[:40] for one, _ in list(counts)[:_LONGEST]]
-        return f"question or reference of {plural(len(counts), 'sample')}: {', '.join(some)}" + (
-            " .." if len(counts) > _LONGEST else ""
-        )
+        names = ", ".join(visible(before)[:40] for (before, _), _ in first)
+        more = " .." if len(counts) > _LONGEST else ""
+        return f"question or reference of {plural(len(counts), 'sample')}: {names}{more}"
     return ", ".join(
-        f"{visible(one)[:80]} and {visible(other)[:80]}, {plural(number, 'score')}"
-        for (one, other), number in list(counts.items())[:_LONGEST]
+        f"{visible(before)[:80]} and {visible(after)[:80]}, {plural(number, 'score')}"
+        for (before, after), number in first
     )
 
 
@@ -186,7 +190,7 @@ def find(metadata: Mapping[str, Any], path: str) -> Any:
     return look_up(metadata, path.removeprefix("metadata."))
 
 
-def group_of(metadata: Mapping[str, Any], path: str, sample: str, command: str) -> str:
+def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str) -> str:
     """Return the value of a key of the metadata as text; see `find`.
 
     Args:
@@ -198,17 +202,17 @@ def group_of(metadata: Mapping[str, Any], path: str, sample: str, command: str) 
     Raises:
         ParameterError: The sample has none.
     """
-    found = find(metadata, path)
-    if found is None:
-        known = ", ".join(f"metadata.{visible(str(name))[:_SHOWN]}" for name in metadata) or "none"
+    value = find(metadata, path)
+    if value is None:
+        known = ", ".join(f"metadata.{visible(str(name))[:_LONGEST_NAME]}" for name in metadata)
         raise ParameterError(
-            f"{command}: sample {visible(sample)[:_SHOWN]!r} has no {path!r}. Its metadata: {known}."
+            f"{command}: sample {visible(sample)[:_LONGEST_NAME]!r} has no {path!r}. Its metadata: {known or 'none'}."
         )
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def groups_of(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:
-    """Return the value of a key of the metadata of each sample, as `group_of`; None without a key.
+def read_groups(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:
+    """Return the value of a key of the metadata of each sample, as `read_group`; None without a key.
 
     Raises:
         ParameterError: A sample has none.
@@ -216,6 +220,6 @@ def groups_of(samples: Iterable[Sample], path: str | None, command: str) -> list
     if path is None:
         return None
     return [
-        group_of(sample.metadata, path, sample.id or str(number), command)
+        read_group(sample.metadata, path, sample.id or str(number), command)
         for number, sample in enumerate(samples, 1)
     ]

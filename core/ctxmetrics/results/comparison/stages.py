@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import NamedTuple
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.wording import TEXT, clean, plural
@@ -18,6 +19,8 @@ from ctxmetrics.results.report.stages import (
     summarize_stages,
 )
 from ctxmetrics.results.rows_file import text_hash
+from ctxmetrics.results.summary import Row
+from ctxmetrics.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,87 +69,108 @@ class ComparedStages(Plain):
     @property
     def table(self) -> list[tuple[str, ...]]:
         """The rows of a table, its head first."""
-        return [
-            ("stage", "first", "second", "samples"),
-            *(
-                (
-                    clean(stage.name, TEXT),
-                    *(
-                        "-" if value is None else f"{value:.3f}"
-                        for value in (stage.before, stage.after)
-                    ),
-                    str(stage.samples),
-                )
-                for stage in self.stages
-            ),
-        ]
+        rows: list[tuple[str, ...]] = [("stage", "first", "second", "samples")]
+        for stage in self.stages:
+            before, after = _format_recall(stage.before), _format_recall(stage.after)
+            rows.append((clean(stage.name, TEXT), before, after, str(stage.samples)))
+        return rows
 
 
-def compared_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
-    """Compare the stages of two runs; None where no sample has a value with stages in both.
+def _format_recall(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def compare_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
+    """Compare the stages of two runs; None if no sample has a value with stages in both.
 
     Args:
         pairs: The samples, each as a row of both runs.
         names: The metrics of both; the first one with stages is compared.
     """
-    staged_in_both = (
-        (
-            name,
-            [
-                pair
-                for pair in pairs
-                if all(read_sizes(row) and read_staged_units(row, name) for row in pair)
-            ],
-        )
-        for name in names
-    )
-    metric, staged = next((found for found in staged_in_both if found[1]), ("", []))
-    recalls = [
-        [{stage.name: stage.recall for stage in summarize_stages([row], metric).stages} for row in pair]
-        for pair in staged
-    ]
-    found = dict.fromkeys(name for pair in recalls for run in pair for name in run)
-    stages = tuple(_stage(name, metric, staged, recalls) for name in found)
+    for metric in names:
+        staged = [
+            pair for pair in pairs if _has_stages(pair[0], metric) and _has_stages(pair[1], metric)
+        ]
+        if staged:
+            return _compare_staged(staged, metric)
+    return None
+
+
+def _has_stages(row: Row, metric: str) -> bool:
+    return bool(sizes_in(row) and staged_units(row, metric))
+
+
+def _compare_staged(pairs: Sequence[Pair], metric: str) -> ComparedStages | None:
+    recalls = [(_read_recalls(before, metric), _read_recalls(after, metric)) for before, after in pairs]
+    names = dict.fromkeys(chain.from_iterable(chain.from_iterable(recalls)))
+    stages = tuple(_compare_stage(name, metric, pairs, recalls) for name in names)
     return ComparedStages(metric, stages) if stages else None
 
 
-def _stage(
+def _read_recalls(row: Row, metric: str) -> dict[str, float | None]:
+    return {stage.name: stage.recall for stage in stages_of([row], metric).stages}
+
+
+def _compare_stage(
     name: str,
     metric: str,
     pairs: Sequence[Pair],
-    recalls: Sequence[Sequence[Mapping[str, float | None]]],
+    recalls: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
 ) -> ComparedStage:
     """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
-    values = [[run.get(name) for run in pair] for pair in recalls]
-    both = [each for each in values if None not in each]
-    before, after = (mean_known([each[run] for each in both or values]) for run in (0, 1))
-    selected = [found for pair in pairs if (found := _selected(pair, metric, name))]
+    values = [(before.get(name), after.get(name)) for before, after in recalls]
+    both = [recall for recall in values if None not in recall]
+    befores, afters = zip(*(both or values), strict=True)
+    pools = different = 0
+    lost: list[Lost] = []
+    for pair in pairs:
+        selection = _compare_selection(pair, metric, name)
+        if selection is not None:
+            pools += 1
+            different += selection.different
+            lost += selection.lost
     return ComparedStage(
         name=name,
-        samples=len(both) or sum(each != [None, None] for each in values),
-        before=before,
-        after=after,
-        pools=len(selected),
-        different=sum(first["hash"] != second["hash"] for first, second, _ in selected),
-        lost=tuple(unit for *_, lost in selected for unit in lost),
+        samples=len(both) or sum(recall != (None, None) for recall in values),
+        before=mean_of(befores),
+        after=mean_of(afters),
+        pools=pools,
+        different=different,
+        lost=tuple(lost),
     )
 
 
-def _selected(pair: Pair, metric: str, name: str) -> tuple[Any, Any, list[Lost]] | None:
-    """Return what both runs had before a stage, and what it lost in the second; None where a run has none before it."""
-    runs = [read_staged_units(row, metric) for row in pair]
-    names = [[stage["name"] for stage in units[0].details["stages"]] for units in runs]
-    if any(name not in each[1:] for each in names):
+class _Selection(NamedTuple):
+    """What a stage of one sample selected from: whether the runs had other contexts there, and what the second lost."""
+
+    different: bool
+    lost: list[Lost]
+
+
+def _compare_selection(pair: Pair, metric: str, name: str) -> _Selection | None:
+    """Compare what both runs had before a stage, and find what it lost in the second; None if nothing is before it."""
+    units, other_units = staged_units(pair[0], metric), staged_units(pair[1], metric)
+    names, other_names = _list_stages(units[0]), _list_stages(other_units[0])
+    if name not in names[1:] or name not in other_names[1:]:
         return None
-    place, own = (each.index(name) - 1 for each in names)
-    kept = {
-        text_hash(unit.text)
-        for unit in runs[0]
-        if unit.weight and all(stage["value"] for stage in unit.details["stages"][place : place + 2])
-    }
+    position, other_position = names.index(name) - 1, other_names.index(name) - 1
+    kept_texts = {text_hash(unit.text) for unit in units if unit.weight and _stays(unit, position)}
     lost = []
-    for unit in runs[1]:
-        before, after = unit.details["stages"][own : own + 2]
-        if before["value"] and after["value"] is False and text_hash(unit.text) in kept:
-            lost.append(locate_loss(pair[0].name, unit, own))
-    return read_sizes(pair[0])[names[0][place]], read_sizes(pair[1])[names[1][own]], lost
+    for unit in other_units:
+        before, after = unit.details["stages"][other_position : other_position + 2]
+        if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
+            lost.append(lost_after(pair[0].name, unit, other_position))
+    pool, other_pool = (
+        sizes_in(pair[0])[names[position]],
+        sizes_in(pair[1])[other_names[other_position]],
+    )
+    return _Selection(pool["hash"] != other_pool["hash"], lost)
+
+
+def _list_stages(unit: Verdict) -> list[str]:
+    return [stage["name"] for stage in unit.details["stages"]]
+
+
+def _stays(unit: Verdict, position: int) -> bool:
+    """Tell whether a stage and the next one support a unit."""
+    return all(stage["value"] for stage in unit.details["stages"][position : position + 2])

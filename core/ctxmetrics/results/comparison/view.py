@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import chain
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
@@ -28,7 +29,7 @@ HEADER = (
     "equal",
 )
 # How many units and samples are shown of each kind; JSON and the page hold all.
-SHOWN = 10
+MOST = 10
 # The most characters of a text that a line shows.
 TEXT = 80
 # Characters with a meaning in Markdown; an underscore inside a word has none.
@@ -134,7 +135,9 @@ class Difference(Plain):
     @property
     def basis(self) -> Difference | Corrected:
         """What verdict and gates rest on: the difference corrected by people's labels, from 25 independent ones on."""
-        return self.corrected if self.corrected is not None and self.corrected.decides else self
+        if self.corrected is not None and self.corrected.decides:
+            return self.corrected
+        return self
 
     @property
     def changed(self) -> int:
@@ -258,10 +261,10 @@ class _Shown(Plain):
         return render(
             template,
             runs=runs,
-            table=_table(runs),
-            columns=partial(_columns, markdown=markdown),
-            written=partial(_written, markdown=markdown),
-            most=SHOWN,
+            table=_list_rows(runs),
+            columns=partial(_format_columns, markdown=markdown),
+            written=partial(_format_table, markdown=markdown),
+            most=MOST,
             shown=lambda text: clean(text, TEXT),
             rows_of=lambda items: [("", item) for item in items],
             heading=heading,
@@ -270,7 +273,7 @@ class _Shown(Plain):
             lists=unit_lists,
             unit_lines=unit_lines,
             worst_line=worst_line,
-            escaped=escaped,
+            escaped=escape_markdown,
             **more,
         )
 
@@ -307,19 +310,17 @@ class Comparison(_Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain JSON-ready data; ``stages`` where samples have some."""
-        return {
-            name: value
-            for name, value in Plain.to_dict(self).items()
-            if name != "stages" or value is not None
-        }
+        data = Plain.to_dict(self)
+        if data["stages"] is None:
+            del data["stages"]
+        return data
 
     def __getitem__(self, metric: str) -> Difference:
         for item in self.metrics:
             if item.name == metric:
                 return item
-        raise KeyError(
-            f"{metric!r}; this comparison has: {', '.join(item.name for item in self.metrics)}"
-        )
+        names = ", ".join(item.name for item in self.metrics)
+        raise KeyError(f"{metric!r}; this comparison has: {names}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -333,52 +334,49 @@ class Comparisons(_Shown):
     runs: Mapping[str, Comparison]
 
 
-def _table(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
+def _list_rows(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
     """Return the rows of the table: for each metric the runs, by name."""
-    names = dict.fromkeys(item.name for found in runs.values() for item in found.metrics)
-    return [
-        (run, item)
-        for name in names
-        for run, found in runs.items()
-        for item in found.metrics
-        if item.name == name
-    ]
+    rows: dict[str, list[tuple[str, Difference]]] = {}
+    for run, comparison in runs.items():
+        for item in comparison.metrics:
+            rows.setdefault(item.name, []).append((run, item))
+    return list(chain.from_iterable(rows.values()))
 
 
-def _columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
-    """Return the rows of a table as text, with the names of the runs where they have some."""
-    table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
-    named = any(run for run, _ in rows)
-    return _written(table if named else [row[1:] for row in table], markdown=markdown)
+def _format_columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
+    """Return the rows of a table as text, with the names of the runs if they have some."""
+    if any(run for run, _ in rows):
+        table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
+    else:
+        table = [HEADER, *(cells(item) for _, item in rows)]
+    return _format_table(table, markdown=markdown)
 
 
-def _written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
+def _format_table(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
     """Return a table, its head first, as text."""
     if not markdown:
-        return "\n".join(align_rows(table))
-    head, *written = [tuple(map(escaped, row)) for row in table]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *written))
+        return "\n".join(aligned(table))
+    head, *rows = [tuple(map(escape_markdown, row)) for row in table]
+    rule = ("---",) * len(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
 
-def heading(found: Comparison) -> str:
+def heading(comparison: Comparison) -> str:
     """Return what was compared, in a line."""
-    text = f"{plural(found.samples, 'sample')} in both runs"
-    if found.only_before or found.only_after:
-        text += (
-            f", {len(found.only_before)} in the first only, {len(found.only_after)} in the second only"
-        )
-    if found.clusters is not None:
-        text += f", in {plural(found.clusters, 'cluster')}"
+    text = f"{plural(comparison.samples, 'sample')} in both runs"
+    before, after = len(comparison.only_before), len(comparison.only_after)
+    if before or after:
+        text += f", {before} in the first only, {after} in the second only"
+    if comparison.clusters is not None:
+        text += f", in {plural(comparison.clusters, 'cluster')}"
     return f"{text}; differences are second minus first"
 
 
 def cells(item: Difference) -> tuple[str, ...]:
     """Return a metric's row of the table: the judge's difference with the interval and the p value of the same test."""
-    interval = (
-        "-"
-        if item.interval is None
-        else " to ".join(number(end, item, sign="+") for end in item.interval)
-    )
+    interval = "-"
+    if item.interval is not None:
+        interval = " to ".join(number(end, item, sign="+") for end in item.interval)
     return (
         item.name,
         number(item.before, item),
@@ -386,7 +384,9 @@ def cells(item: Difference) -> tuple[str, ...]:
         number(item.difference, item, sign="+"),
         interval,
         _p_text(item.p),
-        *map(str, (item.better, item.worse, item.equal)),
+        str(item.better),
+        str(item.worse),
+        str(item.equal),
     )
 
 
@@ -412,50 +412,53 @@ def clauses(item: Difference) -> list[str]:
     if item.few:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:
-        parts.append(f"{found_in(number(item.detectable, item))} such comparisons")
+        parts.append(f"{describe_power(number(item.detectable, item))} such comparisons")
     if item.unpaired:
         parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
     if item.causes is not None:
-        parts += _causes(item.causes)
+        parts += _describe_causes(item.causes)
     if item.corrected is not None:
-        parts += _corrected(item, item.corrected)
+        parts += _describe_corrected(item, item.corrected)
     return parts
 
 
-def _causes(found: Causes) -> Iterator[str]:
-    """Yield how many changes have other contexts, and how often the judge changed where nothing else did."""
-    changed = found.other_contexts + found.same_contexts
+def _describe_causes(causes: Causes) -> Iterator[str]:
+    """Yield how many changes have other contexts, and how often the judge changed and nothing else did."""
+    changed = causes.other_contexts + causes.same_contexts
     if changed:
-        judge = ": the judge" if found.same_contexts else ""
+        judge = ": the judge" if causes.same_contexts else ""
         yield (
-            f"{found.other_contexts} of {plural(changed, 'change')} with other contexts, "
-            f"{found.same_contexts} with the same{judge}"
+            f"{causes.other_contexts} of {plural(changed, 'change')} with other contexts, "
+            f"{causes.same_contexts} with the same{judge}"
         )
-    if found.different:
+    if causes.different:
         yield (
-            f"the judge's instability: {found.different} of {plural(found.verdicts, 'verdict')} on equal requests "
-            f"{'differs' if found.different == 1 else 'differ'} ({found.instability:.3f})"
+            f"the judge's instability: {causes.different} of {plural(causes.verdicts, 'verdict')} on equal requests "
+            f"{'differs' if causes.different == 1 else 'differ'} ({causes.instability:.3f})"
         )
 
 
-def found_in(difference: str) -> str:
-    """Return how often a difference is found that a test has 80 % power for, up to what comparisons they are."""
+def describe_power(difference: str) -> str:
+    """Describe the power of a test for a difference; the sentence goes on with the kind of comparisons."""
     return f"a true difference of {difference} is found in 4 of 5"
 
 
-def _corrected(item: Difference, found: Corrected) -> Iterator[str]:
+def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]:
     """Yield the difference that people's labels correct, what it decides, and how the judge's own stands to it."""
-    mean, low, high = (number(value, item, sign="+") for value in (found.difference, *found.interval))
-    yield f"corrected by {plural(found.labelled, 'sample')} with labels in both runs: {mean} ({low} to {high})"
+    lowest, highest = corrected.interval
+    mean = number(corrected.difference, item, sign="+")
+    low, high = number(lowest, item, sign="+"), number(highest, item, sign="+")
+    labelled = plural(corrected.labelled, "sample")
+    yield f"corrected by {labelled} with labels in both runs: {mean} ({low} to {high})"
     judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {item.p:.4f})"
-    apart = not found.interval[0] - EQUAL <= item.difference <= found.interval[1] + EQUAL
-    if not found.decides:
-        yield f"the judge's difference decides: labels of {FEWEST} independent samples are needed, and {int(found.size)} have some"
+    apart = not lowest - EQUAL <= item.difference <= highest + EQUAL
+    if not corrected.decides:
+        yield f"the judge's difference decides: labels of {FEWEST} independent samples are needed, and {int(corrected.size)} have some"
         if apart:
             yield f"{judge}, which the labels contradict"
     elif apart:
         yield f"{judge}, which the labels contradict; they decide"
-    elif _direction(item) != _direction(found):
+    elif _direction(item) != _direction(corrected):
         yield f"{judge}, and the labels do not show it yet; they decide"
 
 
@@ -466,11 +469,11 @@ def _direction(item: Difference | Corrected) -> int:
     return 1 if item.difference > 0 else -1
 
 
-def unit_lists(found: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
+def unit_lists(comparison: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
     """Return the lost and the won units, each with a title."""
-    return ("Lost, supported by the first run only", found.lost), (
-        "Won, supported by the second run only",
-        found.won,
+    return (
+        ("Lost, supported by the first run only", comparison.lost),
+        ("Won, supported by the second run only", comparison.won),
     )
 
 
@@ -484,9 +487,9 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
         yield f"context {held.rank}{state[held.retrieved_by_both]}{quote}"
 
 
-def worst_line(found: Comparison, item: Worse) -> str:
+def worst_line(comparison: Comparison, item: Worse) -> str:
     """Return one of the samples that fell, in a line."""
-    metric = found[item.metric]
+    metric = comparison[item.metric]
     question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
     values = f"{number(item.before, metric)} to {number(item.after, metric)}"
     contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
@@ -498,6 +501,6 @@ def number(value: float, item: Difference, *, sign: str = "") -> str:
     return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
     return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

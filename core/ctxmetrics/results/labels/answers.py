@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import HASHED, build_record, texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
+from ctxmetrics.verdicts import Verdict
 
 # A sample's id, if it has one, and the hash of the texts that a person sees.
 Key: TypeAlias = "tuple[str | None, str]"
@@ -148,14 +150,20 @@ class Answers:
             raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
         self._check_drawn()
 
+    def get_drawn(self) -> dict[Key, Drawn]:
+        """Return the samples of the draw by their keys; empty without a draw."""
+        if self.draw is None:
+            return {}
+        return {item.key: item for item in self.draw.drawn}
+
     def _check_drawn(self) -> None:
         """Raise where an answer is about a sample that no draw has: it would count nowhere."""
-        drawn = {one.key for one in self.draw.drawn} if self.draw else set()
-        names = {name for name, _ in drawn if name is not None}
+        drawn = set(self.get_drawn())
         strange = [question.key for _, question in self.answers if question.key not in drawn]
         if not strange:
             return
-        changed = sum(key[0] in names for key in strange)
+        ids = {id_ for id_, _ in drawn if id_ is not None}
+        changed = sum(id_ in ids for id_, _ in strange)
         raise InputFileError(
             f"{self.path}: {plural(len(strange), 'answer', 'is', 'are')} about samples that were not drawn: "
             f"{changed} about other texts of a drawn sample, {len(strange) - changed} about other ids, the first "
@@ -166,9 +174,9 @@ class Answers:
         try:
             data = json.loads(line)
             if "draw" in data:
-                self.draw = self._joined(_draw_of(data), number)
+                self.draw = self._add_draw(_parse_draw(data), number)
             elif self.draw is not None:
-                answer = _answer_of(data)
+                answer = _parse_answer(data)
                 self.answers[answer.annotator, answer.question] = answer
             else:
                 raise self._problem(number)
@@ -177,12 +185,11 @@ class Answers:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             raise self._problem(number) from None
 
-    def _joined(self, draw: Draw, number: int) -> Draw:
+    def _add_draw(self, draw: Draw, number: int) -> Draw:
         """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
         if self.draw is None:
             return draw
-        earlier = {one.key: one for one in self.draw.drawn}
-        everyone = earlier | {one.key: one for one in draw.drawn}
+        everyone = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
         if len(everyone) == len(draw.drawn):
             return draw  # it continues the earlier one
         if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
@@ -191,7 +198,7 @@ class Answers:
                 "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
             )
         weight = draw.samples / len(everyone)
-        return replace(draw, drawn=tuple(replace(one, weight=weight) for one in everyone.values()))
+        return replace(draw, drawn=tuple(replace(item, weight=weight) for item in everyone.values()))
 
     def _problem(self, number: int) -> InputFileError:
         return InputFileError(
@@ -209,26 +216,27 @@ class Answers:
         for (name, question), answer in self.answers.items():
             if annotator in {None, name}:
                 votes.setdefault(question, Counter())[answer.answer] += 1
-        said: dict[Key, dict[Question, bool | None]] = {}
+        majorities: dict[Key, dict[Question, bool | None]] = {}
         for question, counts in votes.items():
-            said.setdefault(question.key, {})[question] = (
-                None if counts[YES] == counts[NO] else counts[YES] > counts[NO]
-            )
-        return said
+            majority = None
+            if counts[YES] != counts[NO]:
+                majority = counts[YES] > counts[NO]
+            majorities.setdefault(question.key, {})[question] = majority
+        return majorities
 
 
-def _draw_of(data: dict[str, Any]) -> Draw:
+def _parse_draw(data: dict[str, Any]) -> Draw:
     about = data["draw"]
     drawn = tuple(
-        Drawn((one["sample_id"], one["hash"]), one["stratum"], float(one["weight"]))
-        for one in data["drawn"]
+        Drawn((item["sample_id"], item["hash"]), item["stratum"], float(item["weight"]))
+        for item in data["drawn"]
     )
-    if not all(0 < one.weight <= HEAVIEST for one in drawn):
+    if not all(0 < item.weight <= HEAVIEST for item in drawn):
         raise ValueError
     return Draw(about["seed"], about["by"], about["samples"], drawn)
 
 
-def _answer_of(data: dict[str, Any]) -> Answer:
+def _parse_answer(data: dict[str, Any]) -> Answer:
     if data["answer"] not in ANSWERS:
         raise ValueError
     return Answer(
@@ -257,7 +265,7 @@ def read_answers(path: Path) -> Answers:
 
 def labels_by_key(
     file: Answers,
-    asked: Callable[[Key, Collection[Question]], Sequence[Question]],
+    list_questions: Callable[[Key, Collection[Question]], Sequence[Question]],
     *,
     annotator: str | None = None,
 ) -> dict[Key, dict[str, Any]]:
@@ -270,7 +278,7 @@ def labels_by_key(
 
     Args:
         file: What the labels file holds.
-        asked: Returns every question that can be asked about a sample, given those that were answered.
+        list_questions: Returns every question that can be asked about a sample, given those that were answered.
         annotator: The person whose answers are read; None: all people's.
 
     Raises:
@@ -283,36 +291,46 @@ def labels_by_key(
         raise ParameterError(
             f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
         )
-    said = file.majority(annotator)
-    drawn = {one.key: one for one in file.draw.drawn} if file.draw else {}
+    majorities = file.majority(annotator)
+    drawn = file.get_drawn()
     labels: dict[Key, dict[str, Any]] = {}
     bare: set[Key] = set()
     for key in drawn:
-        answers = said.get(key, {})
-        questions = asked(key, answers)
+        answers = majorities.get(key, {})
+        questions = list_questions(key, answers)
         if not answers.keys() <= set(questions):
             raise InputFileError(
                 f"{file.path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
                 "Label it again, or install the splitter that the first line names."
             )
-        kinds = {
-            kind: [answers.get(question) for question in questions if question.label == kind]
-            for kind in ASKED
-        }
-        labels[key] = {
-            kind: found for kind, found in kinds.items() if {True, False}.intersection(found)
-        }
-        if not any(question.label == CONTEXTS for question in questions):
+        labels[key] = _collect_labels(questions, answers)
+        if CONTEXTS not in {question.label for question in questions}:
             bare.add(key)
-    if not any(answer is not None for answers in said.values() for answer in answers.values()):
+    if not any(_has_label(answers.values()) for answers in majorities.values()):
         raise InputFileError(
             f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
         )
     _add_empty(labels, bare)
-    if len({one.weight for one in drawn.values()}) > 1:
-        for key, found in labels.items():
-            if found:
-                found["weight"] = drawn[key].weight
+    if len({item.weight for item in drawn.values()}) > 1:
+        for key, sample_labels in labels.items():
+            if sample_labels:
+                sample_labels["weight"] = drawn[key].weight
+    return labels
+
+
+def _has_label(values: Iterable[bool | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _collect_labels(
+    questions: Sequence[Question], answers: Mapping[Question, bool | None]
+) -> dict[str, Any]:
+    """Return the labels of a sample by kind; a kind without a yes or a no is left out."""
+    labels = {}
+    for kind in ASKED:
+        values = [answers.get(question) for question in questions if question.label == kind]
+        if _has_label(values):
+            labels[kind] = values
     return labels
 
 
@@ -323,10 +341,12 @@ def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
 
 
 def _add_empty(labels: dict[Key, dict[str, Any]], bare: set[Key]) -> None:
-    if any(CONTEXTS in found for found in labels.values()):
-        reached = max(place for place, found in enumerate(labels.values()) if found)
-        for key in bare.intersection(list(labels)[: reached + 1]):
-            labels[key][CONTEXTS] = []
+    """Add an empty list to the samples without contexts, as far as the person has come in the draw."""
+    if not any(CONTEXTS in sample_labels for sample_labels in labels.values()):
+        return
+    last = max(position for position, sample_labels in enumerate(labels.values()) if sample_labels)
+    for key in bare.intersection(list(labels)[: last + 1]):
+        labels[key][CONTEXTS] = []
 
 
 # --- the labels of a file beside two runs, and the scores that they give ---
@@ -360,17 +380,18 @@ def people_value(
         return None
     if not verdicts:
         return score.value
-    said = labels if metric.top_k is None else labels[: len(verdicts)]
-    counted = [
-        (bool(label), verdict.weight)
-        for label, verdict in zip(said, verdicts, strict=False)
-        if label is not None or verdict.weight == 0
-    ]
-    if not len(counted) == len(said) == len(verdicts):
+    values = labels if metric.top_k is None else labels[: len(verdicts)]
+    if len(values) != len(verdicts):
         return None
-    hits, weights = zip(*counted, strict=True)
-    equal = set(weights) == {1.0}
-    return metric.scaled(metric.to_value(hits) if equal else weighted_share(hits, weights))
+    hits, weights = [], []
+    for label, verdict in zip(values, verdicts, strict=True):
+        if label is None and verdict.weight != 0:
+            return None
+        hits.append(bool(label))
+        weights.append(verdict.weight)
+    if set(weights) == {1.0}:
+        return metric.scaled(metric.to_value(hits))
+    return metric.scaled(weighted_share(hits, weights))
 
 
 def weight_in(labels: Mapping[str, object], who: str) -> float:
@@ -379,21 +400,21 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
     Raises:
         SampleError: It is no number above 0, or too large a one.
     """
-    given = labels.get("weight", 1)
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= HEAVIEST:
+    weight = labels.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= HEAVIEST:
         raise SampleError(f"{who}: labels.weight must be a number above 0, at most {HEAVIEST:g}.")
-    return float(given)
+    return float(weight)
 
 
 def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:
-    """Return the labels of one kind, or None where there are none that say yes or no."""
-    given = labels.get(name)
-    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
+    """Return the labels of one kind, or None if there are none that say yes or no."""
+    values = labels.get(name)
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
         return None
-    return given if all(item is None or item in (0, 1) for item in given) else None
+    return values if all(item is None or item in (0, 1) for item in values) else None
 
 
-def labelled_by(
+def apply_labels(
     paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
 ) -> list[list[Row]]:
     """Return runs with the labels of files, in place of those that their samples have.
@@ -405,50 +426,56 @@ def labelled_by(
     Raises:
         InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
     """
-    known = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
-    found: dict[Key, dict[str, Any]] = {}
+    rows = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
+    labels: dict[Key, dict[str, Any]] = {}
     for path in map(Path, paths):
-
-        def asked(key: Key, answers: Collection[Question], path: Path = path) -> list[Question]:
-            if key not in known:
-                raise InputFileError(
-                    f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
-                    "has. Give runs on the samples that were labelled."
-                )
-            return _questions(key, known[key], answers)
-
-        for key, given in labels_by_key(read_answers(path), asked).items():
-            found.setdefault(key, {}).update(given)
-    return [
-        [
-            row
-            if row.sample is None
-            else replace(row, sample=with_labels(row.sample, found.get(texts_key(row), {})))
-            for row in run
-        ]
-        for run in runs
-    ]
+        list_questions = partial(_list_questions, path, rows)
+        for key, values in labels_by_key(read_answers(path), list_questions).items():
+            labels.setdefault(key, {}).update(values)
+    return [_label_run(run, labels) for run in runs]
 
 
-def _questions(key: Key, row: Row, answers: Collection[Question]) -> list[Question]:
-    """Return what can be asked about a sample of a run, given what was answered."""
-    recalls = (
-        score
-        for name, score in row.items()
-        if label_of(metric_named(name, score.provenance.convention)) == UNITS
-    )
-    units = [
-        Question(key, UNITS, unit.id, unit.text)
-        for unit in next((score.verdicts for score in recalls), ())
-    ]
-    # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
-    if not units or units[0].text.startswith(HASHED):
-        units = sorted(
-            (question for question in answers if question.label == UNITS),
-            key=lambda question: int(question.item[1:]),
+def _label_run(run: Iterable[Row], labels: Mapping[Key, Mapping[str, Any]]) -> list[Row]:
+    return [_replace_labels(row, labels) for row in run]
+
+
+def _replace_labels(row: Row, labels: Mapping[Key, Mapping[str, Any]]) -> Row:
+    if row.sample is None:
+        return row
+    return replace(row, sample=with_labels(row.sample, labels.get(texts_key(row), {})))
+
+
+def _list_questions(
+    path: Path, rows: Mapping[Key, Row], key: Key, answers: Collection[Question]
+) -> list[Question]:
+    """Return what can be asked about a sample of a run.
+
+    Args:
+        path: The labels file.
+        rows: The samples of the runs.
+        key: The sample.
+        answers: The questions that were answered.
+    """
+    if key not in rows:
+        raise InputFileError(
+            f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
+            "has. Give runs on the samples that were labelled."
         )
-    hashes = (build_record(row) or {}).get("context_hashes") or ()
-    return [
-        *units,
-        *(Question(key, CONTEXTS, f"c{number}") for number in range(1, len(hashes) + 1)),
-    ]
+    row = rows[key]
+    questions = [Question(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]
+    # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
+    if not questions or questions[0].text.startswith(HASHED):
+        questions = [question for question in answers if question.label == UNITS]
+        questions.sort(key=lambda question: int(question.item[1:]))
+    hashes = (record_of(row) or {}).get("context_hashes") or ()
+    for number in range(1, len(hashes) + 1):
+        questions.append(Question(key, CONTEXTS, f"c{number}"))
+    return questions
+
+
+def _find_units(row: Row) -> Sequence[Verdict]:
+    """Return the verdicts of the first metric that counts sentences as people label them."""
+    for name, score in row.items():
+        if label_of(metric_named(name, score.provenance.convention)) == UNITS:
+            return score.verdicts
+    return ()

@@ -90,7 +90,9 @@ def paired_mean(
     (0.25, 0.143, 0.357, 0.0001)
     """
     data = np.asarray(differences, dtype=float)
-    places = np.arange(len(data)) if clusters is None else np.array(numbered(clusters))
+    places = np.arange(len(data))
+    if clusters is not None:
+        places = np.array(numbered(clusters))
     sums, counts = np.bincount(places, data), np.bincount(places)
     mean, size = math.fsum(differences) / len(data), len(sums)
     better, worse = int((sums > EQUAL).sum()), int((sums < -EQUAL).sum())
@@ -98,21 +100,28 @@ def paired_mean(
     if size < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
     error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
-    error = 0.0 if error < EQUAL * max(abs(mean), 1e-6) else error
+    if error < EQUAL * max(abs(mean), 1e-6):
+        error = 0.0
     high = student_quantile(1 - LEVEL / 2, size - 1)
     detectable = _multiple(size - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
-    p = student_p(mean / error, size - 1) if error else 0.0 if mean else 1.0
-    ends = mean - high * error, mean + high * error
+    p = _p_value(mean, error, size - 1)
+    lower, upper = mean - high * error, mean + high * error
     if changed < FEW:
         p = max(p, sign_p(better, worse))
-        loss, gain = (scale * upper_share(hits, size, LEVEL / 2) for hits in (worse, better))
-        ends = (
-            ends[0] if p <= LEVEL and mean > 0 else min(ends[0], -loss),
-            ends[1] if p <= LEVEL and mean < 0 else max(ends[1], gain),
-        )
-    return PairedMean(mean, ends, p, detectable, changed)
+        if p > LEVEL or mean <= 0:
+            lower = min(lower, -scale * upper_share(worse, size, LEVEL / 2))
+        if p > LEVEL or mean >= 0:
+            upper = max(upper, scale * upper_share(better, size, LEVEL / 2))
+    return PairedMean(mean, (lower, upper), p, detectable, changed)
+
+
+def _p_value(mean: float, error: float, degrees: int) -> float:
+    """Return the p value of "the mean is 0", from Student's distribution; without an error it is 0 or 1."""
+    if error:
+        return student_p(mean / error, degrees)
+    return float(not mean)
 
 
 def samples_needed(difference: float, spread: float, changed: float = 1.0) -> int:
@@ -181,7 +190,7 @@ class CorrectedMean(NamedTuple):
     @property
     def p(self) -> float:
         """P value of "the mean is 0", from Student's distribution."""
-        return student_p(self.mean / self.error, self.degrees) if self.error else float(not self.mean)
+        return _p_value(self.mean, self.error, self.degrees)
 
     def half(self, confidence: float) -> float:
         """Return half the width of the interval: Student's quantile times the error."""
@@ -230,11 +239,11 @@ def corrected(
     Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv 2311.01453;
     effective size: L. Kish, Survey Sampling (1965), 11.7; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13.
     """
-    said, its, rest = (np.asarray(values, dtype=float) for values in (people, judge, others))
-    n, everyone = len(said), np.concatenate([its, rest])
-    weighted = weights is not None and len(set(weights)) > 1
-    given = weights if weights is not None and weighted else np.ones(n)
-    shares = np.asarray(given, dtype=float) / math.fsum(given)
+    labels, its, rest = (np.asarray(values, dtype=float) for values in (people, judge, others))
+    n, everyone = len(labels), np.concatenate([its, rest])
+    weighted = _is_weighted(weights)
+    sizes = weights if weights is not None and weighted else np.ones(n)
+    shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
     pool = everyone if weighted and not apart else rest
     spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
     if apart:
@@ -244,13 +253,17 @@ def corrected(
         trust *= 1.0 if weighted else len(rest) / len(everyone)
     elif weighted:
         own = _covariance(shares, its, its) + spread
-        trust = _covariance(shares, said, its) / own if own > 0 else 0.0
+        trust = 0.0
+        if own > 0:
+            trust = _covariance(shares, labels, its) / own
     else:
-        trust = _trust(said, its, rest)
+        trust = _trust(labels, its, rest)
     trust = min(max(trust, 0.0), 1.0)
-    errors = said - trust * its
+    errors = labels - trust * its
     centre = float(shares @ errors)
-    size = min(1 / float((shares**2).sum()), len(rest) if apart else math.inf)
+    size = 1 / float((shares**2).sum())
+    if apart:
+        size = min(size, len(rest))
     variance = _covariance(shares, errors, errors) + trust**2 * spread
     if clusters is not None:
         terms = np.zeros(len(everyone))
@@ -260,8 +273,12 @@ def corrected(
         labelled, squares = len(set(clusters[:n])), np.bincount(numbered(clusters), terms) ** 2
         size = min(size, float(labelled))
         variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
-    mean = centre + (trust * float(pool.mean()) if trust else 0.0)
-    return CorrectedMean(mean, math.sqrt(variance), round(size, 9), trust)
+    judged = trust * float(pool.mean()) if trust else 0.0
+    return CorrectedMean(centre + judged, math.sqrt(variance), round(size, 9), trust)
+
+
+def _is_weighted(weights: Sequence[float] | None) -> bool:
+    return weights is not None and len(set(weights)) > 1
 
 
 def corrected_difference(
@@ -296,8 +313,8 @@ def corrected_difference(
     both = np.abs([people, judge])
     changed = int((both.max(axis=0) > EQUAL).sum())
     trust = 1.0 if changed < FEW else None
-    found = corrected(people, judge, others, weights=weights, clusters=clusters, trust=trust)
-    return found._replace(error=math.hypot(found.error, UNSEEN_CHANGE * scale / found.size))
+    mean = corrected(people, judge, others, weights=weights, clusters=clusters, trust=trust)
+    return mean._replace(error=math.hypot(mean.error, UNSEEN_CHANGE * scale / mean.size))
 
 
 def _trust(people: Any, judge: Any, others: Any) -> float:
@@ -305,8 +322,10 @@ def _trust(people: Any, judge: Any, others: Any) -> float:
     if not len(others):
         return 0.0
     spread = float(np.concatenate([judge, others]).var(ddof=1))
-    together = float(((people - people.mean()) * (judge - judge.mean())).mean())
-    return together / ((1 + len(people) / len(others)) * spread) if spread else 0.0
+    if not spread:
+        return 0.0
+    covariance = float(((people - people.mean()) * (judge - judge.mean())).mean())
+    return covariance / ((1 + len(people) / len(others)) * spread)
 
 
 def weighted_mean(weights: Iterable[float], values: Iterable[float]) -> float:
@@ -373,7 +392,9 @@ def corrected_mean(
         raise ParameterError(
             "corrected_mean: people and judge must be scores of the same two or more samples."
         )
-    if weights is not None and not (len(weights) == n and all(0 < one < math.inf for one in weights)):
+    if weights is not None and not (
+        len(weights) == n and all(0 < weight < math.inf for weight in weights)
+    ):
         raise ParameterError(
             "corrected_mean: weights must be numbers above 0, one for each sample of people."
         )
@@ -383,16 +404,15 @@ def corrected_mean(
         )
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
     trust = None if n >= FEWEST else 0.0
-    found = corrected(
+    result = corrected(
         people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
     )
-    mean, size, z = found.mean / scale, found.size, NormalDist().inv_cdf((1 + confidence) / 2)
-    mean = min(max(mean, 0.0), 1.0)
-    if found.error > EQUAL * scale:
-        t = found.half(confidence) / found.error
-        weighted = weights is not None and len(set(weights)) > 1
-        unseen = UNSEEN / size if found.trust or weighted else 0.0
-        error = math.hypot(found.error / scale, unseen)
+    size, z = result.size, NormalDist().inv_cdf((1 + confidence) / 2)
+    mean = min(max(result.mean / scale, 0.0), 1.0)
+    if result.error > EQUAL * scale:
+        t = result.half(confidence) / result.error
+        unseen = UNSEEN / size if result.trust or _is_weighted(weights) else 0.0
+        error = math.hypot(result.error / scale, unseen)
         size = max(size, mean * (1 - mean) * (z / (t * error)) ** 2)
     low, high = wilson(mean, size, z)
     return mean * scale, (low * scale, high * scale)

@@ -19,7 +19,7 @@ from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.labelling.draw import (
     LabelsFile,
     draw,
-    questions_of,
+    list_questions,
     read_labelled,
     samples_by_key,
 )
@@ -185,7 +185,7 @@ def test_only_what_can_be_scored_can_be_drawn():
 )
 def test_sentences_are_cut_as_the_metric_cuts_them(reference):
     one = sample(1, reference=reference)
-    asked = questions_of(key_of(one), one)
+    asked = list_questions(key_of(one), one)
     units = [(verdict.id, verdict.text) for verdict in ContextRecall().score(one).verdicts]
     contexts = [verdict.id for verdict in ContextPrecision().score(one).verdicts]
     assert [(item.item, item.text) for item in asked if item.label == "unit_supported"] == units

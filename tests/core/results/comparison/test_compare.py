@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
-from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, questions_of, samples_by_key
+from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, list_questions, samples_by_key
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.results.comparison.compare import compare_all
-from ctxmetrics.results.comparison.gates import gated, max_drop_problem, not_worse_problem
+from ctxmetrics.results.comparison.gates import choose_gated, max_drop_problem, not_worse_problem
 from ctxmetrics.results.labels.answers import Answer
 from ctxmetrics.results.rows_file import context_hashes
 from ctxmetrics.samples import read_samples
@@ -553,7 +553,7 @@ def answered(path, samples, said, *, by=None, seed=1):
     file = LabelsFile(path)
     file.begin(draw(known, 6, seed=seed, by=by))
     for one in file.draw.drawn:
-        for question in questions_of(one.key, known[one.key], ["unit_supported"]):
+        for question in list_questions(one.key, known[one.key], ["unit_supported"]):
             answer = "yes" if said[one.key[0]] else "no"
             file.add(Answer(question, answer, "ann", one.weight))
     return path
@@ -887,7 +887,7 @@ def test_other_metrics_of_the_file_change_nothing():
     assert [item.verdict is None for item in named.metrics] == [False, True, True, False]
     assert named["context_recall"].p_adjusted == pytest.approx(2 * one["context_recall"].p, rel=1e-9)
     with pytest.raises(ParameterError, match=r"this metric is secondary; .* --metric context_recall\("):
-        gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
+        choose_gated(named, "context_recall(top_k=2)", 0.1, "--max-drop")
     with pytest.raises(ParameterError, match="metric 'mine': no metric is named so"):
         beside[0].compare(beside[1], metrics=["mine"])
 
@@ -969,7 +969,7 @@ def labelled_files(tmp_path, lost, said):
         file.begin(draw(known, 100, seed=1))
         for key in [key for key in known if key[0] in {"n98", "n99"}]:
             for question, answer in zip(
-                questions_of(key, known[key], ["unit_supported"]), said[side], strict=True
+                list_questions(key, known[key], ["unit_supported"]), said[side], strict=True
             ):
                 file.add(Answer(question, answer, "ann", 1.0))
         files += [path, "--labels", file.path]
