@@ -124,10 +124,10 @@ class AgreementReport:
         clusters = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
         blocks = [
             [f"{self.judge} against people{clusters}", *self._sentences()],
-            aligned(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
+            align_rows(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
         ]
         if self.corrections:
-            blocks.append(aligned([_CORRECTED, *map(_correction_cells, self.corrections)]))
+            blocks.append(align_rows([_CORRECTED, *map(_correction_cells, self.corrections)]))
         systems: dict[str, list[SystemFigures]] = {}
         for item in self.systems:
             systems.setdefault(item.metric, []).append(item)

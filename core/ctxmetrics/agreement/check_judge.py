@@ -83,7 +83,7 @@ class JudgeCheck(Plain):
         rows.append(_cells("contexts useful", self.contexts))
         for name, item in self.by_place.items():
             rows.append(_cells(f"  {name}", item))
-        return "\n".join([*self._sentences(), "", *aligned(rows)])
+        return "\n".join([*self._sentences(), "", *align_rows(rows)])
 
     def _sentences(self) -> Iterable[str]:
         times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"

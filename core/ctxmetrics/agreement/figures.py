@@ -313,7 +313,7 @@ class JudgeTable(Plain):
             rows: list[tuple[str, ...]] = [(label, *_HEADER)]
             for judge, item in zip(self.judges, items, strict=True):
                 rows.append((_short(judge), *_judge_cells(item)))
-            lines += ["", *aligned(rows)]
+            lines += ["", *align_rows(rows)]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
 

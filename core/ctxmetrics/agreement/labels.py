@@ -87,7 +87,7 @@ class Compared:
         differ = plural(len(self.pairs), "answer", "differs", "differ")
         lines = [f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {differ}"]
         for verdict in wrong:
-            lines.append(line(verdict))
+            lines.append(format_verdict(verdict))
             lines.append(f"      people say {'no' if verdict.value else 'yes'}")
         return "\n".join(lines)
 

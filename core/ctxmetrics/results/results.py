@@ -19,7 +19,7 @@ from ctxmetrics.presentation.wording import join_counts, plural
 from ctxmetrics.reading import OPTIONS
 from ctxmetrics.results.columns import REASON, Column
 from ctxmetrics.results.comparison.joining import read_group
-from ctxmetrics.results.curve import Curve, SmallestK, curve_of, smallest_k_of
+from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
@@ -265,8 +265,8 @@ class Results(Sequence[Row]):
         scales = {name: column.scale for name, column in self.by_metric.items()}
         for row in self:
             name = read_group(row.sample.metadata if row.sample else {}, key, row.name, "by")
-            found.setdefault(name, Results(scales, keep=True)).add(row)
-        return dict(sorted(found.items()))
+            groups.setdefault(name, Results(scales, keep=True)).add(row)
+        return dict(sorted(groups.items()))
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the means, the curve over k, then every sample, the worst first.

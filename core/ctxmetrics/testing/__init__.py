@@ -82,7 +82,7 @@ def assert_not_worse(
     )
     if isinstance(margin, Mapping):
         margins = [
-            (choose_gated(found, name, value, "margin"), value) for name, value in margin.items()
+            (choose_gated(comparison, name, value, "margin"), value) for name, value in margin.items()
         ]
     else:
         margins = [(item, margin * item.scale) for item in comparison.metrics]

@@ -60,7 +60,7 @@ def _verdict_on(question: Question, sample: Sample, rows: Mapping[Key, Row] | No
 def _describe(verdict: Verdict) -> str:
     """Return a verdict in a word, with its evidence."""
     word = {True: "yes", False: "no", None: "no verdict"}[verdict.value]
-    evidence = line(verdict).partition("\n")[2].strip()
+    evidence = format_verdict(verdict).partition("\n")[2].strip()
     return f"{word}. {evidence}" if evidence else word
 
 

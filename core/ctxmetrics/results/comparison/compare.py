@@ -16,7 +16,7 @@ from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.presentation.wording import TEXT, clean, contradiction, plural
+from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
 from ctxmetrics.results.comparison.joining import (
     Pair,
     Run,
@@ -424,7 +424,7 @@ def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
 
 def _has_same_contexts(before: Row, after: Row) -> bool | None:
     """Tell whether both runs asked the same about the same texts in the same order; None without hashes."""
-    first, second = record_of(before) or {}, record_of(after) or {}
+    first, second = build_record(before) or {}, build_record(after) or {}
     hashes = (first.get("hash"), first.get("context_hashes"), second.get("context_hashes"))
     if None in hashes:
         return None
@@ -606,7 +606,7 @@ def _get_ids(row: Row) -> tuple[str, ...]:
 
 
 def _get_hashes(row: Row) -> Sequence[str]:
-    return (record_of(row) or {}).get("context_hashes") or ()
+    return (build_record(row) or {}).get("context_hashes") or ()
 
 
 def _is_bare(row: Row) -> bool:
@@ -635,7 +635,7 @@ def _list_contradictions(pairs: Iterable[Pair], metrics: Sequence[str]) -> list[
 def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
     contradictions = {}
     for unit in units:
-        text = contradiction(unit)
+        text = describe_contradiction(unit)
         if text:
             contradictions[unit.id] = text
     return contradictions

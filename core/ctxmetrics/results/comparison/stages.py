@@ -18,8 +18,8 @@ from ctxmetrics.results.report.stages import (
     read_staged_units,
     summarize_stages,
 )
+from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import text_hash
-from ctxmetrics.results.summary import Row
 from ctxmetrics.verdicts import Verdict
 
 
@@ -97,7 +97,7 @@ def compare_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStage
 
 
 def _has_stages(row: Row, metric: str) -> bool:
-    return bool(sizes_in(row) and staged_units(row, metric))
+    return bool(read_sizes(row) and read_staged_units(row, metric))
 
 
 def _compare_staged(pairs: Sequence[Pair], metric: str) -> ComparedStages | None:
@@ -108,7 +108,7 @@ def _compare_staged(pairs: Sequence[Pair], metric: str) -> ComparedStages | None
 
 
 def _read_recalls(row: Row, metric: str) -> dict[str, float | None]:
-    return {stage.name: stage.recall for stage in stages_of([row], metric).stages}
+    return {stage.name: stage.recall for stage in summarize_stages([row], metric).stages}
 
 
 def _compare_stage(
@@ -132,8 +132,8 @@ def _compare_stage(
     return ComparedStage(
         name=name,
         samples=len(both) or sum(recall != (None, None) for recall in values),
-        before=mean_of(befores),
-        after=mean_of(afters),
+        before=mean_known(befores),
+        after=mean_known(afters),
         pools=pools,
         different=different,
         lost=tuple(lost),
@@ -149,7 +149,7 @@ class _Selection(NamedTuple):
 
 def _compare_selection(pair: Pair, metric: str, name: str) -> _Selection | None:
     """Compare what both runs had before a stage, and find what it lost in the second; None if nothing is before it."""
-    units, other_units = staged_units(pair[0], metric), staged_units(pair[1], metric)
+    units, other_units = read_staged_units(pair[0], metric), read_staged_units(pair[1], metric)
     names, other_names = _list_stages(units[0]), _list_stages(other_units[0])
     if name not in names[1:] or name not in other_names[1:]:
         return None
@@ -159,10 +159,10 @@ def _compare_selection(pair: Pair, metric: str, name: str) -> _Selection | None:
     for unit in other_units:
         before, after = unit.details["stages"][other_position : other_position + 2]
         if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
-            lost.append(lost_after(pair[0].name, unit, other_position))
+            lost.append(locate_loss(pair[0].name, unit, other_position))
     pool, other_pool = (
-        sizes_in(pair[0])[names[position]],
-        sizes_in(pair[1])[other_names[other_position]],
+        read_sizes(pair[0])[names[position]],
+        read_sizes(pair[1])[other_names[other_position]],
     )
     return _Selection(pool["hash"] != other_pool["hash"], lost)
 

@@ -355,7 +355,7 @@ def _format_columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -
 def _format_table(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
     """Return a table, its head first, as text."""
     if not markdown:
-        return "\n".join(aligned(table))
+        return "\n".join(align_rows(table))
     head, *rows = [tuple(map(escape_markdown, row)) for row in table]
     rule = ("---",) * len(head)
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))

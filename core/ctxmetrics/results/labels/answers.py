@@ -467,7 +467,7 @@ def _list_questions(
     if not questions or questions[0].text.startswith(HASHED):
         questions = [question for question in answers if question.label == UNITS]
         questions.sort(key=lambda question: int(question.item[1:]))
-    hashes = (record_of(row) or {}).get("context_hashes") or ()
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
     for number in range(1, len(hashes) + 1):
         questions.append(Question(key, CONTEXTS, f"c{number}"))
     return questions
