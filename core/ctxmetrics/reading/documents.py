@@ -51,7 +51,7 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         keys: Where an id is looked for.
         spans: Whether their spans are wanted instead, where each of them has one.
     """
-    items = [unscored(item) for item in listed(documents)] if documents else []
+    items = [unscored(item) for item in to_list(documents)] if documents else []
     if any(isinstance(item, str) for item in items):  # a text has no id
         return None
     found = [first_of(item, keys) for item in items]
@@ -153,7 +153,7 @@ def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple
             yield f"{path}{key}", value
 
 
-def listed(found: Any) -> Any:
+def to_list(found: Any) -> Any:
     """Return a single document or text as a list of one, and lists as they are."""
     return [found] if is_document(found) or not hasattr(found, "__iter__") else found
 

@@ -99,7 +99,7 @@ def recognise(
     spots = {name: reading.spots(opened, name) for name in FIELDS}
     found = {name: places[0] for name, places in spots.items() if places}
     mapping = {
-        name: reading.shown(
+        name: reading.original(
             head if isinstance(opened.get(head := path.partition(".")[0]), str) else path
         )
         for name, (path, _) in found.items()  # a side that is a text is the field itself
@@ -243,7 +243,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     (_, fitting, spots, rest), *others = [fit for fit in fits if fit[0] == best]
     fields_of = {path: meant for meant, path in spots.items()}
     unsure = [
-        tuple(f"{reading.shown(path)}={name}" for name in (fields_of[path], meant))
+        tuple(f"{reading.original(path)}={name}" for name in (fields_of[path], meant))
         for _, _, differing, _ in others
         for meant, path in differing.items()
         if fields_of.get(path, meant) != meant
@@ -262,7 +262,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
             taken[more[key]] = key
         elif key not in _VAGUE:
             unsure += [
-                tuple(f"{reading.shown(column)}={meant}" for column in (taken[meant], key))
+                tuple(f"{reading.original(column)}={meant}" for column in (taken[meant], key))
                 for meant in meanings & taken.keys() - {*fitting.columns.values()}
                 if _is_another(meant, rest[key], look_up(opened, taken[meant]))
             ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count, takewhile
 from typing import Any, NamedTuple
 
-from ctxmetrics.reading.documents import listed, text_of, unscored
+from ctxmetrics.reading.documents import text_of, to_list, unscored
 
 # Kinds of spans, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
 RETRIEVERS = frozenset({"retriever", "retrieval"})
@@ -67,8 +67,8 @@ def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
     for step in steps:
         if step.reranks:
             since = [*takewhile(lambda before: not before.reranks, reversed(left))]
-            texts = {str(text_of(item)) for before in since for item in listed(before.documents or ())}
-            chosen = {str(text_of(item)) for item in listed(step.documents or ())}
+            texts = {str(text_of(item)) for before in since for item in to_list(before.documents or ())}
+            chosen = {str(text_of(item)) for item in to_list(step.documents or ())}
             left = left[: len(left) - len(since)] if since and chosen <= texts else []
         left.append(step)
     return left
@@ -76,7 +76,7 @@ def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
 
 def joined(steps: Iterable[Retrieval]) -> list[Any]:
     """Return the documents of several steps; repeated ones stay."""
-    return [*chain.from_iterable(listed(step.documents) for step in steps)]
+    return [*chain.from_iterable(to_list(step.documents) for step in steps)]
 
 
 def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
@@ -101,5 +101,5 @@ def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     stages: dict[str, list[Any]] = {}
     for step in told:
         names = chain([step.name], (f"{step.name} {number}" for number in count(2)))
-        stages[next(name for name in names if name not in stages)] = [*listed(step.documents)]
+        stages[next(name for name in names if name not in stages)] = [*to_list(step.documents)]
     return stages or None

@@ -22,11 +22,11 @@ from ctxmetrics.reading.documents import (
     as_list,
     first_of,
     labels_are_spans,
-    listed,
     look_up,
     relevant,
     span_of,
     text_of,
+    to_list,
     unscored,
 )
 from ctxmetrics.reading.retrievals import Retrieval, handed_on, joined, stages_of
@@ -320,7 +320,7 @@ class Schema:
         if found is None or field in OPTIONS.keys() - {*TEXTS_OF, *TEXTS_OF.values()}:
             return found
         if field in TEXTS_OF.values():
-            return listed(found)
+            return to_list(found)
         spans = labels_are_spans(
             self._find(record, keys, "reference_context_ids"),
             self._find(record, keys, "reference_contexts"),
@@ -330,7 +330,7 @@ class Schema:
             item
             if given is not None and isinstance(item, (str, int))
             else self._id(item, keys.get("id_key"), field, number, spans=spans)
-            for number, item in enumerate(relevant(field, listed(found)), 1)
+            for number, item in enumerate(relevant(field, to_list(found)), 1)
         ]
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
