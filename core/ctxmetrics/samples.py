@@ -289,7 +289,7 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         except SampleError as error:
             raise error.inside(field="stages") from None
     for name in ("labels", "metadata"):
-        values[name] = EMPTY if values[name] is None else _read_mapping(values[name], name)
+        values[name] = _read_mapping(values[name], name)
     return values
 
 
@@ -303,6 +303,8 @@ def _read_field(values: dict[str, Any], name: str, read: Callable[[Any], Any]) -
 
 
 def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None:
+        return EMPTY
     if not hasattr(value, "items"):
         problem = f"must be a mapping, not {_kind(value)}."
         raise SampleError(problem, wrong_kind=True).inside(field=name)

@@ -138,9 +138,14 @@ def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool |
 
 def _contexts_in(verdict: Verdict, place: Sequence[int], ids: Sequence[str] | None) -> list[list[Any]]:
     """Return a list for each context of a stage that a verdict rests on; see `recorded`."""
-    whole = {span.context for span in verdict.evidence if span.whole}
-    ranks = sorted({span.context for span in verdict.evidence})
+    whole = _contexts_of(verdict, whole=True)
+    ranks = sorted(_contexts_of(verdict))
     return [[rank + 1, place[rank], rank in whole, ids[rank] if ids else None] for rank in ranks]
+
+
+def _contexts_of(verdict: Verdict, *, whole: bool = False) -> set[int]:
+    """Return the contexts of the evidence, or those that state the whole unit."""
+    return {span.context for span in verdict.evidence if span.whole or not whole}
 
 
 def of_last(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
@@ -172,8 +177,8 @@ def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
     in_stage = replace(verdict, evidence=tuple(spans), details=FrozenDict(details))
     if verdict.value is not True or any(span.whole for span in spans):
         return in_stage
-    needed = {span.context for span in verdict.evidence} or {*range(size)}
-    if needed <= ranks.keys() and not any(span.whole for span in verdict.evidence):
+    needed = _contexts_of(verdict) or {*range(size)}
+    if needed <= ranks.keys() and not _contexts_of(verdict, whole=True):
         return in_stage
     reason = "the contexts of this stage do not state it; those of another stage do"
     return replace(in_stage, value=False, code=None, reason=reason)

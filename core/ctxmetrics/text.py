@@ -133,8 +133,10 @@ class Effort:
         self._normalised.add(context)
         if new:
             self.spend(_STEPS_A_CHARACTER * len(context))
-        is_long = len(context) > FUZZY_MAX_CONTEXT
-        characters, origin = (_normalised_long_context if is_long else _normalised_context)(context)
+        if len(context) <= FUZZY_MAX_CONTEXT:
+            characters, origin = _normalised_context(context)
+        else:
+            characters, origin = _normalised_long_context(context)
         if new:
             self.spend(_STEPS_A_PIECE * len(origin))
         return characters, origin
@@ -228,11 +230,15 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
 def _blocks(text: str) -> list[Span]:
     """Return the items of lists, and what stands between them."""
     whole = Span(0, len(text))
-    return _cut(text, whole, _LIST_ITEM) if "\n" in text else [whole]
+    if "\n" not in text:
+        return [whole]
+    return _cut(text, whole, _LIST_ITEM)
 
 
 def _pieces(language: str, text: str, block: Span) -> Iterable[Span]:
-    return _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
+    if language == "th":
+        return _cut(text, block, _THAI_SPACE)
+    return _segments(language, text, block)
 
 
 def _without_margins(text: str, piece: Span) -> Span | None:
@@ -250,13 +256,17 @@ def _without_margins(text: str, piece: Span) -> Span | None:
 def _join(text: str, before: Span, span: Span) -> Span:
     """Return a piece with the one before it, which is left out where it is the mark of a list."""
     is_mark = _LIST_MARK.fullmatch(f"{text[before.start : before.end]} ")
-    return span if is_mark else Span(before.start, span.end)
+    if is_mark:
+        return span
+    return Span(before.start, span.end)
 
 
 def _without_mark(text: str, piece: Span) -> Span:
     """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
     mark = _MARK_BEHIND.search(text[piece.start : piece.end])
-    return piece if mark is None else Span(piece.start, piece.start + mark.start())
+    if mark is None:
+        return piece
+    return Span(piece.start, piece.start + mark.start())
 
 
 def _continues(text: str, before: Span, start: int) -> bool:

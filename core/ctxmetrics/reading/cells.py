@@ -9,7 +9,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -64,6 +64,11 @@ def object_in(value: Any) -> Any:
         raise
     except (ValueError, RecursionError):
         return _printed(value)
+
+
+def read_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the objects and lists that its texts hold."""
+    return {key: object_in(value) for key, value in row.items()}
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

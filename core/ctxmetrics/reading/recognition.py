@@ -10,10 +10,20 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.reading.cells import is_list_text, list_in, object_in
+from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
 from ctxmetrics.reading.rows import Reading, is_ambiguous, letters_of, paths_in, rest_of
-from ctxmetrics.reading.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
+from ctxmetrics.reading.schema import (
+    FIELDS,
+    LISTS,
+    OPTIONS,
+    TEXTS,
+    TEXTS_OF,
+    first_value,
+    heads_of,
+    nearest,
+    some_of,
+)
 from ctxmetrics.reading.shapes import header_in, joined_by, refusal_of, texts_in
 from ctxmetrics.reading.systems import SCHEMAS
 
@@ -120,7 +130,7 @@ def _with_places(
     reading: Reading, opened: Mapping[str, Any], rows: list[Mapping[str, Any]], *, single: bool
 ) -> Reading:
     """Return the reading with where each field stands in the first rows, and with what is no field."""
-    spots = {name: reading.spots(opened, name) for name in FIELDS}
+    spots = reading.every_spot(opened)
     places = _first_spots(spots)
     mapping: dict[str, str] = {}
     for name, (path, _) in places.items():
@@ -189,11 +199,10 @@ def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
     """Return question and reference of a row as texts, and what was retrieved."""
     _, opened = reading.opened(row)
 
-    def first(name: str) -> Any:
-        spots = reading.spots(opened, name)
-        return spots[0][1] if spots else None
-
-    return str(first("user_input") or ""), str(first("reference") or ""), first("retrieved_contexts")
+    question = first_value(reading.spots(opened, "user_input"))
+    reference = first_value(reading.spots(opened, "reference"))
+    retrieved = first_value(reading.spots(opened, "retrieved_contexts"))
+    return str(question or ""), str(reference or ""), retrieved
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -235,7 +244,7 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 
     A column that the caller maps keeps its name.
     """
-    heads = {column.partition(".")[0] for column in columns}
+    heads = heads_of(columns)
     keys: dict[str, str] = {}
     for key in row:
         if "." in key or key in _KEYS or key in heads:
@@ -285,7 +294,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
 
 def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     """Return how the schema of a reading fits the first rows; None where it does not."""
-    places = _first_spots({name: reading.spots(opened, name) for name in FIELDS})
+    places = _first_spots(reading.every_spot(opened))
     paths: dict[str, str] = {}
     for name, (path, value) in places.items():
         may_be_list = name not in TEXTS or name == "reference"
@@ -295,7 +304,7 @@ def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     sides = reading.schema.sides
     words = [path for name, path in paths.items() if path != name]
     # The schema has sides and the rows have none, or the only name that fits has another meaning in other systems.
-    if sides and sides.isdisjoint(key.partition(".")[0] for key in opened):
+    if sides and sides.isdisjoint(heads_of(opened)):
         return None
     if words == ["context"]:
         return None
@@ -359,8 +368,7 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
                 f"--map {column}={name}: there is no field {name!r}.{nearest(name, FIELDS)} Choose from: "
                 f"{', '.join(FIELDS)}."
             )
-        opened = {key: object_in(value) for key, value in row.items()}
-        if row and look_up(opened, column) is None:
+        if row and look_up(read_cells(row), column) is None:
             raise ParameterError(
                 f"--map {column}={name}: no row has {column!r}.{nearest(column, row)} There is: {some_of(row)}."
             )
@@ -368,7 +376,7 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
 
 def _notes(reading: Reading, opened: Mapping[str, Any]) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
-    places = _first_spots({name: reading.spots(opened, name) for name in FIELDS})
+    places = _first_spots(reading.every_spot(opened))
     read: list[str] = []
     for name, path in reading.mapping.items():
         if name in OPTIONS and places[name][0] != name:

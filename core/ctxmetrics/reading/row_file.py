@@ -18,7 +18,7 @@ from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.reading.aegis import Payload, read_payload
 from ctxmetrics.reading.arrow_rows import arrow_rows
-from ctxmetrics.reading.cells import object_in
+from ctxmetrics.reading.cells import read_cells
 from ctxmetrics.reading.csv_rows import Header, cell_rows
 from ctxmetrics.reading.documents import look_up
 from ctxmetrics.reading.joining import Missing, Partners
@@ -181,8 +181,7 @@ class RowFile(Iterator[T], Generic[T]):
         """Return the first value at a path of the first rows, or None."""
         for row in self._first:
             _, opened = self.reading.opened(row)
-            cells = {key: object_in(cell) for key, cell in row.items()}
-            value = look_up({**opened, **cells}, path)
+            value = look_up({**opened, **read_cells(row)}, path)
             if value is not None:
                 return value
         return None

@@ -16,7 +16,7 @@ from numbers import Real
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
-from ctxmetrics.reading.cells import is_list_text, list_in, object_in
+from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import (
     as_list,
     ids_of,
@@ -27,7 +27,17 @@ from ctxmetrics.reading.documents import (
     text_of,
     to_list,
 )
-from ctxmetrics.reading.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.reading.schema import (
+    FIELDS,
+    LISTS,
+    OPTIONS,
+    TEXTS,
+    TEXTS_OF,
+    Schema,
+    first_value,
+    heads_of,
+    nearest,
+)
 from ctxmetrics.reading.shapes import split_at
 from ctxmetrics.reading.systems import SCHEMAS
 
@@ -113,16 +123,20 @@ class Reading:
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
         raw, opened = self.opened(mapping)
-        spots = {name: self.spots(opened, name) for name in FIELDS}
-        place = where or "Sample"
-        id_ = str(spots["id"][0][1])[:80] if spots["id"] else None
+        spots = self.every_spot(opened)
+        owner = where or "Sample"
+        id_ = first_value(spots["id"])
+        if id_ is not None:
+            id_ = str(id_)[:80]
+            owner = f"Sample {id_!r}"
         try:
             values, others = self._read(raw, opened, spots)
         except SampleError as error:
+            if id_ is None:
+                error.place = owner
             error.sample = id_
-            error.place = place if id_ is None else None
             raise
-        self._drop_others(values, place if id_ is None else f"Sample {id_!r}")
+        self._drop_others(values, owner)
         return values, others
 
     def _read(
@@ -136,7 +150,7 @@ class Reading:
             raise SampleError(self.refusal)
         self._check_names(raw, opened, spots)
         if self.unsure:
-            options = " or ".join(f"--map {shlex.quote(option)}" for option in self.unsure[0])
+            options = " or ".join(_map_options(self.unsure[0]))
             raise AmbiguousFieldError(
                 f"it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
                 "columns."
@@ -172,15 +186,17 @@ class Reading:
         if self.unsure or self.refusal or self.split or self.joined:
             return None
         mapped = self._mapped_to(name)
+        if len(mapped) > 1:
+            return None
         if mapped:
-            return mapped[0] if len(mapped) == 1 and mapped[0] in columns else None
+            return mapped[0] if mapped[0] in columns else None
         columns_by_key = {
             self.renamed.get(column, column): column for column in columns if column not in self.columns
         }
         keys = self.schema.flat_keys[name]
-        heads = {key.partition(".")[0] for key in keys if "." in key}
-        place = self.schema.places.get(name)
-        heads.add(place.side if place else "")
+        heads = heads_of(key for key in keys if "." in key)
+        if name in self.schema.places:
+            heads.add(self.schema.places[name].side)
         if not heads.isdisjoint(columns_by_key):
             return None
         matches = [columns_by_key[key] for key in keys if key in columns_by_key]
@@ -217,7 +233,8 @@ class Reading:
         """
         raw: dict[str, Any] = {}
         for key, value in mapping.items():
-            raw[self.renamed.get(key, str(key))] = value.tolist() if hasattr(value, "tolist") else value
+            items = value.tolist() if hasattr(value, "tolist") else value
+            raw[self.renamed.get(key, str(key))] = items
         stage_keys = [key for key in raw if key.startswith(_STAGE) and key not in self.columns]
         if stage_keys:
             if raw.get("stages") is not None:
@@ -228,7 +245,11 @@ class Reading:
             raw["stages"] = {key.removeprefix(_STAGE): raw.pop(key) for key in stage_keys}
         if not self.written:
             return raw, raw
-        return raw, {key: object_in(value) for key, value in raw.items()}
+        return raw, read_cells(raw)
+
+    def every_spot(self, row: Mapping[str, Any]) -> dict[str, list[tuple[str, Any]]]:
+        """Return where each field stands and what stands there; see `spots`."""
+        return {name: self.spots(row, name) for name in FIELDS}
 
     def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
         """Return where a field stands and what stands there.
@@ -375,8 +396,7 @@ class Reading:
         spots: Mapping[str, list[tuple[str, Any]]],
     ) -> None:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
-        mapped = {column.partition(".")[0] for column in self.columns}
-        known = self.schema.known_keys | mapped
+        known = self.schema.known_keys | heads_of(self.columns)
         absent = self.absent
         if absent is None:
             absent = frozenset(name for name in FIELDS if not spots[name])
@@ -396,7 +416,7 @@ class Reading:
     def _misspelt_error(
         self, key: str, close_key: str, field_name: str, alike: list[str]
     ) -> UnknownFieldError:
-        options = " ".join(f"--map {shlex.quote(f'{other}={field_name}')}" for other in alike)
+        options = " ".join(_map_options(f"{other}={field_name}" for other in alike))
         return UnknownFieldError(
             f"unknown field '{key}' (schema '{self.name}').",
             f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
@@ -416,6 +436,11 @@ class Reading:
         if closest is None or closest[1] not in absent:
             return None
         return closest[1:]
+
+
+def _map_options(mappings: Iterable[str]) -> list[str]:
+    """Return the options of the command line for ``COLUMN=FIELD``."""
+    return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
 
 
 def _names_id_of(key: str, name: str) -> bool:
@@ -500,7 +525,7 @@ def check_keys(
 
 def _ambiguous_error(column: str) -> AmbiguousFieldError:
     names = [*sorted(TEXTS_OF.values()), "metadata"]
-    options = ", ".join(f"--map {shlex.quote(f'{column}={name}')}" for name in names)
+    options = ", ".join(_map_options(f"{column}={name}" for name in names))
     return AmbiguousFieldError(
         "means the retrieved text in some systems and the ideal one in others.",
         "Name the system with schema= (for example 'aegis' or 'deepeval'), or write 'retrieved_contexts' or "

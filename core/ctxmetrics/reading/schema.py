@@ -93,6 +93,16 @@ class KeyParams(TypedDict, total=False):
     retriever: str | Callable[[str], bool]
 
 
+def heads_of(paths: Iterable[str]) -> set[str]:
+    """Return the first key of each path."""
+    return {path.partition(".")[0] for path in paths}
+
+
+def first_value(spots: list[tuple[str, Any]]) -> Any:
+    """Return what stands at the first of several places, or None."""
+    return spots[0][1] if spots else None
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest known name, or nothing."""
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.3)
@@ -247,7 +257,8 @@ class Schema:
     @cached_property
     def heads(self) -> frozenset[str]:
         """The keys that hold several fields: the sides, and the beginnings of paths."""
-        return self.sides.union(key.partition(".")[0] for key in self._every_key if "." in key)
+        nested = [key for key in self._every_key if "." in key]
+        return self.sides | heads_of(nested)
 
     @cached_property
     def known_keys(self) -> frozenset[str]:
@@ -282,7 +293,9 @@ class Schema:
             retrieved = _retrieved(self.retrievals(record.get("run")), keys)
             if retrieved is not None:
                 return [("", retrieved)]
-        return self._unnamed_documents(record, field) if field in TEXTS_OF.values() else []
+        if field in TEXTS_OF.values():
+            return self._unnamed_documents(record, field)
+        return []
 
     def _spots_under_keys(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
@@ -319,8 +332,9 @@ class Schema:
         output = _output_of(side)
         if not isinstance(output, (list, tuple)) or are_messages(output):
             return []
-        path = place.side if output is side else f"{place.side}.output"
-        return [(path, output)]
+        if output is side:
+            return [(place.side, output)]
+        return [(f"{place.side}.output", output)]
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         value = self._find(record, keys, field)
@@ -351,15 +365,15 @@ class Schema:
         return ids
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
-        spots = self.spots(record, keys, field)
-        return spots[0][1] if spots else None
+        return first_value(self.spots(record, keys, field))
 
     def _traced_stages(
         self, record: Mapping[str, Any], keys: Mapping[str, Any]
     ) -> list[tuple[str, Any]]:
         """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named."""
-        places = [place for place, _ in self.spots(record, keys, "retrieved_contexts")]
-        if not self.retrievals or any(places) or keys.keys() & {"retriever", "contexts_key"}:
+        if not self.retrievals or keys.keys() & {"retriever", "contexts_key"}:
+            return []
+        if any(place for place, _ in self.spots(record, keys, "retrieved_contexts")):
             return []
         stages = to_stages([*self.retrievals(record.get("run"))]) or {}
         texts: dict[str, dict[str, Any]] = {}
@@ -391,7 +405,10 @@ class Schema:
     def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
         place = self.places.get(field, _NOWHERE)
         side = record.get(place.side)
-        there = some_of(str(key)[:40] for key in (side if isinstance(side, Mapping) else record))
+        holder, where = record, "fields"
+        if isinstance(side, Mapping):
+            holder, where = side, place.side
+        there = some_of(str(key)[:40] for key in holder)
         names = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
         error = record.get("error")
         if error:
@@ -401,7 +418,6 @@ class Schema:
             hint = f" {self.hint}"
         elif field == "reference" and self._find(record, keys, "reference_facts"):
             hint = " There are facts: count them with unit='fact'."
-        where = place.side if isinstance(side, Mapping) else "fields"
         return f"no {names} in its {where} (there is: {there or 'nothing'}).{hint} Name it with {OPTIONS[field]}=."
 
 

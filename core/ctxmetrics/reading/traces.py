@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from ctxmetrics.reading.cells import list_in, object_in
+from ctxmetrics.reading.cells import list_in, object_in, read_cells
 from ctxmetrics.reading.documents import first_of, leaves, look_up
 from ctxmetrics.reading.retrievals import (
     RETRIEVERS,
@@ -154,7 +154,7 @@ def _outermost(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
 
 def _documents(span: Any) -> list[Any] | None:
     """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
-    opened = {key: object_in(value) for key, value in span.items()}
+    opened = read_cells(span)
     numbered: dict[int, dict[str, Any]] = {}
     for path, value in leaves(opened, 2):
         match = _NUMBERED.fullmatch(path)
