@@ -150,7 +150,12 @@ class Attribution:
         rows: list[tuple[bool, ...]] = []
         for cells, row in zip(self.cells, self.matrix(), strict=True):
             parts = [context for context in _true_places(row) if cells[context] == "part"]
-            rows += [tuple(context == part for context in range(len(row))) for part in parts] or [row]
+            if not parts:
+                rows.append(row)
+            for part in parts:
+                only_part = [False] * len(row)
+                only_part[part] = True
+                rows.append(tuple(only_part))
         return rows
 
     def to_dict(self) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def recorded(
     texts, places = pool_of(stages.values())
     by_stage = alone
     if not by_stage:
-        by_stage = [[_within(verdict, place, len(texts)) for verdict in pooled] for place in places]
+        by_stage = [_of_stage(pooled, place, len(texts)) for place in places]
     so_far_by_stage = (
         _values_so_far(pooled, places, len(texts)) if pooled else _first_yes_so_far(by_stage)
     )
@@ -120,7 +120,7 @@ def _values_so_far(
     so_far: list[int] = []
     for place in places:
         so_far += place
-        values.append([_within(verdict, so_far, size).value for verdict in pooled])
+        values.append([verdict.value for verdict in _of_stage(pooled, so_far, size)])
     return values
 
 
@@ -157,6 +157,11 @@ def of_last(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Ver
         evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
         verdicts.append(replace(verdict, id=f"c{rank + 1}", evidence=evidence))
     return tuple(verdicts)
+
+
+def _of_stage(pooled: Sequence[Verdict], place: Sequence[int], size: int) -> list[Verdict]:
+    """Return what the verdicts about a pool say of one stage; see `_within`."""
+    return [_within(verdict, place, size) for verdict in pooled]
 
 
 def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:

@@ -62,7 +62,9 @@ def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
     Raises:
         ParameterError: No such schema.
     """
-    return recognise([row], written=False) if schema == AUTO else Reading(name=schema)
+    if schema == AUTO:
+        return recognise([row], written=False)
+    return Reading(name=schema)
 
 
 def recognise(
@@ -108,8 +110,8 @@ def recognise(
         reading = _fitting(replace(reading, renamed=_renamed(merged, mapped)), merged)
     _, opened = reading.opened(merged)
     reading = _with_places(reading, opened, mappings, single=single)
-    column = None if headed else _header_of_data(merged)
-    if column is not None:
+    column = _header_of_data(merged)
+    if column is not None and not headed:
         no_header = (
             f"the first line is no header, it looks like data ({column[:60]!r}). Write --no-header or --names A,B (in Python "
             "header=False or header=[..]); if it is one, --header (header=True)."
@@ -385,7 +387,9 @@ def _notes(reading: Reading, opened: Mapping[str, Any]) -> Iterable[str]:
         yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
         text, separator = places[name][1], reading.schema.separator
-        how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
+        how = "read as a list of one"
+        if separator and separator in text:
+            how = f"split at '{separator}'"
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {how}"
     absent = reading.absent or frozenset()
     others: list[str] = []

@@ -211,7 +211,7 @@ class Reading:
         names: list[str] = []
         for key, value in rest.items():
             if key in self.schema.heads and hasattr(value, "items"):
-                names += [f"{key}.{inner}" for inner in value]
+                names.extend(f"{key}.{inner}" for inner in value)
             else:
                 names.append(key)
         return [name for name in names if name not in self.schema.carried.union(self.columns)]

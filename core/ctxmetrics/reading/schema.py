@@ -244,10 +244,10 @@ class Schema:
         for field in (*self.places, *FIELDS):
             for key in self.keys_of_fields[field]:
                 owners.setdefault(key, field)
-        return {
-            field: tuple(key for key in keys if owners[key] == field)
-            for field, keys in self.keys_of_fields.items()
-        }
+        flat_keys: dict[str, tuple[str, ...]] = {}
+        for field, keys in self.keys_of_fields.items():
+            flat_keys[field] = tuple(key for key in keys if owners[key] == field)
+        return flat_keys
 
     @cached_property
     def sides(self) -> frozenset[str]:
@@ -263,7 +263,7 @@ class Schema:
     @cached_property
     def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
-        return self.heads.union(self.carried, (key for key in self._every_key if "." not in key))
+        return self.sides | self.carried | heads_of(self._every_key)
 
     @property
     def _every_key(self) -> Iterable[str]:
