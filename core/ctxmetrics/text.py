@@ -212,45 +212,35 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
         text = _HALVES.sub("\ufffd", text)
         text = _BEFORE_STOP.sub(lambda match: _WIDE_SPACE.sub(" ", match[0]), text)
     language = language or detect_language(text)
+    whole = Span(0, len(text))
+    blocks = _cut(text, whole, _LIST_ITEM) if "\n" in text else [whole]
     spans: list[Span] = []
-    for block in _blocks(text):
-        first = len(spans)
-        for piece in _pieces(language, text, block):
-            span = _without_margins(text, piece)
-            if span is None:
-                continue
-            if len(spans) > first:
+    for block in blocks:
+        pieces: Iterable[Span] = _segments(language, text, block)
+        if language == "th":
+            pieces = _cut(text, block, _THAI_SPACE)
+        count = len(spans)  # before this block
+        for first, last in pieces:
+            start = last - len(text[first:last].lstrip())
+            end = start + len(text[start:last].rstrip())
+            if not text[start:end][:1].isalpha():
+                start = _skip_mark(text, start, last)
+                if not has_content(text[start:end]):
+                    continue
+            span = Span(start, end)
+            if len(spans) > count:
                 spans[-1] = _without_mark(text, spans[-1])
-                if _continues(text, spans[-1], span.start):
+                if _continues(text, spans[-1], start):
                     span = _join(text, spans.pop(), span)
             spans.append(span)
     return tuple(spans)
 
 
-def _blocks(text: str) -> list[Span]:
-    """Return the items of lists, and what stands between them."""
-    whole = Span(0, len(text))
-    if "\n" not in text:
-        return [whole]
-    return _cut(text, whole, _LIST_ITEM)
-
-
-def _pieces(language: str, text: str, block: Span) -> Iterable[Span]:
-    if language == "th":
-        return _cut(text, block, _THAI_SPACE)
-    return _segments(language, text, block)
-
-
-def _without_margins(text: str, piece: Span) -> Span | None:
-    """Return a piece without white space around it and the mark of a list; None where nothing is left."""
-    start = piece.end - len(text[piece.start : piece.end].lstrip())
-    end = start + len(text[start : piece.end].rstrip())
-    if text[start:end][:1].isalpha():
-        return Span(start, end)
-    mark = _LIST_MARK.match(text, start, piece.end)
-    if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
-        start = mark.end()
-    return Span(start, end) if has_content(text[start:end]) else None
+def _skip_mark(text: str, start: int, last: int) -> int:
+    """Return where a piece begins behind the mark of a list, which stands at the beginning of a line."""
+    mark = _LIST_MARK.match(text, start, last)
+    is_first = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t")
+    return mark.end() if mark and is_first else start
 
 
 def _join(text: str, before: Span, span: Span) -> Span:
@@ -403,7 +393,9 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
         if not has_content(piece):
             continue
         part = piece.strip()
-        if not _says_enough(part):
+        letters = [character for character in part if character.isalnum()]
+        # A quote needs three letters, or one digit or letter of a script without spaces (from Thai on).
+        if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004 - see above
             return ()
         start = _find(part, context, position, effort)
         if start >= 0:
@@ -415,14 +407,6 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
         spans.append(span)
         position = span.end
     return tuple(spans)
-
-
-def _says_enough(quote: str) -> bool:
-    """Whether a quote has three letters, or one digit or letter of a script without spaces (from Thai on)."""
-    letters = [character for character in quote if character.isalnum()]
-    if len(letters) > 2:  # noqa: PLR2004 - see above
-        return True
-    return any(letter.isdigit() or ord(letter) >= 0x0E00 for letter in letters)  # noqa: PLR2004 - see above
 
 
 # The sentences and contexts of one sample are compared with each other.
