@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -37,16 +38,14 @@ class Attribution:
     @cached_property
     def cells(self) -> tuple[tuple[Cell, ...], ...]:
         """One row a unit, one cell a context; the evidence of an unsupported unit is shown too."""
-        rows = []
-        for unit in self.units:
-            found: dict[int, Cell] = {}
-            for span in unit.evidence:
-                if span.whole or span.context not in found:
-                    found[span.context] = "whole" if span.whole else "part"
-            rows.append(
-                tuple(found.get(context, "none") for context in range(len(self.context_lengths)))
-            )
-        return tuple(rows)
+        return tuple(map(self._cells_of_unit, self.units))
+
+    def _cells_of_unit(self, unit: Verdict) -> tuple[Cell, ...]:
+        row: list[Cell] = ["none"] * len(self.context_lengths)
+        for span in unit.evidence:
+            if 0 <= span.context < len(row) and row[span.context] != "whole":
+                row[span.context] = "whole" if span.whole else "part"
+        return tuple(row)
 
     def quotes(self, unit: int, context: int) -> tuple[str, ...]:
         """Return what a context states of a unit, word for word; both are indices from 0."""
@@ -65,16 +64,13 @@ class Attribution:
             return known
         if "whole" in cells:
             return cells.index("whole") + 1
-        # For evidence that names no context, all contexts are needed.
-        return max(
-            [context for context, cell in enumerate(cells, 1) if cell == "part"], default=len(cells)
-        )
+        if "part" in cells:
+            return len(cells) - cells[::-1].index("part")  # the last one
+        return len(cells)  # for evidence that names no context, all contexts are needed
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
         """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
-        return tuple(
-            tuple(context for context, rests in enumerate(row) if rests) for row in self.matrix(k)
-        )
+        return tuple(map(_true_places, self.matrix(k)))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
         """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""
@@ -82,9 +78,12 @@ class Attribution:
         k = n if k is None else min(k, n)
         rows = []
         for cells, smallest in zip(self.cells, self.smallest_ks, strict=True):
-            wanted: Cell | None = None if smallest is None or smallest > k else "part"
-            wanted = "whole" if wanted and "whole" in cells[:k] else wanted
-            rows.append(tuple(cell == wanted for cell in cells[:k]))
+            first = cells[:k]
+            if smallest is None or smallest > k:
+                rows.append((False,) * len(first))
+            else:
+                kind = "whole" if "whole" in first else "part"
+                rows.append(tuple(cell == kind for cell in first))
         return tuple(rows)
 
     @property
@@ -101,18 +100,15 @@ class Attribution:
         """
         if not self.judged:
             return None
-        parts = [
-            1.0
-            if smallest is not None and (k is None or smallest <= k)
-            else self._part(unit, cells[:k])
-            for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True)
-        ]
-        return formulas.weighted_share(parts, [unit.weight for unit in self.units])
-
-    @staticmethod
-    def _part(unit: Verdict, cells: tuple[Cell, ...]) -> float:
-        """Return the value of a unit of which only a part is stated."""
-        return 0.0 if set(cells) <= {"none"} else float(unit.details.get("partial", 0.0))
+        values: list[float] = []
+        for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True):
+            if smallest is not None and (k is None or smallest <= k):
+                values.append(1.0)
+            elif set(cells[:k]) <= {"none"}:
+                values.append(0.0)
+            else:  # only a part of it is stated
+                values.append(float(unit.details.get("partial", 0.0)))
+        return formulas.weighted_share(values, [unit.weight for unit in self.units])
 
     def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:
         """Return support precision@k: of the first k contexts, those on which some unit supported at k rests.
@@ -153,8 +149,13 @@ class Attribution:
         """Return the matrix with a row for each part of a unit that rests on parts: all of them are needed."""
         rows: list[tuple[bool, ...]] = []
         for cells, row in zip(self.cells, self.matrix(), strict=True):
-            parts = [context for context, rests in enumerate(row) if rests and cells[context] == "part"]
-            rows += [tuple(context == part for context in range(len(row))) for part in parts] or [row]
+            parts = [context for context in _true_places(row) if cells[context] == "part"]
+            if not parts:
+                rows.append(row)
+            for part in parts:
+                only_part = [False] * len(row)
+                only_part[part] = True
+                rows.append(tuple(only_part))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,7 +170,16 @@ class Attribution:
         }
 
     def __str__(self) -> str:
-        rows = [["", *(f"c{number}" for number in range(1, len(self.context_lengths) + 1))]]
+        header = [f"c{number}" for number in range(1, len(self.context_lengths) + 1)]
+        lines = [_line(["", *header])]
         for unit, cells in zip(self.units, self.cells, strict=True):
-            rows.append([unit.id, *("-" if cell == "none" else cell for cell in cells)])
-        return "\n".join("  ".join(f"{cell:<5}" for cell in row).rstrip() for row in rows)
+            lines.append(_line([unit.id, *("-" if cell == "none" else cell for cell in cells)]))
+        return "\n".join(lines)
+
+
+def _true_places(row: Sequence[bool]) -> tuple[int, ...]:
+    return tuple(place for place, value in enumerate(row) if value)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "  ".join(f"{cell:<5}" for cell in cells).rstrip()

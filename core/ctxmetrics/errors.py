@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.verdicts import Usage
@@ -43,10 +43,21 @@ class CtxMetricsError(ValueError):
     Attributes:
         code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
         results: The `Results` of an `evaluate` up to the error that it raised, or None.
+        place: Where the fault is, such as a line of a file, or None. The message begins with it.
     """
 
     code: ClassVar[str] = "error"
     results: Any = None
+    place: str | None = None
+
+    def at(self, place: str) -> Self:
+        """Set the place of the fault."""
+        self.place = place
+        return self
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.place is None else f"{self.place}: {text}"
 
 
 class EmbeddedJudgeWarning(UserWarning):
@@ -66,9 +77,67 @@ class RequestError(ParameterError):
 
 
 class SampleError(CtxMetricsError):
-    """A sample holds a field of the wrong type, or an unknown key."""
+    """A sample holds a field of the wrong type, or an unknown key.
+
+    The code that finds a fault states the problem; its callers add what they know with `at` and `inside`.
+
+    Args:
+        problem: What is wrong: a sentence, whose subject is the field where one is named.
+        fix: What to do about it.
+        wrong_kind: Whether the value is not of the kind that the field takes, so that another column may be meant.
+
+    Attributes:
+        sample: The id of the sample, or None. A sample without one is named by its place.
+        field: The field, or None.
+        item: The number of the item in the field, from 1, or None.
+    """
 
     code = "invalid_sample"
+
+    def __init__(self, problem: str, fix: str = "", *, wrong_kind: bool = False) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.fix = fix
+        self.wrong_kind = wrong_kind
+        self.sample: str | None = None
+        self.field: str | None = None
+        self.item: int | None = None
+        self._path = ""
+
+    def inside(self, part: str = "", *, field: str | None = None, item: int | None = None) -> Self:
+        """Add what holds the fault, from the inside out.
+
+        Args:
+            part: A part of a field, in words.
+            field: A field.
+            item: The number of an item, from 1.
+        """
+        if field is not None:
+            self.field = field
+            part = f": field '{field}'"
+        elif item is not None:
+            self.item = item
+            part = f", item {item}"
+        self._path = part + self._path
+        return self
+
+    @property
+    def is_whole_field(self) -> bool:
+        """Whether the field itself is at fault, not a part of it."""
+        return self.field is not None and self._path == f": field '{self.field}'"
+
+    def __str__(self) -> str:
+        owners = []
+        if self.place is not None:
+            owners.append(self.place)
+        if self.sample is not None:
+            owners.append(f"Sample {self.sample!r}")
+        if self._path:
+            path = f"{': '.join(owners)}{self._path}".removeprefix(": ")
+            text = f"{path} {self.problem}"
+        else:
+            text = ": ".join([*owners, self.problem])
+        return f"{text} {self.fix}" if self.fix else text
 
 
 class UnknownFieldError(SampleError):

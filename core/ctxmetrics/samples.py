@@ -63,8 +63,10 @@ class Fact:
 
     def to_dict(self) -> str | dict[str, Any]:
         """Return the text; with an id or an importance, a mapping."""
-        given = {name: value for name in _FACT_KEYS if (value := getattr(self, name)) is not None}
-        return given if len(given) > 1 else self.text
+        if self.id is None and self.importance is None:
+            return self.text
+        fields = {name: getattr(self, name) for name in _FACT_KEYS}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -136,27 +138,15 @@ class Sample:
 
     else:
 
-        def __init__(self, **given: Any) -> None:
-            who = "Sample" if given.get("id") is None else f"Sample {str(given['id'])[:80]!r}"
-            if not _ABSENT.keys() >= given.keys():
-                check_keys(given, FIELDS, who)
-            if deep := next((name for name in given if _is_deep(given[name])), None):
-                raise SampleError(f"{who}: field '{deep}' is nested too deeply. Write flat data.")
-            values = {**_ABSENT, **given}
-            if values["id"] is not None:
-                values["id"] = _id(values["id"], f"{who}: field 'id'")
-            for name in _TEXT_FIELDS:
-                if values[name] is not None:
-                    values[name] = _text(values[name], f"{who}: field '{name}'")
-            _read_lists(values, who)
-            if values["stages"] is not None:
-                _read_stages(values, f"{who}: field 'stages'")
-            for name in ("labels", "metadata"):
-                if values[name] is not None and not hasattr(values[name], "items"):
-                    raise SampleError(
-                        f"{who}: field '{name}' must be a mapping, not {_kind(values[name])}."
-                    )
-                values[name] = EMPTY if values[name] is None else FrozenDict(values[name]) or EMPTY
+        def __init__(self, **fields: Any) -> None:
+            try:
+                values = _read_fields(fields)
+            except SampleError as error:
+                if fields.get("id") is None:
+                    error.place = "Sample"
+                else:
+                    error.sample = str(fields["id"])[:80]
+                raise
             for name in FIELDS:
                 object.__setattr__(self, name, values[name])
 
@@ -192,17 +182,18 @@ class Sample:
         Raises:
             SampleError: As `from_dict` raises.
         """
-        return cls.made(reading.row(row, where)[0], where)
+        values, _ = reading.row(row, where)
+        return cls.from_fields(values, where)
 
     @classmethod
-    def made(cls, values: Mapping[str, Any], where: str | None) -> Sample:
-        """Make a sample of the fields that a `Reading` found in a row; else as `read`."""
+    def from_fields(cls, values: Mapping[str, Any], where: str | None) -> Sample:
+        """Make a sample of the fields that a `Reading` read in a row; else as `read`."""
         try:
             return cls(**values)
         except SampleError as error:
-            if where is None or values.get("id") is not None:
-                raise
-            raise type(error)(f"{where}: {str(error).removeprefix('Sample: ')}") from None
+            if where is not None and values.get("id") is None:
+                error.place = where
+            raise
 
     def has(self, name: str) -> bool:
         """Whether a field is there; several references stand for one."""
@@ -214,11 +205,8 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
-        return {
-            name: plain(value)
-            for name in FIELDS
-            if (value := getattr(self, name)) is not None and value != EMPTY
-        }
+        values = {name: getattr(self, name) for name in FIELDS}
+        return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}
 
 
 def read_samples(
@@ -271,7 +259,7 @@ def read_samples(
         SampleError: A sample is malformed; the message names the line.
     """
     return RowFile(
-        Sample.made,
+        Sample.from_fields,
         path,
         schema,
         columns,
@@ -284,100 +272,163 @@ def read_samples(
     )
 
 
-def _read_lists(values: dict[str, Any], who: str) -> None:
-    """Turn the lists that were given into what is stored."""
+def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every field of a sample as it is stored."""
+    if not _ABSENT.keys() >= fields.keys():
+        check_keys(fields, FIELDS)
+    for name, value in fields.items():
+        _check_depth(value, name)
+    values = {**_ABSENT, **fields}
+    _read_field(values, "id", _id)
+    for name in _TEXT_FIELDS:
+        _read_field(values, name, _text)
+    _read_lists(values)
+    if values["stages"] is not None:
+        try:
+            _read_stages(values)
+        except SampleError as error:
+            raise error.inside(field="stages") from None
+    for name in ("labels", "metadata"):
+        values[name] = _read_mapping(values[name], name)
+    return values
+
+
+def _read_field(values: dict[str, Any], name: str, read: Callable[[Any], Any]) -> None:
+    """Turn the value of a field into what is stored, where there is one."""
+    if values[name] is not None:
+        try:
+            values[name] = read(values[name])
+        except SampleError as error:
+            raise error.inside(field=name) from None
+
+
+def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None:
+        return EMPTY
+    if not hasattr(value, "items"):
+        problem = f"must be a mapping, not {_kind(value)}."
+        raise SampleError(problem, wrong_kind=True).inside(field=name)
+    return FrozenDict(value) or EMPTY
+
+
+def _check_depth(value: object, field: str) -> None:
+    if _is_deep(value):
+        raise SampleError("is nested too deeply.", "Write flat data.").inside(field=field)
+
+
+def _read_lists(values: dict[str, Any]) -> None:
+    """Turn the lists into what is stored."""
     labels = values["reference_context_ids"], values["reference_contexts"]
     for ids, texts in TEXTS_OF.items():
-        documents, found = values[texts], values[ids]
-        if documents is not None and (stored := plain_texts(documents)) is not None:
-            values[texts] = stored
-        elif documents is not None:
-            where = f"{who}: field '{texts}'"
-            documents = _items(as_list(documents), where, ids)
-            values[texts] = _each(documents, where, _passage)
-            found = ids_of(documents, spans=labels_are_spans(*labels)) if found is None else found
-        if found is not None and (stored := plain_texts(found, numbers=True)) is not None:
-            values[ids] = stored
-        elif found is not None:
-            where = f"{who}: field '{ids}'"
-            values[ids] = _each(_items(as_list(found), where, ids), where, _named)
+        _read_documents(values, texts, ids, spans=lambda: labels_are_spans(*labels))
     if values["references"] is not None and values["reference"] is not None:
-        raise SampleError(f"{who}: 'references' stands beside 'reference'. Give one of them.")
-    kinds: dict[str, Callable[[Any, str], Any]] = {"references": _text, "reference_facts": _fact}
-    for name, read in kinds.items():
-        if values[name] is not None:
-            where = f"{who}: field '{name}'"
-            values[name] = _each(_items(values[name], where, "texts"), where, read)
+        raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
+    _read_field(values, "references", lambda items: _each(_items(items, "texts"), _text))
+    _read_field(values, "reference_facts", lambda items: _each(_items(items, "texts"), _fact))
 
 
-def _read_stages(values: dict[str, Any], where: str) -> None:
-    """Turn the stages that were given into what is stored. The last stage fills what was retrieved, and the other way round."""
-    given = values["stages"]
-    if not isinstance(given, Mapping) or not given:
-        raise SampleError(
-            f"{where} must map the name of each stage to a list, "
-            f"{'and is empty' if given == {} else f'not {_kind(given)}'}."
-        )
-    stages = {
-        (named := _text(name, f"{where}, the name of stage {number}")): _stage(
-            as_list(found), values, f"{where}, {named[:80]!r}"
-        )
-        for number, (name, found) in enumerate(given.items(), 1)
-    }
-    retrieved = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
-    texts = {
-        id_: text
-        for stage in (retrieved, *stages.values())
-        for id_, text in zip(stage.ids or (), stage.contexts or (), strict=False)
-    }
+def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Callable[[], bool]) -> None:
+    """Turn a list of documents, and the list of their ids, into what is stored.
+
+    Args:
+        values: The fields.
+        texts: The field of the documents.
+        ids: The field of their ids.
+        spans: Returns whether the ids of documents are their spans.
+    """
+    stored = plain_texts(values[texts])
+    if stored is not None:
+        values[texts] = stored
+    elif values[texts] is not None:
+        _read_field(values, texts, lambda items: _items(as_list(items), ids))
+        documents = values[texts]
+        _read_field(values, texts, lambda items: _each(items, _passage))
+        if values[ids] is None:
+            values[ids] = ids_of(documents, spans=spans())
+    stored = plain_texts(values[ids], numbers=True)
+    if stored is not None:
+        values[ids] = stored
+    else:
+        _read_field(values, ids, lambda items: _each(_items(as_list(items), ids), _id_in))
+
+
+def _read_stages(values: dict[str, Any]) -> None:
+    """Turn the stages into what is stored. The last stage fills what was retrieved, and the other way round."""
+    handed_on = values["stages"]
+    if not isinstance(handed_on, Mapping) or not handed_on:
+        kind = "and is empty" if handed_on == {} else f"not {_kind(handed_on)}"
+        raise SampleError(f"must map the name of each stage to a list, {kind}.")
+    stages: dict[str, Stage] = {}
+    for number, (key, items) in enumerate(handed_on.items(), 1):
+        try:
+            name = _text(key)
+        except SampleError as error:
+            raise error.inside(f", the name of stage {number}") from None
+        try:
+            stages[name] = _stage(as_list(items), values)
+        except SampleError as error:
+            raise error.inside(f", {name[:80]!r}") from None
+    _fill_texts(stages, Stage(values["retrieved_contexts"], values["retrieved_context_ids"]))
+    last_name = list(stages)[-1]
+    last = stages[last_name]
+    _join_last(values, "retrieved_contexts", last.contexts, last_name)
+    _join_last(values, "retrieved_context_ids", last.ids, last_name)
+    stages[last_name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
     for name, stage in stages.items():
-        if stage.contexts is None and texts.keys() >= {*(ids := stage.ids or ())}:
-            stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
-    name, last = list(stages.items())[-1]
-    for own, found in (("retrieved_contexts", last.contexts), ("retrieved_context_ids", last.ids)):
-        if values[own] is None:
-            values[own] = found
-        elif found is not None and found != values[own]:
-            same = [one == other for one, other in zip_longest(found, values[own])]
-            raise SampleError(
-                f"{where}: the last stage, {name[:80]!r}, is not what '{own}' holds: they differ at item {same.index(False) + 1}. "
-                f"Leave '{own}' out, or add it as the last stage."
-            )
-    stages[name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
-    for name, stage in stages.items():
-        if len({len(each) for each in (stage.contexts, stage.ids) if each is not None}) > 1:
-            raise SampleError(
-                f"{where}, {name[:80]!r}: the numbers of contexts and ids differ, {len(stage.contexts or ())} and "
-                f"{len(stage.ids or ())}. "
-                "Write one id for each context."
-            )
+        if stage.contexts is None or stage.ids is None or len(stage.contexts) == len(stage.ids):
+            continue
+        problem = f"differ, {len(stage.contexts)} and {len(stage.ids)}."
+        subject = f", {name[:80]!r}: the numbers of contexts and ids"
+        raise SampleError(problem, "Write one id for each context.").inside(subject)
     values["stages"] = FrozenDict(stages)
 
 
-def _stage(found: Any, values: Mapping[str, Any], where: str) -> Stage:
-    """Read what a stage handed on."""
-    if isinstance(found, Stage):
-        found = {"contexts": found.contexts, "ids": found.ids}
-    if not (isinstance(found, Mapping) and found.keys() <= {"contexts", "ids"}):
-        found = {"ids" if _holds_ids(found, values, where) else "contexts": found}
-    given = values["retrieved_context_ids"]
-    labels = values["reference_context_ids"] if given is None else given
-    try:
-        read = Sample(
-            retrieved_contexts=found.get("contexts"),
-            retrieved_context_ids=found.get("ids"),
-            reference_context_ids=labels,  # ids of documents are of one kind in all stages
+def _fill_texts(stages: dict[str, Stage], retrieved: Stage) -> None:
+    """Give the stages of which only ids are known their texts, where other stages have all of them."""
+    texts: dict[str, str] = {}
+    for stage in (retrieved, *stages.values()):
+        texts.update(zip(stage.ids or (), stage.contexts or (), strict=False))
+    for name, stage in stages.items():
+        ids = stage.ids or ()
+        if stage.contexts is None and texts.keys() >= {*ids}:
+            stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
+
+
+def _join_last(values: dict[str, Any], field: str, items: tuple[str, ...] | None, name: str) -> None:
+    """Fill a field of what was retrieved from the last stage, or check that both are equal."""
+    retrieved = values[field]
+    if retrieved is None:
+        values[field] = items
+    elif items is not None and items != retrieved:
+        pairs = zip_longest(items, retrieved)
+        number = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+        error = SampleError(
+            f"is not what '{field}' holds: they differ at item {number}.",
+            f"Leave '{field}' out, or add it as the last stage.",
         )
-    except SampleError as error:
-        message = str(error).removeprefix("Sample: ").replace("retrieved_context_ids", "ids")
-        raise type(error)(f"{where}: {message.replace('retrieved_contexts', 'contexts')}") from None
-    contexts, ids = read.retrieved_contexts, read.retrieved_context_ids
-    if contexts is None and ids is None:
-        raise SampleError(f"{where} holds neither contexts nor ids. Write a list of texts or of ids.")
-    return Stage(contexts, ids)
+        raise error.inside(f": the last stage, {name[:80]!r},")
 
 
-def _holds_ids(items: Any, values: Mapping[str, Any], where: str) -> bool:
+def _stage(items: Any, values: Mapping[str, Any]) -> Stage:
+    """Read what a stage handed on."""
+    if isinstance(items, Stage):
+        items = {"contexts": items.contexts, "ids": items.ids}
+    if not (isinstance(items, Mapping) and items.keys() <= {"contexts", "ids"}):
+        items = {"ids" if _holds_ids(items, values) else "contexts": items}
+    stage = {"contexts": items.get("contexts"), "ids": items.get("ids")}
+    for name, value in stage.items():
+        _check_depth(value, name)
+    labels = values["retrieved_context_ids"]
+    if labels is None:
+        labels = values["reference_context_ids"]
+    # ids of documents are of one kind in all stages
+    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(labels, None))
+    if stage["contexts"] is None and stage["ids"] is None:
+        raise SampleError("holds neither contexts nor ids.", "Write a list of texts or of ids.")
+    return Stage(**stage)
+
+
+def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
     """Whether the list of a stage holds ids: numbers, documents without a text, or strings that cannot be texts."""
     if not isinstance(items, (list, tuple)) or not items:
         return False
@@ -388,8 +439,8 @@ def _holds_ids(items: Any, values: Mapping[str, Any], where: str) -> bool:
         return False
     if "retrieved_context_ids" not in known and known & _READ_AS_TEXT:
         raise SampleError(
-            f"{where} holds strings, which may be texts or ids. "
-            'Write {"contexts": [..]} or {"ids": [..]} in place of the list.'
+            "holds strings, which may be texts or ids.",
+            'Write {"contexts": [..]} or {"ids": [..]} in place of the list.',
         )
     return True
 
@@ -400,14 +451,15 @@ def _is_deep(value: object) -> bool:
         return False
     level = [value]
     for _ in range(_DEEPEST):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, (dict, list, tuple))
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, (list, tuple)):
+                below += item
+        if not below:
             return False
+        level = below
     return True
 
 
@@ -415,23 +467,25 @@ def _kind(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _text(value: object, where: str) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
-        if picture := in_value(value):
-            raise NotTextError(refusal(where, picture))
-        raise SampleError(f"{where} must be a string, not {_kind(value)}.")
+        _check_picture(value)
+        raise SampleError(f"must be a string, not {_kind(value)}.", wrong_kind=True)
     if len(value) > MAX_CHARACTERS:
-        raise SampleError(
-            f"{where} is {len(value):,} characters long; {MAX_CHARACTERS:,} is the most. Cut the text into chunks."
-        )
+        problem = f"is {len(value):,} characters long; {MAX_CHARACTERS:,} is the most."
+        raise SampleError(problem, "Cut the text into chunks.")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise SampleError(
-            f"{where} holds half a character (a lone surrogate) at position {error.start}. "
-            "Decode the text with errors='replace'."
-        ) from None
+        problem = f"holds half a character (a lone surrogate) at position {error.start}."
+        raise SampleError(problem, "Decode the text with errors='replace'.") from None
     return str(value)
+
+
+def _check_picture(value: object) -> None:
+    picture = in_value(value)
+    if picture:
+        raise NotTextError(refusal(picture))
 
 
 def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
@@ -447,59 +501,71 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
     return tuple(values) if together.isascii() and len(together) <= MAX_CHARACTERS else None
 
 
-def _each(items: Iterable[Any], where: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:
-    return tuple(read(item, f"{where}, item {number}") for number, item in enumerate(items, 1))
+def _each(items: Iterable[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+    values: list[T] = []
+    for number, item in enumerate(items, 1):
+        try:
+            values.append(read(item))
+        except SampleError as error:
+            raise error.inside(item=number) from None
+    return tuple(values)
 
 
-def _named(item: object, where: str) -> str:
-    return _id((ids_of([item]) or [item])[0], where)
+def _id_in(item: object) -> str:
+    """Read the id of a document, or an id."""
+    ids = ids_of([item])
+    return _id(ids[0] if ids else item)
 
 
-def _id(value: object, where: str) -> str:
+def _id(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, Integral)):
-        raise SampleError(f"{where} must be a string or an integer, not {_kind(value)}.")
-    return _text(str(value), where)
+        raise SampleError(f"must be a string or an integer, not {_kind(value)}.", wrong_kind=True)
+    return _text(str(value))
 
 
-def _fact(value: object, where: str) -> Fact:
+def _fact(value: object) -> Fact:
     if isinstance(value, Fact):
         return value
-    written = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
-    given: Any = value if written else {"text": value}
-    text, identifier, importance = map(given.get, _FACT_KEYS)
+    is_written_out = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
+    fields: Any = value if is_written_out else {"text": value}
+    text, id_, importance = map(fields.get, _FACT_KEYS)
     if not isinstance(text, str):
-        raise SampleError(
-            f'{where} must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'
-        )
-    number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
-    if not (number or importance in (None, "vital", "okay")):
-        raise SampleError(
-            f"{where}: importance must be 'vital', 'okay' or a number above 0, not {str(importance)[:80]!r}."
-        )
+        problem = f'must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'
+        raise SampleError(problem, wrong_kind=True)
+    is_number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
+    if not (is_number or importance in (None, "vital", "okay")):
+        problem = f"must be 'vital', 'okay' or a number above 0, not {str(importance)[:80]!r}."
+        raise SampleError(problem, wrong_kind=True).inside(": importance")
     if not has_content(text):
-        raise SampleError(f"{where} holds no letter or digit. Write the fact, or remove it.")
-    named = None if identifier is None else _id(identifier, f"{where}, id")
-    return Fact(_text(text, where), named, importance)
+        raise SampleError("holds no letter or digit.", "Write the fact, or remove it.")
+    if id_ is not None:
+        try:
+            id_ = _id(id_)
+        except SampleError as error:
+            raise error.inside(", id") from None
+    return Fact(_text(text), id_, importance)
 
 
-def _passage(value: object, where: str) -> str:
-    if not isinstance(value, str) and (picture := in_value(value)):
-        raise NotTextError(refusal(where, picture))
+def _passage(value: object) -> str:
+    if not isinstance(value, str):
+        _check_picture(value)
     text = text_of(value)
     if not isinstance(text, str):
         kind = _kind(value if text is None else text)
         keys = ", ".join(TEXT_KEYS)
-        raise SampleError(
-            f"{where} must be a string, not {kind}. A document has its text under one of: {keys}."
+        problem, fix = (
+            f"must be a string, not {kind}.",
+            f"A document has its text under one of: {keys}.",
         )
-    return _text(text, where)
+        raise SampleError(problem, fix, wrong_kind=True)
+    return _text(text)
 
 
-def _items(values: Any, where: str, ids: str) -> list[Any]:
+def _items(values: Any, ids: str) -> list[Any]:
     if isinstance(values, (str, bytes)):
-        raise SampleError(f"{where} must be a list, not one string. Write [text] for a single one.")
+        problem = "must be a list, not one string."
+        raise SampleError(problem, "Write [text] for a single one.", wrong_kind=True)
     if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
-        raise SampleError(
-            f"{where} must be a list, not {_kind(values)}. Write [document] for a single one."
-        )
+        problem = f"must be a list, not {_kind(values)}."
+        raise SampleError(problem, "Write [document] for a single one.", wrong_kind=True)
     return relevant(ids, values)

@@ -12,6 +12,9 @@ from typing import Any
 from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.verdicts import Verdict
 
+# What a context is recognised by: its id, its text, or both.
+_Key = tuple[str | None, str | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Stage(Plain):
@@ -28,26 +31,30 @@ class Stage(Plain):
 
 def pool_of(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:
     """Return the distinct contexts of stages with texts, in the order of their first appearance, and each stage as places there."""
-    keys = _keys_of([*stages])
-    numbers: dict[tuple[str | None, str | None], int] = {}
-    places = [[numbers.setdefault(key, len(numbers)) for key in each] for each in keys]
+    numbers: dict[_Key, int] = {}
+    places: list[list[int]] = []
+    for keys in _context_keys([*stages]):
+        for key in keys:
+            numbers.setdefault(key, len(numbers))
+        places.append([numbers[key] for key in keys])
     return tuple(text or "" for _, text in numbers), places
 
 
-def _keys_of(stages: Sequence[Stage]) -> list[list[tuple[str | None, str | None]]]:
+def _context_keys(stages: Sequence[Stage]) -> list[list[_Key]]:
     """Return the key by which each context of each stage is recognised, in rank order.
 
     Where every stage has ids, that is id and text: a text that was rewritten is another context. Else it is the text,
     or the id where there is no text.
     """
-    named = all(stage.ids is not None for stage in stages)
-    return [
-        [
-            (id_ if named or text is None else None, text)
-            for id_, text in zip_longest(stage.ids or (), stage.contexts or ())
-        ]
-        for stage in stages
-    ]
+    all_have_ids = all(stage.ids is not None for stage in stages)
+    keys: list[list[_Key]] = []
+    for stage in stages:
+        pairs = zip_longest(stage.ids or (), stage.contexts or ())
+        if all_have_ids:
+            keys.append([*pairs])
+        else:
+            keys.append([(id_ if text is None else None, text) for id_, text in pairs])
+    return keys
 
 
 def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
@@ -55,16 +62,17 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 
     That is the number of distinct ``contexts``, their ``characters``, the ``ids``, and a ``hash`` of ids and texts.
     """
-    held = map(set, _keys_of([*stages.values()]))
-    return {
-        name: {
-            "contexts": len(distinct),
-            "characters": sum(len(text or "") for _, text in distinct),
+    sizes: dict[str, dict[str, Any]] = {}
+    keys = _context_keys([*stages.values()])
+    for (name, stage), contexts in zip(stages.items(), map(set, keys), strict=True):
+        content = json.dumps([stage.ids, stage.contexts])
+        sizes[name] = {
+            "contexts": len(contexts),
+            "characters": sum(len(text or "") for _, text in contexts),
             "ids": None if stage.ids is None else list(stage.ids),
-            "hash": hashlib.sha256(json.dumps([stage.ids, stage.contexts]).encode()).hexdigest()[:32],
+            "hash": hashlib.sha256(content.encode()).hexdigest()[:32],
         }
-        for (name, stage), distinct in zip(stages.items(), held, strict=True)
-    }
+    return sizes
 
 
 def recorded(
@@ -84,42 +92,76 @@ def recorded(
         pooled: The verdicts about the pool, where that was judged.
     """
     texts, places = pool_of(stages.values())
-    by_stage = alone or [
-        [_within(verdict, place, len(texts)) for verdict in pooled] for place in places
-    ]
-    found = []
+    by_stage = alone
+    if not by_stage:
+        by_stage = [_of_stage(pooled, place, len(texts)) for place in places]
+    so_far_by_stage = (
+        _values_so_far(pooled, places, len(texts)) if pooled else _first_yes_so_far(by_stage)
+    )
+    last: list[Verdict] = []
     for unit, verdicts in enumerate(zip(*by_stage, strict=True)):
-        told = []
-        so_far: bool | None = False
+        records: list[dict[str, Any]] = []
         for number, (name, verdict) in enumerate(zip(stages, verdicts, strict=True)):
-            place, ids = places[number], stages[name].ids
-            before = [text for each in places[: number + 1] for text in each]
-            if pooled:
-                so_far = _within(pooled[unit], before, len(texts)).value
-            elif so_far is not True:
-                so_far = verdict.value
-            whole = {span.context for span in verdict.evidence if span.whole}
-            contexts = [
-                [rank + 1, place[rank], rank in whole, ids[rank] if ids else None]
-                for rank in sorted({span.context for span in verdict.evidence})
-            ]
-            told.append({"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts})
-        details = FrozenDict({**verdicts[-1].details, "stages": told})
-        found.append(replace(verdicts[-1], details=details))
-    return tuple(found)
+            so_far = so_far_by_stage[number][unit]
+            contexts = _contexts_in(verdict, places[number], stages[name].ids)
+            records.append(
+                {"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts}
+            )
+        details = FrozenDict({**verdicts[-1].details, "stages": records})
+        last.append(replace(verdicts[-1], details=details))
+    return tuple(last)
+
+
+def _values_so_far(
+    pooled: Sequence[Verdict], places: Sequence[Sequence[int]], size: int
+) -> list[list[bool | None]]:
+    """Return for each stage the value of each unit, where the stage counts with all before it."""
+    values: list[list[bool | None]] = []
+    so_far: list[int] = []
+    for place in places:
+        so_far += place
+        values.append([verdict.value for verdict in _of_stage(pooled, so_far, size)])
+    return values
+
+
+def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
+    """Return the same where each stage was judged by itself: a yes stays one."""
+    values: list[list[bool | None]] = []
+    for verdicts in by_stage:
+        row = [verdict.value for verdict in verdicts]
+        if values:
+            pairs = zip(values[-1], row, strict=True)
+            row = [True if before is True else value for before, value in pairs]
+        values.append(row)
+    return values
+
+
+def _contexts_in(verdict: Verdict, place: Sequence[int], ids: Sequence[str] | None) -> list[list[Any]]:
+    """Return a list for each context of a stage that a verdict rests on; see `recorded`."""
+    whole = _contexts_of(verdict, whole=True)
+    ranks = sorted(_contexts_of(verdict))
+    return [[rank + 1, place[rank], rank in whole, ids[rank] if ids else None] for rank in ranks]
+
+
+def _contexts_of(verdict: Verdict, *, whole: bool = False) -> set[int]:
+    """Return the contexts of the evidence, or those that state the whole unit."""
+    return {span.context for span in verdict.evidence if span.whole or not whole}
 
 
 def of_last(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts about the contexts of the last stage, of those about each context of the pool."""
-    last = [pooled[number] for number in pool_of(stages.values())[1][-1]]
-    return tuple(
-        replace(
-            verdict,
-            id=f"c{rank + 1}",
-            evidence=tuple(replace(span, context=rank) for span in verdict.evidence),
-        )
-        for rank, verdict in enumerate(last)
-    )
+    _, places = pool_of(stages.values())
+    verdicts: list[Verdict] = []
+    for rank, number in enumerate(places[-1]):
+        verdict = pooled[number]
+        evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
+        verdicts.append(replace(verdict, id=f"c{rank + 1}", evidence=evidence))
+    return tuple(verdicts)
+
+
+def _of_stage(pooled: Sequence[Verdict], place: Sequence[int], size: int) -> list[Verdict]:
+    """Return what the verdicts about a pool say of one stage; see `_within`."""
+    return [_within(verdict, place, size) for verdict in pooled]
 
 
 def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
@@ -129,17 +171,19 @@ def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
     that state a part of it; without evidence, where the stage has the whole pool, of this size. A context that stands
     twice in the stage counts at its first rank.
     """
-    ranks = {number: rank for rank, number in reversed([*enumerate(place)])}  # the first of each
-    kept = [
+    ranks: dict[int, int] = {}
+    for rank, number in enumerate(place):
+        ranks.setdefault(number, rank)
+    spans = [
         replace(span, context=ranks[span.context]) for span in verdict.evidence if span.context in ranks
     ]
-    evidence = tuple(sorted(kept, key=lambda span: (span.context, span.start)))
+    spans.sort(key=lambda span: (span.context, span.start))
     details = {name: value for name, value in verdict.details.items() if name != "smallest_k"}
-    found = replace(verdict, evidence=evidence, details=FrozenDict(details))
-    if verdict.value is not True or any(span.whole for span in evidence):
-        return found
-    needed = {span.context for span in verdict.evidence} or {*range(size)}
-    if needed <= ranks.keys() and not any(span.whole for span in verdict.evidence):
-        return found
+    in_stage = replace(verdict, evidence=tuple(spans), details=FrozenDict(details))
+    if verdict.value is not True or any(span.whole for span in spans):
+        return in_stage
+    needed = _contexts_of(verdict) or {*range(size)}
+    if needed <= ranks.keys() and not _contexts_of(verdict, whole=True):
+        return in_stage
     reason = "the contexts of this stage do not state it; those of another stage do"
-    return replace(found, value=False, code=None, reason=reason)
+    return replace(in_stage, value=False, code=None, reason=reason)

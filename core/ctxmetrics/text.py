@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -138,14 +138,13 @@ class Effort:
         self._normalised.add(context)
         if new:
             self.spend(_STEPS_A_CHARACTER * len(context))
-        found = (
-            _normalised_context(context)
-            if len(context) <= FUZZY_MAX_CONTEXT
-            else _normalised_long_context(context)
-        )
+        if len(context) <= FUZZY_MAX_CONTEXT:
+            characters, origin = _normalised_context(context)
+        else:
+            characters, origin = _normalised_long_context(context)
         if new:
-            self.spend(_STEPS_A_PIECE * len(found[1]))
-        return found
+            self.spend(_STEPS_A_PIECE * len(origin))
+        return characters, origin
 
 
 class EffortExceededError(Exception):
@@ -182,11 +181,11 @@ def detect_language(text: str) -> str:
         return "en"
     letters = sum(character.isalpha() for character in sample)
     for language, pattern in _SCRIPTS.items():
-        found = len(pattern.findall(sample))
+        count = len(pattern.findall(sample))
         if language == "uk":
-            if found and len(_SCRIPTS["ru"].findall(sample)) * 2 > letters:
+            if count and len(_SCRIPTS["ru"].findall(sample)) * 2 > letters:
                 return "uk"
-        elif (language == "ja" and found * 10 > letters > 0) or found * 2 > letters > 0:
+        elif (language == "ja" and count * 10 > letters > 0) or count * 2 > letters > 0:
             return language
     return "en"
 
@@ -216,36 +215,53 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
     # sentencex takes whole characters only; every place stays the same
     if not text.isascii() and _NOT_FOR_SPLITTER.search(text):
         text = _HALVES.sub("\ufffd", text)
-        text = _BEFORE_STOP.sub(lambda found: _WIDE_SPACE.sub(" ", found[0]), text)
+        text = _BEFORE_STOP.sub(lambda match: _WIDE_SPACE.sub(" ", match[0]), text)
     language = language or detect_language(text)
     whole = Span(0, len(text))
-    found: list[Span] = []
-    for block in _cut(text, whole, _LIST_ITEM) if "\n" in text else (whole,):
-        for first, last in (
-            _cut(text, block, _THAI_SPACE) if language == "th" else _segments(language, text, block)
-        ):
+    blocks = _cut(text, whole, _LIST_ITEM) if "\n" in text else [whole]
+    spans: list[Span] = []
+    for block in blocks:
+        pieces: Iterable[Span] = _segments(language, text, block)
+        if language == "th":
+            pieces = _cut(text, block, _THAI_SPACE)
+        count = len(spans)  # before this block
+        for first, last in pieces:
             start = last - len(text[first:last].lstrip())
             end = start + len(text[start:last].rstrip())
             if not text[start:end][:1].isalpha():
-                mark = _LIST_MARK.match(text, start, last)
-                if mark and not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
-                    start = mark.end()
+                start = _skip_mark(text, start, last)
                 if not has_content(text[start:end]):
                     continue
-            if found and found[-1].start >= block.start:
-                found[-1] = _without_mark(text, found[-1])
-            if found and found[-1].start >= block.start and _continues(text, found[-1], start):
-                before = found.pop()
-                is_mark = _LIST_MARK.fullmatch(f"{text[before.start : before.end]} ")
-                start = start if is_mark else before.start
-            found.append(Span(start, end))
-    return tuple(found)
+            span = Span(start, end)
+            if len(spans) > count:
+                spans[-1] = _without_mark(text, spans[-1])
+                if _continues(text, spans[-1], start):
+                    span = _join(text, spans.pop(), span)
+            spans.append(span)
+    return tuple(spans)
+
+
+def _skip_mark(text: str, start: int, last: int) -> int:
+    """Return where a piece begins behind the mark of a list, which stands at the beginning of a line."""
+    mark = _LIST_MARK.match(text, start, last)
+    is_first = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t")
+    return mark.end() if mark and is_first else start
+
+
+def _join(text: str, before: Span, span: Span) -> Span:
+    """Return a piece with the one before it, which is left out where it is the mark of a list."""
+    is_mark = _LIST_MARK.fullmatch(f"{text[before.start : before.end]} ")
+    if is_mark:
+        return span
+    return Span(before.start, span.end)
 
 
 def _without_mark(text: str, piece: Span) -> Span:
     """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
     mark = _MARK_BEHIND.search(text[piece.start : piece.end])
-    return piece if mark is None else Span(piece.start, piece.start + mark.start())
+    if mark is None:
+        return piece
+    return Span(piece.start, piece.start + mark.start())
 
 
 def _continues(text: str, before: Span, start: int) -> bool:
@@ -331,14 +347,14 @@ def _normalised(text: str) -> tuple[list[str], list[int]]:
         if character in _DROPPED or (space and character.isspace()):
             continue
         space = character.isspace()
-        for piece in " " if space else _folded(character):
+        for piece in " " if space else _fold(character):
             characters.append(piece)
             origin.append(index)
     return characters, origin
 
 
 @lru_cache(maxsize=1 << 16)
-def _folded(character: str) -> str:
+def _fold(character: str) -> str:
     """Return what a character becomes: one or several."""
     folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
     return "".join(_EQUAL.get(piece, piece) for piece in folded)
@@ -378,17 +394,19 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     effort.spend(1000 + 50 * len(quote))
     spans: list[Span] = []
     position = 0
-    for part in (part.strip() for part in _ELLIPSIS.split(quote) if has_content(part)):
+    for piece in _ELLIPSIS.split(quote):
+        if not has_content(piece):
+            continue
+        part = piece.strip()
         letters = [character for character in part if character.isalnum()]
         # A quote needs three letters, or one digit or letter of a script without spaces (from Thai on).
         if len(letters) <= 2 and not any(one.isdigit() or ord(one) >= 0x0E00 for one in letters):  # noqa: PLR2004 - see above
             return ()
         start = _find(part, context, position, effort)
-        span = (
-            Span(start, start + len(part))
-            if start >= 0
-            else _find_normalised(part, context, position, effort)
-        )
+        if start >= 0:
+            span: Span | None = Span(start, start + len(part))
+        else:
+            span = _find_normalised(part, context, position, effort)
         if span is None:
             return ()
         spans.append(span)
@@ -409,10 +427,15 @@ def stands_in(sentence: str, context: str) -> bool:
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
     haystack = _remembered(context) if context.isascii() else _normalised_context(context)[0]
-    return needle in haystack and any(
-        not (_is_word(haystack[max(start - 1, 0) : start + 1]) or _is_word(haystack[end - 1 : end + 1]))
-        for start, end in (found.span() for found in re.finditer(re.escape(needle), haystack))
-    )
+    if needle not in haystack:
+        return False
+    for match in re.finditer(re.escape(needle), haystack):
+        start, end = match.span()
+        if not _is_word(haystack[max(start - 1, 0) : start + 1]) and not _is_word(
+            haystack[end - 1 : end + 1]
+        ):
+            return True
+    return False
 
 
 def _is_word(pair: str) -> bool:
@@ -431,9 +454,10 @@ def _find_normalised(quote: str, context: str, position: int, effort: Effort) ->
     start = _find(needle, haystack, first, effort)
     end = start + len(needle)
     if start < 0:
-        if len(context) > FUZZY_MAX_CONTEXT or not (
-            aligned := _align(needle, haystack[first:], effort)
-        ):
+        if len(context) > FUZZY_MAX_CONTEXT:
+            return None
+        aligned = _align(needle, haystack[first:], effort)
+        if aligned is None:
             return None
         start, end = aligned.start + first, aligned.end + first
     # The combining marks that belong to the last character are taken in, and outer white space is dropped.
@@ -468,10 +492,10 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
     effort.spend(windows * (250 + len(needle) * -(-len(needle) // 64) // 2))
     from rapidfuzz import fuzz
 
-    found = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
-    if found is None or found.dest_end - found.dest_start < FUZZY_BAR * len(needle):
+    match = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
+    if match is None or match.dest_end - match.dest_start < FUZZY_BAR * len(needle):
         return None
-    span = _whole_words(haystack, Span(found.dest_start, found.dest_end))
+    span = _whole_words(haystack, Span(match.dest_start, match.dest_end))
     numbers = set(_NUMBER.findall(haystack[span.start : span.end]))
     return span if numbers.issuperset(_NUMBER.findall(needle)) else None
 

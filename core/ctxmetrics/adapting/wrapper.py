@@ -363,7 +363,10 @@ class SampleWrapper(Wrapper):
             SampleError: A field has the wrong type.
         """
         sample = Sample.from_dict(record, where=where)
-        check_keys(record, SCHEMAS["ragas"].known_keys, where)
+        try:
+            check_keys(record, SCHEMAS["ragas"].known_keys)
+        except SampleError as error:
+            raise error.at(where) from None
         return sample
 
     async def ascore_all(
@@ -439,4 +442,4 @@ def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
             text = text_of(item)
             if isinstance(text, str) and (found := picture.search(text)):
                 where = f"field '{place}'" + (f", item {number}" if listed else "")
-                raise NotTextError(refusal(where, found.group()))
+                raise NotTextError(f"{where} {refusal(found.group())}")

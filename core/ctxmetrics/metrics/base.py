@@ -178,7 +178,8 @@ class Metric(ABC):
                 )
             for number, text in enumerate(texts, 1):
                 if found := in_text(text, alone=listed):
-                    message = refusal(f"field '{name}'" + (f", item {number}" if listed else ""), found)
+                    item = f", item {number}" if listed else ""
+                    message = f"field '{name}'{item} {refusal(found)}"
                     return self.build(sample, None, reason_code="not_text", message=message)
         return None
 

@@ -6,6 +6,8 @@ The one rule for the text and the id of a document is in ``documents``; lists th
 ``cells``. A `RowFile` gives the rows of a file of any kind (``row_file``): text, Arrow, or a request to Aegis.
 """
 
+from ctxmetrics.reading.aegis import SCALE, Payload
+from ctxmetrics.reading.csv_rows import Header
 from ctxmetrics.reading.documents import (
     ID_KEYS,
     SPAN_MARK,
@@ -21,8 +23,8 @@ from ctxmetrics.reading.documents import (
     text_of,
     write_span,
 )
-from ctxmetrics.reading.formats import SCALE, Header, Payload, line_rows
 from ctxmetrics.reading.joining import Missing
+from ctxmetrics.reading.json_rows import line_rows
 from ctxmetrics.reading.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.reading.retrievals import Retrieval, retrieval_of
 from ctxmetrics.reading.row_file import RowFile

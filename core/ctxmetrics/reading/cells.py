@@ -9,8 +9,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -33,13 +32,17 @@ _OF_NUMPY = re.compile(r"array|np\.\w+")
 
 def is_list_text(value: object) -> bool:
     """Whether a value is a text that looks like a list."""
-    return isinstance(value, str) and (found := _OBJECT.fullmatch(value)) is not None and bool(found[1])
+    if not isinstance(value, str):
+        return False
+    match = _OBJECT.fullmatch(value)
+    return match is not None and bool(match[1])
 
 
 def list_in(value: Any) -> list[Any] | None:
     """Return a list, or the one that a text holds; None for anything else."""
-    found = object_in(value) if is_list_text(value) else value
-    return found if isinstance(found, list) else None
+    if is_list_text(value):
+        value = object_in(value)
+    return value if isinstance(value, list) else None
 
 
 def object_in(value: Any) -> Any:
@@ -63,30 +66,42 @@ def object_in(value: Any) -> Any:
         return _printed(value)
 
 
+def read_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the objects and lists that its texts hold."""
+    return {key: object_in(value) for key, value in row.items()}
+
+
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON from its keys and values.
 
     Raises:
         SampleError: A key stands in it twice: one of the values would be lost.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise SampleError(
-            f"the key {doubled(key for key, _ in pairs)!r} stands twice in one JSON object. Rename one."
-        )
-    return found
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        key = find_doubled(key for key, _ in pairs)
+        raise SampleError(f"the key {key!r} stands twice in one JSON object.", "Rename one.")
+    return mapping
 
 
-def doubled(names: Iterable[str]) -> str:
+def find_doubled(names: Iterable[str]) -> str:
     """Return the first name that occurs twice, shortened, or an empty text."""
-    return next((name[:80] for name, count in Counter(names).items() if count > 1), "")
+    for name, count in Counter(names).items():
+        if count > 1:
+            return name[:80]
+    return ""
 
 
 def _depth(skeleton: str) -> int:
     """Return how deeply brackets are nested in a text without its strings."""
-    return max(
-        accumulate(((sign in "[({") - (sign in "])}") for sign in skeleton), initial=0),
-    )
+    depth = deepest = 0
+    for character in skeleton:
+        if character in "[({":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "])}":
+            depth -= 1
+    return deepest
 
 
 def _printed(text: str) -> Any:
@@ -99,8 +114,8 @@ def _printed(text: str) -> Any:
     try:
         if _NUMPY.fullmatch(skeleton):
             return [ast.literal_eval(string) for string in _STRING.findall(text)]
-        found = ast.literal_eval(_Literals().visit(ast.parse(text.strip(), mode="eval")))
-        return json.loads(json.dumps(found)) if isinstance(found, (list, tuple, dict)) else text
+        value = ast.literal_eval(_Literals().visit(ast.parse(text.strip(), mode="eval")))
+        return json.loads(json.dumps(value)) if isinstance(value, (list, tuple, dict)) else text
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return text
 
@@ -112,11 +127,11 @@ class _Literals(ast.NodeTransformer):
         self.generic_visit(node)
         name = ast.unparse(node.func)
         if name == "Document" and not node.args:
-            return ast.Dict(
-                [ast.Constant(given.arg) for given in node.keywords],
-                [given.value for given in node.keywords],
-            )
-        return node.args[0] if _OF_NUMPY.fullmatch(name) and len(node.args) == 1 else node
+            keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
+            return ast.Dict(keys, [keyword.value for keyword in node.keywords])
+        if _OF_NUMPY.fullmatch(name) and len(node.args) == 1:
+            return node.args[0]
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Constant(None) if node.id == "nan" else node

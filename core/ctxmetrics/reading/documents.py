@@ -51,14 +51,16 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         keys: Where an id is looked for.
         spans: Whether their spans are wanted instead, where each of them has one.
     """
-    items = [unscored(item) for item in listed(documents)] if documents else []
-    if any(isinstance(item, str) for item in items):  # a text has no id
+    items = [unscored(item) for item in to_list(documents)] if documents else []
+    if not items or any(isinstance(item, str) for item in items):  # a text has no id
         return None
-    found = [first_of(item, keys) for item in items]
-    usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in found)
-    if spans and items and all(places := [span_of(item) for item in items]):
-        return places
-    return found if items and usable else None
+    if spans:
+        places = [span_of(item) for item in items]
+        if all(places):
+            return places
+    ids = [first_of(item, keys) for item in items]
+    usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in ids)
+    return ids if usable else None
 
 
 def span_of(item: Any) -> str | None:
@@ -70,13 +72,18 @@ def span_of(item: Any) -> str | None:
     document = unscored(item)
     if isinstance(document, str):
         return None
-    source, start, end = (first_of(document, keys) for keys in (_SOURCES, _STARTS, _ENDS))
+    source = first_of(document, _SOURCES)
+    start = first_of(document, _STARTS)
+    end = first_of(document, _ENDS)
     if end is None and isinstance(start, Integral):
         text = text_of(document)
-        end = start + len(text) if isinstance(text, str) else None
+        if isinstance(text, str):
+            end = start + len(text)
     if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
         return None
-    return write_span(source, int(start), int(end)) if 0 <= int(start) < int(end) else None
+    if not 0 <= int(start) < int(end):
+        return None
+    return write_span(source, int(start), int(end))
 
 
 def write_span(source: str, start: int, end: int) -> str:
@@ -112,36 +119,49 @@ def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
 
 def relevant(field: str, items: Iterable[Any]) -> list[Any]:
     """Return the items of a field; of a reference, all but the documents and ids that a label grades 0 or less."""
-    return [
-        item
-        for item in items
-        if not field.startswith("reference")
-        or isinstance(item, str)
-        or not isinstance(grade := first_of(item, _GRADES), Real)
-        or float(grade) > 0
-    ]
+    if not field.startswith("reference"):
+        return [*items]
+    return [item for item in items if not _is_irrelevant(item)]
 
 
-def are_messages(found: Any) -> bool:
+def _is_irrelevant(item: Any) -> bool:
+    if isinstance(item, str):
+        return False
+    grade = first_of(item, _GRADES)
+    return isinstance(grade, Real) and not float(grade) > 0
+
+
+def are_messages(items: Any) -> bool:
     """Whether something is a list with messages of a chat, as OpenAI or LangChain write them: they are no documents."""
-    return isinstance(found, (list, tuple)) and any(
-        isinstance(item, Mapping)
-        and (isinstance(item.get("role"), str) or item.get("type") in _SPEAKERS)
-        for item in found
-    )
+    return isinstance(items, (list, tuple)) and any(_is_message(item) for item in items)
+
+
+def _is_message(item: Any) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    return isinstance(item.get("role"), str) or item.get("type") in _SPEAKERS
 
 
 def look_up(holder: Any, path: str) -> Any:
     """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots itself."""
     if hasattr(holder, "items"):
-        if path in holder:
-            return holder[path]
-        dots = (at for at, character in enumerate(path) if character == ".")
-        found = (look_up(holder[path[:at]], path[at + 1 :]) for at in dots if path[:at] in holder)
-        return next((value for value in found if value is not None), None)
+        return _look_up_key(holder, path)
     head, _, rest = path.partition(".")
     value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
     return look_up(value, rest) if rest else value
+
+
+def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
+    if path in holder:
+        return holder[path]
+    dot = path.find(".")
+    while dot >= 0:
+        if path[:dot] in holder:
+            value = look_up(holder[path[:dot]], path[dot + 1 :])
+            if value is not None:
+                return value
+        dot = path.find(".", dot + 1)
+    return None
 
 
 def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -153,39 +173,39 @@ def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple
             yield f"{path}{key}", value
 
 
-def listed(found: Any) -> Any:
+def to_list(value: Any) -> Any:
     """Return a single document or text as a list of one, and lists as they are."""
-    return [found] if is_document(found) or not hasattr(found, "__iter__") else found
+    return [value] if is_document(value) or not hasattr(value, "__iter__") else value
 
 
 def as_list(value: Any) -> Any:
     """Return an array, a tensor or an iterator as a list, a number of NumPy as a number, and anything else as it is."""
-    return (
-        value.tolist()
-        if hasattr(value, "tolist")
-        else list(value)
-        if hasattr(value, "__next__")
-        else value
-    )
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "__next__"):
+        return list(value)
+    return value
 
 
 def is_missing(value: Any) -> bool:
     """Whether a value is none: None, NaN, and what pandas has beside them."""
-    return (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in {"NAType", "NaTType"}
-    )
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
 
 
-def is_document(found: Any) -> bool:
+def is_document(value: Any) -> bool:
     """Whether something is one document or text, not a list of them."""
-    return isinstance(found, (str, Mapping)) or any(hasattr(found, key) for key in TEXT_KEYS)
+    return isinstance(value, (str, Mapping)) or any(hasattr(value, key) for key in TEXT_KEYS)
 
 
 def first_of(item: Any, keys: tuple[str, ...]) -> Any:
     """Return the first value that stands under one of the keys, or None."""
-    return next((value for key in keys if (value := look_up(item, key)) is not None), None)
+    for key in keys:
+        value = look_up(item, key)
+        if value is not None:
+            return value
+    return None
 
 
 def unscored(item: Any) -> Any:

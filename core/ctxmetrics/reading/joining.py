@@ -43,7 +43,7 @@ class Partners:
     ) -> None:
         self._missing = missing
         self._keys = (on,) if on else ("id", "user_input")
-        self._found: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
+        self._rows: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
         self._left: dict[str, tuple[str, Mapping[str, Any]]] = {}
         # The fields in which the samples have what was retrieved, each with the value of nothing.
         self._retrieved: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Partners:
             names = [*self._names(row)]
             self._left[where] = (names[0][1] if names else where, row)
             for name in names:
-                self._found.setdefault(name, []).append((row, where))
+                self._rows.setdefault(name, []).append((row, where))
 
     def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
         """Return the fields of a sample with what is expected of it; None where it comes at the end (`unanswered`).
@@ -64,33 +64,28 @@ class Partners:
             SampleError: Both sides say what is expected, and differ.
         """
         names = [*self._names(values)]
-        found = next((self._found[name] for name in names if name in self._found), [])
-        if not found:
+        matches = next((self._rows[name] for name in names if name in self._rows), [])
+        if not matches:
             self._alone.append(names[0][1] if names else where)
             return dict(values)
-        partner, place = _only(found, where)
+        partner, place = _only(matches, where)
         self._left.pop(place, None)
         self._note_retrieved(values)
-        asked = {_plain(side["user_input"]) for side in (values, partner) if side.get("user_input")}
-        if len(asked) > 1 and self._keys[0] == "id":
-            raise InputFileError(
-                f"{where}: its id is that of {place}, and the questions differ. If the ids are not of one source, write "
-                "--on user_input."
-            )
+        if self._keys[0] == "id":
+            _check_questions(values, partner, place)
         expected = _expected(partner)
-        if both := [name for name in expected if values.get(name, expected[name]) != expected[name]]:
-            raise SampleError(
-                f"{where}: field '{both[0]}' differs from that of {place}. Keep one of them, such as with --map "
-                f"{both[0]}=metadata."
-            )
-        merged = {
-            name: {**partner[name], **(values.get(name) or {})}
-            for name in ("labels", "metadata")
-            if partner.get(name)
-        }
-        joined = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
-        joined["id"] = self._distinct_id(joined["id"])  # a reference may have several partners
-        fields = {**joined, **expected, **merged}
+        for name, value in expected.items():
+            if values.get(name, value) != value:
+                raise SampleError(
+                    f"differs from that of {place}.",
+                    f"Keep one of them, such as with --map {name}=metadata.",
+                ).inside(field=name)
+        fields = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
+        fields["id"] = self._distinct_id(fields["id"])  # a reference may have several partners
+        fields |= expected
+        for name in ("labels", "metadata"):
+            if partner.get(name):
+                fields[name] = {**partner[name], **(values.get(name) or {})}
         if all(values.get(name) is None for name in _RETRIEVED):
             self._empty.append((fields, where))
             return None
@@ -107,7 +102,7 @@ class Partners:
         retrieved = {} if self._missing == "drop" else self._retrieved
         for place, (_, partner) in self._left.items():
             for name in [*self._names(partner)][:1]:
-                _only(self._found[name], place)
+                _only(self._rows[name], place)
             carried = ("user_input", "labels", "metadata")
             values: dict[str, Any] = {name: partner[name] for name in carried if partner.get(name)}
             values["id"] = self._distinct_id(partner.get("id"))
@@ -130,11 +125,9 @@ class Partners:
             yield f"{len(self._alone)} without a partner among the references: {some_of(map(repr, self._alone))}"
         if self._left:
             names = some_of(repr(name) for name, _ in self._left.values())
-            outcome = (
-                "left out"
-                if self._missing == "drop"
-                else "they count as questions with nothing retrieved"
-            )
+            outcome = "they count as questions with nothing retrieved"
+            if self._missing == "drop":
+                outcome = "left out"
             yield f"{len(self._left)} of the references without a partner ({outcome}): {names}"
 
     def _note_retrieved(self, values: Mapping[str, Any]) -> None:
@@ -148,15 +141,18 @@ class Partners:
 
     def _distinct_id(self, id_: Any) -> Any:
         """Return an id, with a number behind it from its second sample on."""
-        self._ids[name := str(id_)] += 1
-        return f"{name} ({self._ids[name]})" if id_ is not None and self._ids[name] > 1 else id_
+        name = str(id_)
+        self._ids[name] += 1
+        if id_ is None or self._ids[name] == 1:
+            return id_
+        return f"{name} ({self._ids[name]})"
 
     def _names(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield the keys of a row, each with its kind."""
         for key in self._keys:
-            for found in (look_up(values, key), look_up(values.get("metadata"), key)):
-                if isinstance(found, (str, int)) and _plain(found):
-                    yield key, _plain(found)
+            for value in (look_up(values, key), look_up(values.get("metadata"), key)):
+                if isinstance(value, (str, int)) and _plain(value):
+                    yield key, _plain(value)
 
 
 def _only(rows: Sequence[tuple[Mapping[str, Any], str]], where: str) -> tuple[Mapping[str, Any], str]:
@@ -164,17 +160,27 @@ def _only(rows: Sequence[tuple[Mapping[str, Any], str]], where: str) -> tuple[Ma
     first, *more = rows
     if more:
         raise InputFileError(
-            f"{where}: two references have its key: {first[1]} and {more[0][1]}. Remove one, or write --on COLUMN."
-        )
+            f"two references have its key: {first[1]} and {more[0][1]}. Remove one, or write --on COLUMN."
+        ).at(where)
     return first
+
+
+def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], place: str) -> None:
+    """Refuse a partner of one id with another question."""
+    question, expected = values.get("user_input"), partner.get("user_input")
+    if question and expected and _plain(question) != _plain(expected):
+        raise InputFileError(
+            f"its id is that of {place}, and the questions differ. If the ids are not of one source, write "
+            "--on user_input."
+        )
 
 
 def _expected(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of the references says is expected."""
-    values = {name: value for name, value in row.items() if value is not None}
-    return {name: values[name] for name in _EXPECTED if name in values} or {
-        meant: values[name] for name, meant in _MEANT.items() if name in values
-    }
+    expected = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
+    if expected:
+        return expected
+    return {field: row[name] for name, field in _MEANT.items() if row.get(name) is not None}
 
 
 def _plain(key: object) -> str:

@@ -7,7 +7,7 @@ no placeholder, address or encoded picture is scored as if it were text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
@@ -62,16 +62,17 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         alone: Whether the text is a context, which may also be only the path or URL of a picture.
     """
     # No other form has a space in it: most texts end here. One character is found faster than several.
-    if (
-        " " in text.strip()
-        and not (alone and text.lstrip()[:1] in ("!", "<"))
-        and ("[" not in text or "[DEEPEVAL:" not in text)
-    ):
-        return None
-    if alone and len(text) <= _LONGEST_ADDRESS and (address := _ADDRESS.fullmatch(text)):
-        return address.group().strip()[-_LONGEST_SHOWN:]
-    found = _MADE_BY_DEEPEVAL.search(text) if "[DEEPEVAL:" in text else _WHOLE_TEXT.fullmatch(text)
-    return found and found.group().strip()[:_LONGEST_SHOWN]
+    made_by_deepeval = "[" in text and "[DEEPEVAL:" in text
+    if " " in text.strip() and not made_by_deepeval:
+        may_be_link = alone and text.lstrip()[:1] in ("!", "<")
+        if not may_be_link:
+            return None
+    if alone and len(text) <= _LONGEST_ADDRESS:
+        address = _ADDRESS.fullmatch(text)
+        if address:
+            return address.group().strip()[-_LONGEST_SHOWN:]
+    match = _MADE_BY_DEEPEVAL.search(text) if made_by_deepeval else _WHOLE_TEXT.fullmatch(text)
+    return match and match.group().strip()[:_LONGEST_SHOWN]
 
 
 def in_value(value: object) -> str | None:
@@ -84,21 +85,49 @@ def in_value(value: object) -> str | None:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, (list, tuple)):
-        return next((found for item in value if (found := in_value(item))), None)
+        return _in_items(value)
     content = _get(value, "content")
-    if isinstance(content, (list, tuple, bytes)) and (found := in_value(content)):
-        return found
-    if any(isinstance(text := _get(value, key), str) and text.strip() for key in _TEXTS):
-        return None
-    kind = next((kind for key in ("kind", "type") if (kind := _get(value, key)) in _KINDS), None)
-    media = next((media for key in _MEDIA_TYPES if isinstance(media := _get(value, key), str)), "text/")
-    return kind or (None if media.startswith("text/") else media)
+    if isinstance(content, (list, tuple, bytes)):
+        picture = in_value(content)
+        if picture:
+            return picture
+    return None if _has_text(value) else _media_in(value)
 
 
-def refusal(where: str, found: str) -> str:
-    """Return the message about a place in which something that is no text was found."""
+def _has_text(value: object) -> bool:
+    texts = (_get(value, key) for key in _TEXTS)
+    return any(isinstance(text, str) and text.strip() for text in texts)
+
+
+def _media_in(value: object) -> str | None:
+    """Return the kind or the type of media that an object states, where it is no text."""
+    for key in ("kind", "type"):
+        kind = _get(value, key)
+        if kind in _KINDS:
+            return str(kind)
+    for key in _MEDIA_TYPES:
+        media_type = _get(value, key)
+        if isinstance(media_type, str):
+            return None if media_type.startswith("text/") else media_type
+    return None
+
+
+def _in_items(items: Iterable[object]) -> str | None:
+    for item in items:
+        picture = in_value(item)
+        if picture:
+            return picture
+    return None
+
+
+def refusal(picture: str) -> str:
+    """Describe content that is no text and how to mend it: a sentence without its subject.
+
+    Args:
+        picture: What `in_text` or `in_value` returned.
+    """
     return (
-        f"{where} holds a picture or other content that is no text ({safe_text(found)}), and only text is judged. Write "
+        f"holds a picture or other content that is no text ({safe_text(picture)}), and only text is judged. Write "
         "down in words what it shows, or leave the sample out; metrics by id need no text."
     )
 

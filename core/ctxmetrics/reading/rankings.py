@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.reading.formats import line_rows, opened
+from ctxmetrics.reading.json_rows import line_rows
+from ctxmetrics.reading.text_files import open_text
 
 # Where the query, the document and the number stand, by the count of columns: run, qrels, qrels of BEIR.
 _COLUMNS: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
@@ -26,7 +27,7 @@ _HEADER = ["query-id", "corpus-id", "score"]
 def is_ranking(file: Path) -> bool:
     """Whether a file is a run or qrels by its first line: in BEIR's form, or in TREC's, whatever its name ends in."""
     try:
-        with opened(file) as text:
+        with open_text(file) as text:
             cells = text.readline().split()
     except InputFileError:
         if file.exists():
@@ -43,17 +44,22 @@ def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:
     Raises:
         InputFileError: It has no qrels, or those of several splits.
     """
-    files, asked = sorted((folder / "qrels").glob("*.tsv")), folder / "queries.jsonl"
+    files = sorted((folder / "qrels").glob("*.tsv"))
     if len(files) != 1:
-        several = f"qrels of several splits. Name one: {files[-1]}" if files else "no file in qrels/"
-        raise InputFileError(f"{folder}: {several}.")
-    questions = {
-        str(row.get("_id")): row["text"]
-        for _, row in (line_rows(asked) if asked.is_file() else ())
-        if isinstance(row, dict) and isinstance(row.get("text"), str)
-    }
+        problem = f"qrels of several splits. Name one: {files[-1]}" if files else "no file in qrels/"
+        raise InputFileError(f"{folder}: {problem}.")
+    questions = _read_questions(folder / "queries.jsonl")
     for place, row in ranking_rows(files[0]):
         yield place, {**row, "user_input": questions.get(row["id"])}
+
+
+def _read_questions(file: Path) -> dict[str, str]:
+    questions: dict[str, str] = {}
+    if file.is_file():
+        for _, row in line_rows(file):
+            if isinstance(row, dict) and isinstance(row.get("text"), str):
+                questions[str(row.get("_id"))] = row["text"]
+    return questions
 
 
 def ranking_rows(file: Path) -> Iterator[tuple[str, Any]]:
@@ -62,57 +68,61 @@ def ranking_rows(file: Path) -> Iterator[tuple[str, Any]]:
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.
     """
-    found: dict[str, dict[str, float]] = {}
+    rankings: dict[str, dict[str, float]] = {}
     width = 0
-    with opened(file) as text:
+    with open_text(file) as text:
         for number, line in enumerate(text, 1):
             cells = line.split()
             if not cells or cells == _HEADER:
                 continue
             width = width or len(cells)
-            places = _COLUMNS.get(width, ()) if len(cells) == width else ()
-            query, document, value = [cells[place] for place in places] or ("", "", "")
-            if (score := _number(value)) is None:
+            places = _COLUMNS.get(width) if len(cells) == width else None
+            score = None if places is None else _number(cells[places[2]])
+            if places is None or score is None:
                 raise InputFileError(
                     f"{file}, line {number}: no line of a TREC run (QUERY Q0 ID RANK SCORE TAG) or of qrels (QUERY 0 ID "
                     "GRADE). All lines have the columns of the first one."
                 )
-            if document in found.setdefault(query, {}):
+            query, document = cells[places[0]], cells[places[1]]
+            scores = rankings.setdefault(query, {})
+            if document in scores:
                 raise InputFileError(
                     f"{file}, line {number}: {document[:80]!r} stands twice for the query {query[:80]!r}."
                 )
-            found[query][document] = score
-    yield from rows_of(found, expected=width != _RUN)
+            scores[document] = score
+    yield from query_rows(rankings, expected=width != _RUN)
 
 
 def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
     """Return what ``{query: {document: number}}`` holds, as BEIR and pytrec_eval write it in JSON; None for anything else."""
-    each = data.values() if isinstance(data, dict) else ()
-    return (
-        data
-        if any(each)  # a query of a run may have no document
-        and all(
-            isinstance(scores, dict) and all(isinstance(score, Real) for score in scores.values())
-            for scores in each
-        )
-        else None
-    )
+    if not isinstance(data, dict) or not any(data.values()):  # a query of a run may have no document
+        return None
+    for scores in data.values():
+        if not isinstance(scores, dict):
+            return None
+        if not all(isinstance(score, Real) for score in scores.values()):
+            return None
+    return data
 
 
-def rows_of(
+def query_rows(
     rankings: Mapping[str, Mapping[str, float]], *, expected: bool
 ) -> Iterator[tuple[str, Any]]:
     """Return each query with its documents: those that are expected, or those that were retrieved."""
     for query, scores in rankings.items():
-        graded = {document: score for document, score in scores.items() if score > 0}
-        pairs = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-        retrieved = {"retrieved_context_ids": [document for _, document in pairs]}
-        labelled = {"reference_context_ids": [*graded], "labels": {"relevance": graded}}
-        yield f"query {query[:80]!r}", {"id": query, **(labelled if expected else retrieved)}
+        fields: dict[str, Any]
+        if expected:
+            grades = {document: score for document, score in scores.items() if score > 0}
+            fields = {"reference_context_ids": [*grades], "labels": {"relevance": grades}}
+        else:
+            pairs = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
+            fields = {"retrieved_context_ids": [document for _, document in pairs]}
+        yield f"query {query[:80]!r}", {"id": query, **fields}
 
 
 def _number(text: str) -> float | None:
     try:
-        return number if isfinite(number := float(text)) else None
+        number = float(text)
     except ValueError:
         return None
+    return number if isfinite(number) else None

@@ -7,13 +7,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.reading.cells import is_list_text, list_in, object_in
+from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
-from ctxmetrics.reading.rows import Reading, is_ambiguous, letters_of, rest_of
-from ctxmetrics.reading.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, nearest, some_of
+from ctxmetrics.reading.rows import Reading, is_ambiguous, letters_of, paths_in, rest_of
+from ctxmetrics.reading.schema import (
+    FIELDS,
+    LISTS,
+    OPTIONS,
+    TEXTS,
+    TEXTS_OF,
+    first_value,
+    heads_of,
+    nearest,
+    some_of,
+)
 from ctxmetrics.reading.shapes import header_in, joined_by, refusal_of, texts_in
 from ctxmetrics.reading.systems import SCHEMAS
 
@@ -52,7 +62,9 @@ def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
     Raises:
         ParameterError: No such schema.
     """
-    return recognise([row], written=False) if schema == AUTO else Reading(name=schema)
+    if schema == AUTO:
+        return recognise([row], written=False)
+    return Reading(name=schema)
 
 
 def recognise(
@@ -88,83 +100,110 @@ def recognise(
         ParameterError: There is no such schema, field or column.
         SampleError: A key stands twice in one object that is JSON in a text.
     """
-    given = dict(columns or {})
+    mapped = dict(columns or {})
     mappings = [row for row in rows if hasattr(row, "items")]
     merged = _merged(mappings)
-    reading = Reading(name="ragas" if schema == AUTO else schema, columns=given, written=written)
-    _check_columns(given, merged)
+    name = "ragas" if schema == AUTO else schema
+    reading = Reading(name=name, columns=mapped, written=written, split=split)
+    _check_columns(mapped, merged)
     if schema == AUTO and merged:
-        reading = _fitting(replace(reading, renamed=_renamed(merged, given)), merged)
+        reading = _fitting(replace(reading, renamed=_renamed(merged, mapped)), merged)
     _, opened = reading.opened(merged)
-    spots = {name: reading.spots(opened, name) for name in FIELDS}
-    found = {name: places[0] for name, places in spots.items() if places}
-    mapping = {
-        name: reading.shown(
-            head if isinstance(opened.get(head := path.partition(".")[0]), str) else path
-        )
-        for name, (path, _) in found.items()  # a side that is a text is the field itself
-    }
-    unread = rest_of(opened, {*given, *(found[name][0] for name in OPTIONS if name in found)})
-    reading = replace(
-        reading,
-        absent=frozenset(FIELDS) - found.keys() if merged else None,
-        single=frozenset(
-            name
-            for name in LISTS & found.keys()
-            if single and isinstance(found[name][1], str) and not is_list_text(found[name][1])
-        ),
-        mapping={name: path for name, path in mapping.items() if path},
-        others=tuple(
-            reading.others_in(
-                rest_of(opened, {path for places in spots.values() for path, _ in places})
-            )
-        ),
-        split=split,
-        texts=frozenset(
-            name
-            for name in ("user_input", "response", "reference")
-            if _has_text(reading, mappings, name)
-        ),
-        unread=tuple(
-            path
-            for path, value in leaves(unread, _DEPTH)
-            if _are_passages(value) and not _NOT_RETRIEVED.search(path)
-        ),
-    )
-    is_known = headed or any(letters_of(str(key)) in _BY_LETTERS for key in merged)
-    if not is_known and (data := header_in(merged)) is not None:
+    reading = _with_places(reading, opened, mappings, single=single)
+    column = _header_of_data(merged)
+    if column is not None and not headed:
         no_header = (
-            f"the first line is no header, it looks like data ({data[:60]!r}). Write --no-header or --names A,B (in Python "
+            f"the first line is no header, it looks like data ({column[:60]!r}). Write --no-header or --names A,B (in Python "
             "header=False or header=[..]); if it is one, --header (header=True)."
         )
         return replace(reading, refusal=no_header)
     if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
-        reading = replace(
-            reading,
-            refusal=refusal_of(records, reading.mapping),
-            joined=None if split else joined_by(map(texts_in, records)),
-        )
-    for note in _notes(reading, opened, found) if source else ():
-        logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
+        refusal = refusal_of(records, reading.mapping)
+        joined = None if split else joined_by(map(texts_in, records))
+        reading = replace(reading, refusal=refusal, joined=joined)
+    if source:
+        for note in _notes(reading, opened):
+            logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
     return reading
+
+
+def _with_places(
+    reading: Reading, opened: Mapping[str, Any], rows: list[Mapping[str, Any]], *, single: bool
+) -> Reading:
+    """Return the reading with where each field stands in the first rows, and with what is no field."""
+    spots = reading.every_spot(opened)
+    places = _first_spots(spots)
+    mapping: dict[str, str] = {}
+    for name, (path, _) in places.items():
+        head = path.partition(".")[0]
+        # A side that is a text is the field itself.
+        column = reading.original(head if isinstance(opened.get(head), str) else path)
+        if column:
+            mapping[name] = column
+    single_texts: set[str] = set()
+    if single:
+        for name in LISTS & places.keys():
+            value = places[name][1]
+            if isinstance(value, str) and not is_list_text(value):
+                single_texts.add(name)
+    names = ("user_input", "response", "reference")
+    return replace(
+        reading,
+        absent=frozenset(FIELDS) - places.keys() if opened else None,
+        single=frozenset(single_texts),
+        mapping=mapping,
+        others=tuple(reading.others_in(rest_of(opened, paths_in(spots)))),
+        texts=frozenset(name for name in names if _has_text(reading, rows, name)),
+        unread=_unread(reading, opened, places),
+    )
+
+
+def _first_spots(
+    spots: Mapping[str, list[tuple[str, Any]]],
+) -> dict[str, tuple[str, Any]]:
+    """Return where each field stands first, and what stands there."""
+    return {name: places[0] for name, places in spots.items() if places}
+
+
+def _unread(
+    reading: Reading, opened: Mapping[str, Any], places: Mapping[str, tuple[str, Any]]
+) -> tuple[str, ...]:
+    """Return the paths of lists of passages that are no field."""
+    read = set(reading.columns)
+    for name in OPTIONS:
+        if name in places:
+            read.add(places[name][0])
+    paths: list[str] = []
+    for path, value in leaves(rest_of(opened, read), _DEPTH):
+        if _are_passages(value) and not _NOT_RETRIEVED.search(path):
+            paths.append(path)
+    return tuple(paths)
+
+
+def _header_of_data(row: Mapping[str, Any]) -> str | None:
+    """Return a name of a column that looks like data, where no schema knows any of them."""
+    if any(letters_of(str(key)) in _BY_LETTERS for key in row):
+        return None
+    return header_in(row)
 
 
 def _has_text(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> bool:
     """Whether one of the first rows has a text in a field."""
-    values = (
-        value for row in rows[:PEEKED] for _, value in reading.spots(reading.opened(row)[1], name)
-    )
-    return any(isinstance(value, str) for value in values)
+    for row in rows[:PEEKED]:
+        _, opened = reading.opened(row)
+        if any(isinstance(value, str) for _, value in reading.spots(opened, name)):
+            return True
+    return False
 
 
 def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
     """Return question and reference of a row as texts, and what was retrieved."""
     _, opened = reading.opened(row)
-    question, reference, retrieved = (
-        next((value for _, value in reading.spots(opened, name)), None)
-        for name in ("user_input", "reference", "retrieved_contexts")
-    )
+
+    question = first_value(reading.spots(opened, "user_input"))
+    reference = first_value(reading.spots(opened, "reference"))
+    retrieved = first_value(reading.spots(opened, "retrieved_contexts"))
     return str(question or ""), str(reference or ""), retrieved
 
 
@@ -173,12 +212,9 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
     Under the name of a text, a list comes first only where more rows have one than a text.
     """
-    kinds = Counter(
-        (str(key), isinstance(value, str))
-        for row in rows
-        for key, value in row.items()
-        if key in TEXT_NAMES
-    )
+    kinds: Counter[tuple[str, bool]] = Counter()
+    for row in rows:
+        kinds.update((str(key), isinstance(row[key], str)) for key in row if key in TEXT_NAMES)
     texts = {key for key, is_text in kinds if is_text and kinds[key, True] >= kinds[key, False]}
     merged: dict[str, Any] = {}
     for row in rows:
@@ -186,20 +222,23 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
             key = str(name)
             before: Any = merged.get(key)
             if hasattr(before, "items") and hasattr(value, "items"):
-                merged[key] = {
-                    **value,
-                    **{inner: held for inner, held in before.items() if held is not None},
-                }
-            elif value is not None and (
-                before is None
-                or (
-                    isinstance(before, str) != isinstance(value, str)
-                    and isinstance(value, str) == (key in texts)
-                )
-                or (is_list_text(value) and not is_list_text(before))
-            ):
+                held = {inner: item for inner, item in before.items() if item is not None}
+                merged[key] = {**value, **held}
+            elif _replaces(value, before, prefers_text=key in texts):
                 merged[key] = value
     return merged
+
+
+def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
+    """Whether a value tells more about its column than the one before."""
+    if value is None:
+        return False
+    if before is None:
+        return True
+    is_text = isinstance(value, str)
+    if is_text != isinstance(before, str) and is_text == prefers_text:
+        return True
+    return is_list_text(value) and not is_list_text(before)
 
 
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
@@ -207,66 +246,113 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
 
     A column that the caller maps keeps its name.
     """
-    kept = {*_KEYS, *(column.partition(".")[0] for column in columns)}
-    meant = {  # of several keys, the first
-        _BY_LETTERS[letters_of(key)]: key
-        for key in reversed([*row])
-        if "." not in key and key not in kept and letters_of(key) in _BY_LETTERS
-    }
-    return {key: name for name, key in meant.items() if name not in row}
+    heads = heads_of(columns)
+    keys: dict[str, str] = {}
+    for key in row:
+        if "." in key or key in _KEYS or key in heads:
+            continue
+        name = _BY_LETTERS.get(letters_of(key))
+        if name is not None and name not in row:
+            keys.setdefault(name, key)  # of several keys, the first
+    return {key: name for name, key in keys.items()}
+
+
+class _Fit(NamedTuple):
+    """How a schema fits the first rows.
+
+    Attributes:
+        score: How many fields it finds, and how few columns it leaves; the highest fits best.
+        reading: The reading with the schema.
+        paths: Where it finds the fields that metrics look at.
+        rest: What it leaves.
+    """
+
+    score: tuple[int, int]
+    reading: Reading
+    paths: dict[str, str]
+    rest: dict[str, Any]
 
 
 def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     """Return the reading with the schema that finds the most fields, and with the columns that others know."""
-    fits: list[tuple[tuple[int, int], Reading, dict[str, str], dict[str, Any]]] = []
     _, opened = reading.opened(row)
-    heads = {key.partition(".")[0] for key in opened}
+    fits: list[_Fit] = []
     for name in SCHEMAS:
-        tried = replace(reading, name=name)
-        places = {meant: found[0] for meant in FIELDS if (found := tried.spots(opened, meant))}
-        spots = {
-            meant: path
-            for meant, (path, value) in places.items()
-            if meant in OPTIONS
-            and not hasattr(value, "items")
-            and (isinstance(value, str) or meant not in TEXTS - {"reference"})
-        }
-        sides, words = tried.schema.sides, [path for meant, path in spots.items() if path != meant]
-        # The schema has sides and the rows have none, or the only name that fits has another meaning in
-        # other systems.
-        if (sides and sides.isdisjoint(heads)) or words == ["context"]:
+        fit = _fit(replace(reading, name=name), opened)
+        if fit is not None:
+            fits.append(fit)
+    best = max(fit.score for fit in fits)
+    fitting, *others = [fit for fit in fits if fit.score == best]
+    fields = {path: field for field, path in fitting.paths.items()}
+    unsure: list[tuple[str, ...]] = []
+    for other in others:
+        for field, path in other.paths.items():
+            if fields.get(path, field) != field:
+                column = reading.original(path)
+                unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
+    columns = _add_columns(fitting, opened, unsure)
+    return replace(fitting.reading, columns=columns, unsure=tuple(unsure))
+
+
+def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
+    """Return how the schema of a reading fits the first rows; None where it does not."""
+    places = _first_spots(reading.every_spot(opened))
+    paths: dict[str, str] = {}
+    for name, (path, value) in places.items():
+        may_be_list = name not in TEXTS or name == "reference"
+        fits = isinstance(value, str) or (may_be_list and not hasattr(value, "items"))
+        if name in OPTIONS and fits:
+            paths[name] = path
+    sides = reading.schema.sides
+    words = [path for name, path in paths.items() if path != name]
+    # The schema has sides and the rows have none, or the only name that fits has another meaning in other systems.
+    if sides and sides.isdisjoint(heads_of(opened)):
+        return None
+    if words == ["context"]:
+        return None
+    # A second column for a field counts as one that is not read.
+    rest = rest_of(opened, {path for path, _ in places.values()})
+    return _Fit((len(paths), -len(rest)), reading, paths, rest)
+
+
+def _add_columns(
+    fitting: _Fit, opened: Mapping[str, Any], unsure: list[tuple[str, ...]]
+) -> dict[str, str]:
+    """Return the columns of a reading with those that its schema leaves and others know.
+
+    Args:
+        fitting: The schema that fits best.
+        opened: The first rows as one.
+        unsure: Takes the columns of which two may hold one field.
+    """
+    mapped = fitting.reading.columns
+    columns = dict(mapped)
+    taken = {**fitting.paths, **{field: column for column, field in mapped.items()}}
+    for key, value in fitting.rest.items():
+        if key in mapped or key in _NEVER_ALONE:
             continue
-        # A second column for a field counts as one that is not read.
-        rest = rest_of(opened, {path for path, _ in places.values()})
-        fits.append(((len(spots), -len(rest)), tried, spots, rest))
-    best = max(score for score, *_ in fits)
-    (_, fitting, spots, rest), *others = [fit for fit in fits if fit[0] == best]
-    fields_of = {path: meant for meant, path in spots.items()}
-    unsure = [
-        tuple(f"{reading.shown(path)}={name}" for name in (fields_of[path], meant))
-        for _, _, differing, _ in others
-        for meant, path in differing.items()
-        if fields_of.get(path, meant) != meant
-    ]
-    more = dict(fitting.columns)
-    taken = {**spots, **{meant: column for column, meant in more.items()}}
-    for key in (key for key in rest if key not in {*more, *_NEVER_ALONE}):
-        meanings = {
-            meant
-            for schema in SCHEMAS.values()
-            for meant in OPTIONS
-            if _BY_LETTERS.get(letters_of(key), key) in schema.flat_keys[meant] and not schema.sides
-        }
-        if len(meanings) == 1 and not meanings <= taken.keys():
-            more[key] = next(iter(meanings))
-            taken[more[key]] = key
+        fields = _fields_called(key)
+        if len(fields) == 1 and not fields <= taken.keys():
+            (field,) = fields
+            columns[key] = field
+            taken[field] = key
         elif key not in _VAGUE:
-            unsure += [
-                tuple(f"{reading.shown(column)}={meant}" for column in (taken[meant], key))
-                for meant in meanings & taken.keys() - {*fitting.columns.values()}
-                if _is_another(meant, rest[key], look_up(opened, taken[meant]))
-            ]
-    return replace(fitting, columns=more, unsure=tuple(unsure))
+            for field in sorted(fields & taken.keys()):
+                is_mapped = field in mapped.values()
+                if not is_mapped and _is_another(field, value, look_up(opened, taken[field])):
+                    original = fitting.reading.original
+                    unsure.append((f"{original(taken[field])}={field}", f"{original(key)}={field}"))
+    return columns
+
+
+def _fields_called(key: str) -> set[str]:
+    """Return the fields that are called so in a schema without sides."""
+    name = _BY_LETTERS.get(letters_of(key), key)
+    fields: set[str] = set()
+    for schema in SCHEMAS.values():
+        if not schema.sides:
+            fields.update(field for field in OPTIONS if name in schema.flat_keys[field])
+    return fields
 
 
 def _is_another(meant: str, value: Any, read: Any) -> bool:
@@ -284,44 +370,43 @@ def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
                 f"--map {column}={name}: there is no field {name!r}.{nearest(name, FIELDS)} Choose from: "
                 f"{', '.join(FIELDS)}."
             )
-        if row and look_up({key: object_in(value) for key, value in row.items()}, column) is None:
+        if row and look_up(read_cells(row), column) is None:
             raise ParameterError(
                 f"--map {column}={name}: no row has {column!r}.{nearest(column, row)} There is: {some_of(row)}."
             )
 
 
-def _notes(
-    reading: Reading, opened: Mapping[str, Any], found: Mapping[str, tuple[str, Any]]
-) -> Iterable[str]:
+def _notes(reading: Reading, opened: Mapping[str, Any]) -> Iterable[str]:
     """Say what was decided, and which columns are in the metadata."""
-    if read := [
-        f"{path} -> {name}"
-        for name, path in reading.mapping.items()
-        if name in OPTIONS and found[name][0] != name
-    ]:
+    places = _first_spots(reading.every_spot(opened))
+    read: list[str] = []
+    for name, path in reading.mapping.items():
+        if name in OPTIONS and places[name][0] != name:
+            read.append(f"{path} -> {name}")
+    if read:
         yield f"columns read (schema {reading.name}): {', '.join(read)}"
     for name in sorted(reading.single):
-        text, separator = found[name][1], reading.schema.separator
-        how = f"split at '{separator}'" if separator and separator in text else "read as a list of one"
+        text, separator = places[name][1], reading.schema.separator
+        how = "read as a list of one"
+        if separator and separator in text:
+            how = f"split at '{separator}'"
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {how}"
     absent = reading.absent or frozenset()
-    if others := [
-        name
-        for name in reading.others
-        if not reading.misspelt(name, absent)  # an error of its rows, as is the next
-        and not (name == "context" and is_ambiguous(opened[name], absent))
-    ]:
+    others: list[str] = []
+    for name in reading.others:  # an error of its rows is no note
+        is_unclear = name == "context" and is_ambiguous(opened[name], absent)
+        if not is_unclear and not reading.misspelt(name, absent):
+            others.append(name)
+    if others:
         yield f"no field, carried along as metadata: {some_of(others)}"
 
 
 def _are_passages(value: Any) -> bool:
     """Whether a value is a list of documents, or of texts of more than a word."""
     items = value if isinstance(value, tuple) else list_in(value) or ()
-    return (
-        bool(items)
-        and not are_messages(items)
-        and all(
-            isinstance(text := text_of(item), str) and (" " in text.strip() or not text.isascii())
-            for item in items
-        )
-    )
+    return bool(items) and not are_messages(items) and all(_is_passage(item) for item in items)
+
+
+def _is_passage(item: Any) -> bool:
+    text = text_of(item)
+    return isinstance(text, str) and (" " in text.strip() or not text.isascii())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, count, takewhile
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
-from ctxmetrics.reading.documents import listed, text_of, unscored
+from ctxmetrics.reading.documents import text_of, to_list, unscored
 
 # Kinds of spans, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
 RETRIEVERS = frozenset({"retriever", "retrieval"})
@@ -43,15 +43,23 @@ def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | N
         find: Returns what came out; called for spans that may be one of them.
     """
     kind = str(kind).lower()
-    named = "rerank" in str(name).lower().replace("-", "")
-    known = kind in RETRIEVERS | _RERANKERS
-    documents = find() if known or named else None
-    found = documents if isinstance(documents, (list, tuple)) else [""]  # a text alone is no document
-    if not known and not all(
-        not isinstance(unscored(item), str) and isinstance(text_of(item), str) for item in found
-    ):
+    is_named_reranker = "rerank" in str(name).lower().replace("-", "")
+    is_known = kind in RETRIEVERS | _RERANKERS
+    documents = find() if is_known or is_named_reranker else None
+    if not is_known and not _are_documents(documents):
         return None
-    return Retrieval(str(name or kind), documents, named or kind in _RERANKERS, kind in RETRIEVERS)
+    reranks = is_named_reranker or kind in _RERANKERS
+    return Retrieval(str(name or kind), documents, reranks, kind in RETRIEVERS)
+
+
+def _are_documents(items: Any) -> bool:
+    """Whether something is a list of documents; a text alone is none."""
+    if not isinstance(items, (list, tuple)):
+        return False
+    for item in items:
+        if isinstance(unscored(item), str) or not isinstance(text_of(item), str):
+            return False
+    return True
 
 
 def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
@@ -67,39 +75,54 @@ def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
     for step in steps:
         if step.reranks:
             since = [*takewhile(lambda before: not before.reranks, reversed(left))]
-            texts = {str(text_of(item)) for before in since for item in listed(before.documents or ())}
-            chosen = {str(text_of(item)) for item in listed(step.documents or ())}
-            left = left[: len(left) - len(since)] if since and chosen <= texts else []
+            is_choice = _texts_of([step]) <= _texts_of(since)
+            left = left[: len(left) - len(since)] if since and is_choice else []
         left.append(step)
     return left
 
 
-def joined(steps: Iterable[Retrieval]) -> list[Any]:
+def _texts_of(steps: Iterable[Retrieval]) -> set[str]:
+    texts: set[str] = set()
+    for step in steps:
+        texts.update(str(text_of(item)) for item in to_list(step.documents or ()))
+    return texts
+
+
+def join_documents(steps: Iterable[Retrieval]) -> list[Any]:
     """Return the documents of several steps; repeated ones stay."""
-    return [*chain.from_iterable(listed(step.documents) for step in steps)]
+    return [*chain.from_iterable(to_list(step.documents) for step in steps)]
 
 
-def stages_of(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
+def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     """Return what each step handed on, in order; the last stage is what was retrieved.
 
     Where a reranker chose from several steps, what they found is a stage before it: none of them dropped what another
     found. Repeated names get a number. A step that does not say what it found is no stage. None for a single stage, and
     where it is not known what was retrieved.
     """
-    left, known = handed_on(steps), [step for step in steps if step.documents is not None]
+    left = handed_on(steps)
+    known = [step for step in steps if step.documents is not None]
     if len(known) == 1 or any(step.documents is None for step in left):
         return None
-    # What each step chose from: the steps that are left before it and not after it.
-    pools = [
-        handed_on(known[:end])[len(handed_on(known[: end + 1])) - 1 :] for end in range(len(known))
-    ]
-    several = [[Retrieval(_JOINED, joined(pool))] if len(pool) > 1 else [] for pool in [*pools, left]]
-    told = [
-        *chain.from_iterable([*pool, step] for pool, step in zip(several, known, strict=False)),
-        *several[-1],
-    ]
     stages: dict[str, list[Any]] = {}
-    for step in told:
-        names = chain([step.name], (f"{step.name} {number}" for number in count(2)))
-        stages[next(name for name in names if name not in stages)] = [*listed(step.documents)]
+    for end, step in enumerate(known):
+        before = handed_on(known[:end])
+        after = handed_on(known[: end + 1])
+        _add_stages(stages, before[len(after) - 1 :])  # it chose from these
+        _add_stage(stages, step)
+    _add_stages(stages, left)
     return stages or None
+
+
+def _add_stages(stages: dict[str, list[Any]], pool: Sequence[Retrieval]) -> None:
+    """Add a stage for what several steps found together."""
+    if len(pool) > 1:
+        _add_stage(stages, Retrieval(_JOINED, join_documents(pool)))
+
+
+def _add_stage(stages: dict[str, list[Any]], step: Retrieval) -> None:
+    name, number = step.name, 1
+    while name in stages:
+        number += 1
+        name = f"{step.name} {number}"
+    stages[name] = [*to_list(step.documents)]

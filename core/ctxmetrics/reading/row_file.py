@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -15,38 +14,30 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
-from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
 from ctxmetrics.formulas.checks import check_choice
-from ctxmetrics.reading.cells import object_in
+from ctxmetrics.reading.aegis import Payload, read_payload
+from ctxmetrics.reading.arrow_rows import arrow_rows
+from ctxmetrics.reading.cells import read_cells
+from ctxmetrics.reading.csv_rows import Header, cell_rows
 from ctxmetrics.reading.documents import look_up
-from ctxmetrics.reading.formats import (
-    Header,
-    Payload,
-    arrow_rows,
-    cell_rows,
-    content_of,
-    ending_of,
-    line_rows,
-    read_payload,
-    rows_in,
-)
 from ctxmetrics.reading.joining import Missing, Partners
-from ctxmetrics.reading.rankings import beir_rows, is_ranking, ranking_rows, rankings_in, rows_of
+from ctxmetrics.reading.json_rows import line_rows, read_json, rows_in
+from ctxmetrics.reading.rankings import beir_rows, is_ranking, query_rows, ranking_rows, rankings_in
 from ctxmetrics.reading.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.reading.rows import Reading
 from ctxmetrics.reading.schema import TEXTS, some_of
 from ctxmetrics.reading.shapes import group_rows
+from ctxmetrics.reading.text_files import get_ending
 from ctxmetrics.reading.traces import is_trace, trace_rows
 
 _READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
     ".parquet": arrow_rows,
-    ".csv": cell_rows,
-    ".tsv": cell_rows,
     ".jsonl": line_rows,
     ".ndjson": line_rows,
 }
 # Endings of files that are no TREC runs or qrels.
-_NEVER_RANKINGS = {*_READERS, ".json"} - {".tsv"}
+_NEVER_RANKINGS = {*_READERS, ".csv", ".json"}
 # What a line of --out has, and no sample.
 _OF_RESULTS = {"sample_id", "sample", "metric", "verdicts", "provenance"}
 T = TypeVar("T")
@@ -66,7 +57,7 @@ class RowFile(Iterator[T], Generic[T]):
             value.
         group_by: A field or column: the rows with one value of it are one sample.
         split: What separates the passages of a retrieved text.
-        header: Whether a table has a header, or the names of its columns; see `ctxmetrics.reading.formats.cell_rows`.
+        header: Whether a table has a header, or the names of its columns; see `ctxmetrics.reading.csv_rows.cell_rows`.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -90,17 +81,15 @@ class RowFile(Iterator[T], Generic[T]):
         self._make = make
         self._schema = schema
         self._columns = dict(columns or {})
-        self.references: RowFile[Any] | None = (
-            None
-            if references is None
-            else RowFile(
+        self.references: RowFile[Any] | None = None
+        if references is not None:
+            self.references = RowFile(
                 lambda *placed: placed,
                 references,
                 AUTO,
                 {column: name for column, name in self._columns.items() if name != "metadata"},
                 expected=True,
             )
-        )
         check_choice("missing", missing, get_args(Missing))
         self._on = on
         self._group_by, self._split, self._header = group_by, split, header
@@ -111,11 +100,11 @@ class RowFile(Iterator[T], Generic[T]):
         self._place = "the first row"
         self._raw: Mapping[str, Any] = {}
         self._rows = self._placed()
-        self._made = self._read()
+        self._items = self._read()
 
     def __next__(self) -> T:
         try:
-            return next(self._made)
+            return next(self._items)
         except (CtxMetricsError, StopIteration):
             raise
         except Exception as error:
@@ -132,10 +121,10 @@ class RowFile(Iterator[T], Generic[T]):
         """
         if self._schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
-        data = content_of(self.path)
-        return (
-            read_payload(data, self.path) if isinstance(data, dict) and "evaluations" in data else None
-        )
+        data = read_json(self.path)
+        if not isinstance(data, dict) or "evaluations" not in data:
+            return None
+        return read_payload(data, self.path)
 
     @cached_property
     def reading(self) -> Reading:
@@ -157,23 +146,11 @@ class RowFile(Iterator[T], Generic[T]):
             raise InputFileError(
                 f"{self.path}: these are results, as --out writes them. Give the file of the samples that were scored."
             )
-        elsewhere = (
-            self._columns
-            if self._expected
-            else self.references.reading.columns
-            if self.references
-            else ()
-        )
-        columns = {
-            column: name
-            for column, name in self._columns.items()
-            if column not in elsewhere or any(look_up(row, column) is not None for row in rows)
-        }
         try:
             reading = recognise(
                 rows,
                 self._schema,
-                columns,
+                self._own_columns(rows),
                 single=True,
                 source=self.path,
                 grouped=self._group_by is not None,
@@ -181,33 +158,51 @@ class RowFile(Iterator[T], Generic[T]):
                 headed=self._header is not None,
             )
         except CtxMetricsError as error:
-            raise type(error)(f"{self.path}: {error}") from None
+            raise error.at(str(self.path)) from None
         self._named.update(reading.others)
         return reading
 
+    def _own_columns(self, rows: list[dict[str, Any]]) -> dict[str, str]:
+        """Return which of the mapped columns are looked for in this file, where there are two."""
+        if self._expected:
+            elsewhere: Mapping[str, str] = self._columns
+        elif self.references is not None:
+            elsewhere = self.references.reading.columns
+        else:
+            return dict(self._columns)
+        columns: dict[str, str] = {}
+        for column, name in self._columns.items():
+            is_here = any(look_up(row, column) is not None for row in rows)
+            if is_here or column not in elsewhere:
+                columns[column] = name
+        return columns
+
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
-        rows = (
-            {**self.reading.opened(row)[1], **{key: object_in(value) for key, value in row.items()}}
-            for row in self._first
-        )
-        return next((found for row in rows if (found := look_up(row, path)) is not None), None)
+        for row in self._first:
+            _, opened = self.reading.opened(row)
+            value = look_up({**opened, **read_cells(row)}, path)
+            if value is not None:
+                return value
+        return None
 
     def _read(self) -> Iterator[T]:
         reading = self.reading
-        partners = (
-            None if self.references is None else Partners(self.references, self._on, self._missing)
-        )
+        partners = None
+        if self.references is not None:
+            partners = Partners(self.references, self._on, self._missing)
         rows = self._read_fields(reading)
         if self._group_by is not None:
             rows = group_rows(rows, self._group_by, reading.mapping)
         for values, where in rows:
             try:
-                joined = values if partners is None else partners.join(values, where)
-                made = [] if joined is None else [self._make(joined, where)]
+                fields = values if partners is None else partners.join(values, where)
+                if fields is None:  # it comes at the end
+                    continue
+                item = self._make(fields, where)
             except CtxMetricsError as error:
-                raise type(error)(_explained(str(error), where, reading, self._raw)) from None
-            yield from made
+                raise _explain(error.at(where), reading, self._raw) from None
+            yield item
         if partners is None:
             return
         for note in partners.notes():
@@ -228,58 +223,78 @@ class RowFile(Iterator[T], Generic[T]):
             try:
                 values, others = reading.row(fields, where)
             except CtxMetricsError as error:
-                raise type(error)(_explained(str(error), where, reading, fields)) from None
-            if new := [name for name in others if name not in self._named]:
+                raise _explain(error.at(where), reading, fields) from None
+            new = [name for name in others if name not in self._named]
+            if new:
                 self._named.update(new)
                 self._tell(f"no field, carried along as metadata: {some_of(new)}")
             yield values, where
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""
-        ending = ending_of(self.path)
+        yield from self._open()
+
+    def _open(self) -> Iterator[tuple[str, Any]]:
+        """Open the file with the reader of its kind."""
+        ending = get_ending(self.path)
         if self.path.is_dir():
             is_beir = (self.path / "qrels").is_dir() or (self.path / "queries.jsonl").is_file()
-            yield from beir_rows(self.path) if is_beir else arrow_rows(self.path)
-        elif ending not in _NEVER_RANKINGS and is_ranking(self.path):
-            yield from ranking_rows(self.path)
-        elif ending in _READERS:
-            is_table = _READERS[ending] is cell_rows
-            yield from cell_rows(self.path, self._header) if is_table else _READERS[ending](self.path)
-        elif ending != ".json":
-            raise InputFileError(
-                f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "
-                "qrels may end in anything. Rename or convert it."
-            )
-        elif self.payload is not None:
-            yield from self.payload.rows
-        else:
-            data = content_of(self.path)
-            if rankings := rankings_in(data):
-                yield from rows_of(rankings, expected=self._expected)
-                return
-            rows, found = ([data], "") if is_trace(data) else rows_in(data, self.path)
-            if found:
-                self._tell(f"the samples are those in '{found}'")
-            yield from ((f"sample {number}", item) for number, item in enumerate(rows, 1))
+            return beir_rows(self.path) if is_beir else arrow_rows(self.path)
+        if ending not in _NEVER_RANKINGS and is_ranking(self.path):
+            return ranking_rows(self.path)
+        if ending in (".csv", ".tsv"):
+            return cell_rows(self.path, self._header)
+        if ending in _READERS:
+            return _READERS[ending](self.path)
+        if ending == ".json":
+            return self._json_rows()
+        raise InputFileError(
+            f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "
+            "qrels may end in anything. Rename or convert it."
+        )
+
+    def _json_rows(self) -> Iterator[tuple[str, Any]]:
+        if self.payload is not None:
+            return iter(self.payload.rows)
+        data = read_json(self.path)
+        rankings = rankings_in(data)
+        if rankings:
+            return query_rows(rankings, expected=self._expected)
+        rows, path = ([data], "") if is_trace(data) else rows_in(data, self.path)
+        if path:
+            self._tell(f"the samples are those in '{path}'")
+        return ((f"sample {number}", item) for number, item in enumerate(rows, 1))
 
     def _tell(self, note: str) -> None:
         logging.getLogger("ctxmetrics").warning("%s: %s", self.path, note)
 
 
-def _explained(problem: str, where: str, reading: Reading, row: Mapping[str, Any]) -> str:
-    """Return the message of an error with the row's place; with the path of its field, where another may be meant."""
-    placed = problem if problem.startswith(where) else f"{where}: {problem.removeprefix('Sample: ')}"
-    field = re.search(r"field '(\w+)'(.*) must be", problem)
-    path = reading.mapping.get(field[1]) if field else None
-    # The field itself is wrong, not one of its items.
-    held: Any = look_up(reading.opened(row)[1], path) if field and path and not field[2] else None
-    fits = [
-        key
-        for key, one in (held.items() if hasattr(held, "items") else ())
-        if isinstance(one, str if field and field[1] in TEXTS else list)
-    ]
-    inner = fits[0] if len(fits) == 1 else "KEY" if fits else ""
-    if field is None or path is None or (path == field[1] and not inner):
-        return placed
-    option = shlex.quote(f"{path}.{inner}={field[1]}" if inner else f"COLUMN={field[1]}")
-    return f"{placed} It was read from '{path}'; name another column or path, such as --map {option}."
+def _explain(error: CtxMetricsError, reading: Reading, row: Mapping[str, Any]) -> CtxMetricsError:
+    """Add to an error the path of its field, where another may be meant."""
+    if not isinstance(error, SampleError) or not error.wrong_kind or error.field is None:
+        return error
+    path = reading.mapping.get(error.field)
+    if path is None:
+        return error
+    inner = _fitting_key(reading, row, path, error.field) if error.is_whole_field else ""
+    if path == error.field and not inner:
+        return error
+    option = f"{path}.{inner}={error.field}" if inner else f"COLUMN={error.field}"
+    error.fix = (
+        f"{error.fix} It was read from '{path}'; name another column or path, such as --map "
+        f"{shlex.quote(option)}."
+    ).lstrip()
+    return error
+
+
+def _fitting_key(reading: Reading, row: Mapping[str, Any], path: str, field: str) -> str:
+    """Return the key of the object at a path that may hold the field: ``KEY`` where several do, empty where none does."""
+    _, opened = reading.opened(row)
+    holder = look_up(opened, path)
+    if not hasattr(holder, "items"):
+        return ""
+    kind = str if field in TEXTS else list
+    fits = [key for key, value in holder.items() if isinstance(value, kind)]
+    if len(fits) > 1:
+        return "KEY"
+    return fits[0] if fits else ""

@@ -16,18 +16,28 @@ from numbers import Real
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
-from ctxmetrics.reading.cells import is_list_text, list_in, object_in
+from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import (
     as_list,
     ids_of,
     is_missing,
     labels_are_spans,
-    listed,
     look_up,
     relevant,
     text_of,
+    to_list,
 )
-from ctxmetrics.reading.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, Schema, nearest
+from ctxmetrics.reading.schema import (
+    FIELDS,
+    LISTS,
+    OPTIONS,
+    TEXTS,
+    TEXTS_OF,
+    Schema,
+    first_value,
+    heads_of,
+    nearest,
+)
 from ctxmetrics.reading.shapes import split_at
 from ctxmetrics.reading.systems import SCHEMAS
 
@@ -113,65 +123,105 @@ class Reading:
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
         raw, opened = self.opened(mapping)
-        spots = {name: self.spots(opened, name) for name in FIELDS}
-        name = next((value for _, value in spots["id"]), None)
-        who = (where or "Sample") if name is None else f"Sample {str(name)[:80]!r}"
+        spots = self.every_spot(opened)
+        owner = where or "Sample"
+        id_ = first_value(spots["id"])
+        if id_ is not None:
+            id_ = str(id_)[:80]
+            owner = f"Sample {id_!r}"
+        try:
+            values, others = self._read(raw, opened, spots)
+        except SampleError as error:
+            if id_ is None:
+                error.place = owner
+            error.sample = id_
+            raise
+        self._drop_others(values, owner)
+        return values, others
+
+    def _read(
+        self,
+        raw: Mapping[str, Any],
+        opened: Mapping[str, Any],
+        spots: Mapping[str, list[tuple[str, Any]]],
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Read an opened row; see `row`."""
         if self.refusal:
-            raise SampleError(f"{who}: {self.refusal}")
-        self._check_names(raw, opened, spots, who)
+            raise SampleError(self.refusal)
+        self._check_names(raw, opened, spots)
         if self.unsure:
-            options = " or ".join(f"--map {shlex.quote(option)}" for option in self.unsure[0])
+            options = " or ".join(_map_options(self.unsure[0]))
             raise AmbiguousFieldError(
-                f"{who}: it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
+                f"it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
                 "columns."
             )
-        values = self._values(raw, spots, who)
-        self._read_lists(values, who)
-        if isinstance(reference := values.get("reference"), list):
-            if len(reference) != 1 and "reference" not in self.texts:
-                raise SampleError(
-                    f"{who}: field 'reference' holds {len(reference)} answers. Give one, or several acceptable ones "
-                    "as 'references', such as with --map COLUMN=references. Parts that are all needed are facts: --map "
-                    "COLUMN=reference_facts."
-                )
-            values["reference"] = reference[0] if len(reference) == 1 else reference
-        self._drop_others(values, who)
-        carried = rest_of(opened, {path for places in spots.values() for path, _ in places})
-        for key in ("labels", "metadata") if self.written else ():
-            if key in values and not hasattr(values[key], "items"):
-                carried[key] = values.pop(key)
+        values = self._values(raw, spots)
+        self._read_lists(values)
+        if isinstance(values.get("reference"), list):
+            values["reference"] = self._only_answer(values["reference"])
+        carried = rest_of(opened, paths_in(spots))
+        if self.written:
+            for key in ("labels", "metadata"):
+                if key in values and not hasattr(values[key], "items"):
+                    carried[key] = values.pop(key)
         others = self.others_in(carried)
         metadata = values.get("metadata") or {}
         if carried and hasattr(metadata, "items"):  # a `Sample` refuses any other
             values["metadata"] = {**metadata, **carried}
         return values, others
 
+    def _only_answer(self, answers: list[Any]) -> Any:
+        if len(answers) == 1:
+            return answers[0]
+        if "reference" in self.texts:
+            return answers
+        raise SampleError(
+            f"holds {len(answers)} answers.",
+            "Give one, or several acceptable ones as 'references', such as with --map COLUMN=references. Parts that "
+            "are all needed are facts: --map COLUMN=reference_facts.",
+        ).inside(field="reference")
+
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
         """Return the column in which a field stands; None where none has it, several have, or one is nested."""
-        given = [column for column, meant in self.columns.items() if meant == name]
-        there = {
+        if self.unsure or self.refusal or self.split or self.joined:
+            return None
+        mapped = self._mapped_to(name)
+        if len(mapped) > 1:
+            return None
+        if mapped:
+            return mapped[0] if mapped[0] in columns else None
+        columns_by_key = {
             self.renamed.get(column, column): column for column in columns if column not in self.columns
         }
-        place, keys = self.schema.places.get(name), self.schema.flat_keys[name]
-        nested = {place.side if place else "", *(key.partition(".")[0] for key in keys if "." in key)}
-        found = given or [there[key] for key in keys if key in there]
-        readable = not (self.unsure or self.refusal or self.split or self.joined)
-        plain = found[0] in columns if given else nested.isdisjoint(there)
-        return found[0] if len(found) == 1 and plain and readable else None
+        keys = self.schema.flat_keys[name]
+        heads = heads_of(key for key in keys if "." in key)
+        if name in self.schema.places:
+            heads.add(self.schema.places[name].side)
+        if not heads.isdisjoint(columns_by_key):
+            return None
+        matches = [columns_by_key[key] for key in keys if key in columns_by_key]
+        return matches[0] if len(matches) == 1 else None
+
+    def _mapped_to(self, name: str) -> list[str]:
+        """Return the columns that the caller maps to a field."""
+        return [column for column, field_name in self.columns.items() if field_name == name]
 
     def others_in(self, rest: Mapping[str, Any]) -> list[str]:
         """Return the names that no schema knows in what is no field, in the row's order; a nested one as its path."""
-        nested = {key for key in rest if key in self.schema.heads and hasattr(rest[key], "items")}
-        return [
-            name
-            for key in rest
-            for name in ([f"{key}.{inner}" for inner in rest[key]] if key in nested else [key])
-            if name not in self.schema.carried.union(self.columns)
-        ]
+        names: list[str] = []
+        for key, value in rest.items():
+            if key in self.schema.heads and hasattr(value, "items"):
+                names.extend(f"{key}.{inner}" for inner in value)
+            else:
+                names.append(key)
+        return [name for name in names if name not in self.schema.carried.union(self.columns)]
 
-    def shown(self, path: str) -> str:
+    def original(self, path: str) -> str:
         """Return a path as the row has it, from one under the schema's keys."""
-        return {new: old for old, new in self.renamed.items()}.get(path, path)
+        for column, key in self.renamed.items():
+            if key == path:
+                return column
+        return path
 
     def opened(self, mapping: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the row under the schema's keys, arrays as lists, and the same with what stands as JSON in a text.
@@ -181,17 +231,25 @@ class Reading:
         Raises:
             SampleError: There are stages beside such columns.
         """
-        raw: dict[str, Any] = {
-            self.renamed.get(key, str(key)): value.tolist() if hasattr(value, "tolist") else value
-            for key, value in mapping.items()
-        }
-        if staged := [key for key in raw if key.startswith(_STAGE) and key not in self.columns]:
+        raw: dict[str, Any] = {}
+        for key, value in mapping.items():
+            items = value.tolist() if hasattr(value, "tolist") else value
+            raw[self.renamed.get(key, str(key))] = items
+        stage_keys = [key for key in raw if key.startswith(_STAGE) and key not in self.columns]
+        if stage_keys:
             if raw.get("stages") is not None:
                 raise SampleError(
-                    f"both 'stages' and {staged[0][:80]!r} are given. Keep one of them, such as with --map stages=metadata."
+                    f"both 'stages' and {stage_keys[0][:80]!r} are given.",
+                    "Keep one of them, such as with --map stages=metadata.",
                 )
-            raw["stages"] = {key.removeprefix(_STAGE): raw.pop(key) for key in staged}
-        return raw, {key: object_in(value) for key, value in raw.items()} if self.written else raw
+            raw["stages"] = {key.removeprefix(_STAGE): raw.pop(key) for key in stage_keys}
+        if not self.written:
+            return raw, raw
+        return raw, read_cells(raw)
+
+    def every_spot(self, row: Mapping[str, Any]) -> dict[str, list[tuple[str, Any]]]:
+        """Return where each field stands and what stands there; see `spots`."""
+        return {name: self.spots(row, name) for name in FIELDS}
 
     def spots(self, row: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
         """Return where a field stands and what stands there.
@@ -199,66 +257,52 @@ class Reading:
         An object is no text where there is another; a list on a field's side is what was retrieved, and no text. Several
         columns of one text each that the caller maps to a list are that list, in the order they are mapped in.
         """
-        given = [column for column, meant in self.columns.items() if meant == name != "metadata"]
-        if given:
-            found = {column: value for column in given if (value := look_up(row, column)) is not None}
-            items = [
-                value for value in found.values() if isinstance(value, str) and not is_list_text(value)
-            ]
-            joined = name in LISTS and len(given) > 1 and len(items) == len(found)
-            return [(column, items if joined else value) for column, value in found.items()]
+        mapped = self._mapped_to(name)
+        if mapped and name != "metadata":
+            return _mapped_spots(row, name, mapped)
         taken = tuple(f"{column}." for column in self.columns)
         spots = [
-            spot
-            for spot in self.schema.spots(row, {}, name)
-            if not f"{spot[0]}.".startswith(taken or "\0")
+            (path, value)
+            for path, value in self.schema.spots(row, {}, name)
+            if not f"{path}.".startswith(taken)
         ]
-        if name not in TEXTS:
-            return [  # an object that is no document, such as the ``context`` of a trace's span, is no list
-                (path, value)
-                for path, value in spots
-                if name in {path, "stages"} or not hasattr(value, "items") or text_of(value) is not None
-            ]
-        texts = [
+        if name in TEXTS:
+            return self._text_spots(spots, name)
+        # An object that is no document, such as the ``context`` of a trace's span, is no list.
+        return [
             (path, value)
             for path, value in spots
-            if not hasattr(value, "items")
-            and not (
-                isinstance(value, (list, tuple)) and (name != "reference" or path in self.schema.sides)
-            )
+            if name in {path, "stages"} or not hasattr(value, "items") or text_of(value) is not None
         ]
+
+    def _text_spots(self, spots: list[tuple[str, Any]], name: str) -> list[tuple[str, Any]]:
+        """Return those spots of a text that may hold it."""
+        texts: list[tuple[str, Any]] = []
+        for path, value in spots:
+            may_be_list = name == "reference" and path not in self.schema.sides
+            is_list = isinstance(value, (list, tuple))
+            if not hasattr(value, "items") and (may_be_list or not is_list):
+                texts.append((path, value))
         return texts or [spot for spot in spots if spot[0] not in self.schema.sides]
 
     def _values(
-        self, raw: Mapping[str, Any], spots: Mapping[str, list[tuple[str, Any]]], who: str
+        self, raw: Mapping[str, Any], spots: Mapping[str, list[tuple[str, Any]]]
     ) -> dict[str, Any]:
         """Return every field of a row; where a field is given twice, both must be equal."""
         values: dict[str, Any] = {}
         for name, places in spots.items():
-            for path, found in places:
-                written = (
-                    name in TEXTS
-                    and isinstance(raw.get(path), str)
-                    and not (  # a list of references is no text
-                        name == "reference"
-                        and isinstance(found, list)
-                        and all(isinstance(item, str) for item in found)
-                    )
-                )
-                value = raw[path] if written else as_list(found)
-                if self.absent is not None and is_missing(value):  # one of several rows
-                    continue
-                if (
-                    self.absent is not None
-                    and name in TEXTS - {"id"}
-                    and isinstance(value, (bool, Real))
-                ):
-                    value = json.dumps(value) if isinstance(value, bool) else str(value)
+            for path, item in places:
+                value = raw[path] if _is_text(raw.get(path), item, name) else as_list(item)
+                if self.absent is not None:  # one of several rows
+                    if is_missing(value):
+                        continue
+                    value = _number_as_text(value, name)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
-                        f"{who}: both '{places[0][0]}' and '{path}' are given for '{name}'. Keep one of them, "
-                        f"such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE shows both."
+                        f"both '{places[0][0]}' and '{path}' are given for '{name}'.",
+                        f"Keep one of them, such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE "
+                        "shows both.",
                     )
         return values
 
@@ -275,76 +319,74 @@ class Reading:
                     name,
                 )
 
-    def _read_lists(self, values: dict[str, Any], who: str) -> None:
+    def _read_lists(self, values: dict[str, Any]) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
-        for name in LISTS & values.keys():
-            if self.written and isinstance(values[name], str):
-                values[name] = self._list(values[name], name, who)
-        stages: Any = values.get("stages")
-        if hasattr(stages, "items"):
-            stages = {name: as_list(each) for name, each in stages.items()}
-            values["stages"] = {
-                name: self._list(each, "retrieved_contexts", who) if isinstance(each, str) else each
-                for name, each in stages.items()
-                if each not in (None, "")
-            } or None
+        if self.written:
+            for name in LISTS & values.keys():
+                if isinstance(values[name], str):
+                    values[name] = self._list(values[name], name)
+        if hasattr(values.get("stages"), "items"):
+            values["stages"] = self._stages(values["stages"])
         spans = labels_are_spans(
             values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
         )
         for ids, texts in TEXTS_OF.items():
-            if self.schema.single_string and texts in values:
-                if is_list_text(values[texts]) and values[texts].lstrip()[:2] in ('["', "[{"):
-                    raise SampleError(
-                        f"{who}: field '{texts}' is a list that is written as a text. Read it with json.loads first."
-                    )
-                values[texts] = listed(values[texts])
-            if isinstance(values.get(texts), (list, tuple)):
-                values[texts] = [
-                    _unprinted(item, f"{who}: field '{texts}', item {number}")
-                    for number, item in enumerate(values[texts], 1)
-                ]
-            contexts = values.get(texts)
-            if self.split and ids == "retrieved_context_ids" and isinstance(contexts, list):
-                documents = [text_of(item) for item in contexts]
-                values[texts] = [
-                    piece
-                    for text in documents
-                    if text is not None
-                    for piece in split_at(text, self.split)
-                ]
-            if ids not in values and (
-                found := ids_of(
-                    relevant(ids, listed(values.get(texts))), self.schema.id_keys, spans=spans
-                )
-            ):
-                values[ids] = found
+            if texts not in values:
+                continue
+            values[texts] = self._documents(values[texts], texts)
+            if ids not in values:
+                documents = relevant(ids, to_list(values[texts]))
+                own_ids = ids_of(documents, self.schema.id_keys, spans=spans)
+                if own_ids:
+                    values[ids] = own_ids
 
-    def _list(self, text: str, name: str, who: str) -> Any:
+    def _stages(self, stages: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the stages with something in them."""
+        lists: dict[str, Any] = {}
+        for name, cell in stages.items():
+            items = as_list(cell)
+            if isinstance(items, str) and items:
+                lists[name] = self._list(items, "retrieved_contexts")
+            elif items not in (None, ""):
+                lists[name] = items
+        return lists or None
+
+    def _documents(self, documents: Any, name: str) -> Any:
+        """Return the documents of a row as a list, texts that were printed or joined as they were."""
+        if self.schema.single_string:
+            if is_list_text(documents) and documents.lstrip()[:2] in ('["', "[{"):
+                problem, fix = "is a list that is written as a text.", "Read it with json.loads first."
+                raise SampleError(problem, fix).inside(field=name)
+            documents = to_list(documents)
+        if isinstance(documents, (list, tuple)):
+            documents = [_unprinted(item, name, number) for number, item in enumerate(documents, 1)]
+        if not self.split or name != "retrieved_contexts" or not isinstance(documents, list):
+            return documents
+        pieces: list[str] = []
+        for document in documents:
+            text = text_of(document)
+            if text is not None:
+                pieces += split_at(text, self.split)
+        return pieces
+
+    def _list(self, text: str, name: str) -> Any:
         """Return the list that a text stands for; a text that is no list stays one, and is refused.
 
         Texts that a separator joined are split, except where the separator seems to be a part of the
         texts.
         """
-        if (found := list_in(text)) is not None:
-            return found
+        items = list_in(text)
+        if items is not None:
+            return items
         is_list, separator = is_list_text(text), self.schema.separator
         if not is_list and separator and separator in text:
             pieces = text.split(separator)
-            for number, piece in enumerate(pieces, 1):
-                # A piece is taken for a text where it has three words or a script without spaces, and
-                # no space at its ends.
-                words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
-                if name in TEXTS_OF.values() and not (words and piece == piece.strip(" \t")):
-                    raise SampleError(
-                        f"{who}: field '{name}' is one text with '{separator}' in it. Split there, it has {len(pieces)} "
-                        f"pieces, and piece {number} ({piece[:40]!r}) is no text by itself: '{separator}' seems to be a "
-                        'part of the texts. Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).'
-                    )
+            if name in TEXTS_OF.values():
+                _check_pieces(pieces, separator, name)
             return pieces
         if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
-            raise SampleError(
-                f'{who}: field \'{name}\' must be a JSON list in its cell, such as ["first", "second"].'
-            )
+            problem = 'must be a JSON list in its cell, such as ["first", "second"].'
+            raise SampleError(problem, wrong_kind=True).inside(field=name)
         return [text] if name in self.single else text
 
     def _check_names(
@@ -352,82 +394,143 @@ class Reading:
         row: Mapping[str, Any],
         opened: Mapping[str, Any],
         spots: Mapping[str, list[tuple[str, Any]]],
-        who: str,
     ) -> None:
         """Refuse names that are close to a field that is absent, and ``context`` where it is not known what it means."""
-        known, heads = self.schema.known_keys, self.schema.heads
-        mapped = {column.partition(".")[0] for column in self.columns}
-        absent = (
-            frozenset(name for name in FIELDS if not spots[name])
-            if self.absent is None
-            else self.absent
-        )
+        known = self.schema.known_keys | heads_of(self.columns)
+        absent = self.absent
+        if absent is None:
+            absent = frozenset(name for name in FIELDS if not spots[name])
         for key in row:
-            if key in known | mapped or key.partition(".")[0] in heads:
+            if key in known or key.partition(".")[0] in self.schema.heads:
                 continue
             if key == "page_content" or (key == "context" and is_ambiguous(opened[key], absent)):
-                check_keys([key], (), who, self.shown)
-            if meant := self.misspelt(str(key), absent):
-                shown, (name, known_as) = str(key)[:80], meant
-                if name in {"response", "reference"} and isinstance(opened[key], list):
-                    name = "references"  # a list is no text
-                alike = [other for other in row if self.misspelt(str(other), absent) == meant]
-                options = (f"--map {shlex.quote(f'{str(other)[:80]}={name}')}" for other in alike)
-                raise UnknownFieldError(
-                    f"{who}: unknown field '{shown}' (schema '{self.name}'). Did you mean '{known_as}'? Rename it; on the "
-                    f"command line write {' '.join(options)}, or --map {shlex.quote(f'{shown}=metadata')} to carry it "
-                    "along."
-                )
+                check_keys([key], (), self.original)
+            match = self.misspelt(str(key), absent)
+            if match:
+                field_name, close_key = match
+                if field_name in {"response", "reference"} and isinstance(opened[key], list):
+                    field_name = "references"  # a list is no text
+                alike = [str(other)[:80] for other in row if self.misspelt(str(other), absent) == match]
+                raise self._misspelt_error(str(key)[:80], close_key, field_name, alike)
+
+    def _misspelt_error(
+        self, key: str, close_key: str, field_name: str, alike: list[str]
+    ) -> UnknownFieldError:
+        options = " ".join(_map_options(f"{other}={field_name}" for other in alike))
+        return UnknownFieldError(
+            f"unknown field '{key}' (schema '{self.name}').",
+            f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
+            f"{shlex.quote(f'{key}=metadata')} to carry it along.",
+        )
 
     def misspelt(self, key: str, absent: frozenset[str]) -> tuple[str, str] | None:
         """Return the absent field that a key is close to, and the name of it that is closest."""
-        close = [
-            (distance, name, meant)
-            for meant in OPTIONS
-            for name in self.schema.flat_keys[meant]
-            if (distance := _distance(key, name)) is not None
-            and letters_of(key) != f"{letters_of(name).removesuffix('s')}id"  # such as ``response_id``
-        ]
-        _, name, meant = min(close, default=(0, "", ""), key=lambda item: item[0])
-        return (meant, name) if meant in absent else None
+        closest: tuple[int, str, str] | None = None
+        for field_name in OPTIONS:
+            for name in self.schema.flat_keys[field_name]:
+                distance = _distance(key, name)
+                if distance is None or _names_id_of(key, name):
+                    continue
+                if closest is None or distance < closest[0]:
+                    closest = (distance, field_name, name)
+        if closest is None or closest[1] not in absent:
+            return None
+        return closest[1:]
+
+
+def _map_options(mappings: Iterable[str]) -> list[str]:
+    """Return the options of the command line for ``COLUMN=FIELD``."""
+    return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
+
+
+def _names_id_of(key: str, name: str) -> bool:
+    """Whether a key names the id of a field, such as ``response_id``."""
+    return letters_of(key) == f"{letters_of(name).removesuffix('s')}id"
+
+
+def _mapped_spots(row: Mapping[str, Any], name: str, columns: list[str]) -> list[tuple[str, Any]]:
+    """Return where a field stands that the caller maps columns to."""
+    spots: list[tuple[str, Any]] = []
+    texts: list[str] = []
+    for column in columns:
+        value = look_up(row, column)
+        if value is not None:
+            spots.append((column, value))
+            if isinstance(value, str) and not is_list_text(value):
+                texts.append(value)
+    if name in LISTS and len(columns) > 1 and len(texts) == len(spots):
+        return [(column, texts) for column, _ in spots]
+    return spots
+
+
+def _is_text(cell: Any, value: Any, name: str) -> bool:
+    """Whether a cell is taken as the text that it is, not as the value that is written in it."""
+    if name not in TEXTS or not isinstance(cell, str):
+        return False
+    is_list_of_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return name != "reference" or not is_list_of_texts  # a list of references is no text
+
+
+def _number_as_text(value: Any, name: str) -> Any:
+    """Return a number or a truth value under the name of a text as a text, and anything else as it is."""
+    if name == "id" or name not in TEXTS:
+        return value
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, Real) else value
+
+
+def _check_pieces(pieces: list[str], separator: str, name: str) -> None:
+    """Refuse to split a text at a separator that seems to be a part of it."""
+    for number, piece in enumerate(pieces, 1):
+        # A piece is taken for a text where it has three words or a script without spaces, and no space at its ends.
+        has_words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
+        if not has_words or piece != piece.strip(" \t"):
+            raise SampleError(
+                f"is one text with '{separator}' in it. Split there, it has {len(pieces)} pieces, and piece {number} "
+                f"({piece[:40]!r}) is no text by itself: '{separator}' seems to be a part of the texts.",
+                'Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).',
+            ).inside(field=name)
 
 
 def check_keys(
-    keys: Iterable[str], known: Collection[str], who: str, shown: Callable[[str], str] = str
+    keys: Iterable[str], known: Collection[str], original: Callable[[str], str] = str
 ) -> None:
     """Refuse keys that no field has, as `Sample` does.
 
     Args:
         keys: The keys.
         known: Those that may be there.
-        who: What the message calls the sample.
-        shown: How the row writes a key.
+        original: Returns a key as the row writes it.
 
     Raises:
         AmbiguousFieldError: The key is ``context``.
         UnknownFieldError: Any other unknown key.
     """
-    for key in (key for key in keys if key not in known):
+    for key in keys:
+        if key in known:
+            continue
         if key == "page_content":
             raise UnknownFieldError(
-                f"{who}: 'page_content' makes this a document, not a sample. A sample holds its documents in the "
+                "'page_content' makes this a document, not a sample. A sample holds its documents in the "
                 "list 'retrieved_contexts', beside 'user_input' and 'reference'."
             )
         if key == "context":
-            column = shown(key)
-            named = (
-                shlex.quote(f"{column}={name}") for name in (*sorted(TEXTS_OF.values()), "metadata")
-            )
-            raise AmbiguousFieldError(
-                f"{who}: field '{column}' means the retrieved text in some systems and the ideal one in others. "
-                "Name the system with schema= (for example 'aegis' or 'deepeval'), "
-                "or write 'retrieved_contexts' or 'reference_contexts'; on the command line one of: --map "
-                f"{', --map '.join(named)}"
-            )
+            raise _ambiguous_error(original(key))
         raise UnknownFieldError(
-            f"{who}: unknown field '{str(key)[:80]}' (schema 'ragas').{nearest(str(key), known)} "
-            "Anything of your own belongs into 'metadata'."
+            f"unknown field '{str(key)[:80]}' (schema 'ragas').{nearest(str(key), known)}",
+            "Anything of your own belongs into 'metadata'.",
         )
+
+
+def _ambiguous_error(column: str) -> AmbiguousFieldError:
+    names = [*sorted(TEXTS_OF.values()), "metadata"]
+    options = ", ".join(_map_options(f"{column}={name}" for name in names))
+    return AmbiguousFieldError(
+        "means the retrieved text in some systems and the ideal one in others.",
+        "Name the system with schema= (for example 'aegis' or 'deepeval'), or write 'retrieved_contexts' or "
+        f"'reference_contexts'; on the command line one of: {options}",
+    ).inside(field=column)
 
 
 def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
@@ -435,17 +538,20 @@ def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
     return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
 
 
-def _unprinted(item: Any, where: str) -> Any:
+def _unprinted(item: Any, name: str, number: int) -> Any:
     """Return the text of a document that LangChain printed, and anything else as it is.
 
     Raises:
         SampleError: It is a node that LlamaIndex printed.
     """
-    if isinstance(item, str) and _PRINTED_NODE.match(item):
-        raise SampleError(
-            f"{where} is a node that was printed, and may be cut off. Write node.to_dict() of each."
+    if not isinstance(item, str):
+        return item
+    if _PRINTED_NODE.match(item):
+        error = SampleError(
+            "is a node that was printed, and may be cut off.", "Write node.to_dict() of each."
         )
-    printed = _PRINTED_DOCUMENT.fullmatch(item) if isinstance(item, str) else None
+        raise error.inside(item=number).inside(field=name)
+    printed = _PRINTED_DOCUMENT.fullmatch(item)
     return printed[1] if printed else item
 
 
@@ -461,17 +567,32 @@ def _distance(key: str, name: str) -> int | None:
     mine, theirs = letters_of(key), letters_of(name)
     if mine.removesuffix("s") == theirs.removesuffix("s"):
         return 0
-    most = next((most for length, most in _CLOSE if min(len(mine), len(theirs)) >= length), 0)
+    shorter = min(len(mine), len(theirs))
+    most = next((most for length, most in _CLOSE if shorter >= length), 0)
     distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
     return distance if distance <= most else None
+
+
+def paths_in(spots: Mapping[str, list[tuple[str, Any]]]) -> set[str]:
+    """Return the paths of the places at which fields stand."""
+    paths: set[str] = set()
+    for places in spots.values():
+        paths.update(path for path, _ in places)
+    return paths
 
 
 def rest_of(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     """Return the rest of a row without the paths that were read."""
     rest: dict[str, Any] = {}
     for key, value in row.items():
+        if key in read:
+            continue
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
-        left = rest_of(value, inner) if inner and hasattr(value, "items") else None if inner else value
-        if key not in read and left is not None and (not inner or left):
-            rest[key] = left
+        if not inner:
+            if value is not None:
+                rest[key] = value
+        elif hasattr(value, "items"):
+            inner_rest = rest_of(value, inner)
+            if inner_rest:
+                rest[key] = inner_rest
     return rest

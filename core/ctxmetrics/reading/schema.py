@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypedDict
 
@@ -22,14 +23,14 @@ from ctxmetrics.reading.documents import (
     as_list,
     first_of,
     labels_are_spans,
-    listed,
     look_up,
     relevant,
     span_of,
     text_of,
+    to_list,
     unscored,
 )
-from ctxmetrics.reading.retrievals import Retrieval, handed_on, joined, stages_of
+from ctxmetrics.reading.retrievals import Retrieval, handed_on, join_documents, to_stages
 
 # The most names that a message lists.
 _MOST_NAMES = 12
@@ -92,6 +93,16 @@ class KeyParams(TypedDict, total=False):
     retriever: str | Callable[[str], bool]
 
 
+def heads_of(paths: Iterable[str]) -> set[str]:
+    """Return the first key of each path."""
+    return {path.partition(".")[0] for path in paths}
+
+
+def first_value(spots: list[tuple[str, Any]]) -> Any:
+    """Return what stands at the first of several places, or None."""
+    return spots[0][1] if spots else None
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names the nearest known name, or nothing."""
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.3)
@@ -100,9 +111,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def some_of(names: Iterable[object], most: int = _MOST_NAMES) -> str:
     """Return the first names, and how many more there are."""
-    shown = [str(name)[:60] for name in names]
-    more = len(shown) - most
-    return ", ".join(shown[:most]) + (f" and {more} more" if more > 0 else "")
+    texts = [str(name)[:60] for name in names]
+    first = ", ".join(texts[:most])
+    return first if len(texts) <= most else f"{first} and {len(texts) - most} more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +222,12 @@ class Schema:
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
-        return {
-            side: {
-                name: fields[name]
-                for name, place in self.places.items()
-                if place.side == side and name in fields
-            }
-            for side in dict.fromkeys(place.side for place in self.places.values())
-        }
+        record: dict[str, dict[str, Any]] = {}
+        for name, place in self.places.items():
+            side = record.setdefault(place.side, {})
+            if name in fields:
+                side[name] = fields[name]
+        return record
 
     @cached_property
     def keys_of_fields(self) -> dict[str, tuple[str, ...]]:
@@ -231,12 +240,14 @@ class Schema:
     @cached_property
     def flat_keys(self) -> dict[str, tuple[str, ...]]:
         """The keys of each field in a mapping without sides: those that no earlier field lists."""
-        in_order = dict.fromkeys((*self.places, *FIELDS))
-        owners = {key: field for field in reversed(in_order) for key in self.keys_of_fields[field]}
-        return {
-            field: tuple(key for key in keys if owners[key] == field)
-            for field, keys in self.keys_of_fields.items()
-        }
+        owners: dict[str, str] = {}
+        for field in (*self.places, *FIELDS):
+            for key in self.keys_of_fields[field]:
+                owners.setdefault(key, field)
+        flat_keys: dict[str, tuple[str, ...]] = {}
+        for field, keys in self.keys_of_fields.items():
+            flat_keys[field] = tuple(key for key in keys if owners[key] == field)
+        return flat_keys
 
     @cached_property
     def sides(self) -> frozenset[str]:
@@ -246,16 +257,17 @@ class Schema:
     @cached_property
     def heads(self) -> frozenset[str]:
         """The keys that hold several fields: the sides, and the beginnings of paths."""
-        return self.sides.union(
-            key.partition(".")[0] for keys in self.flat_keys.values() for key in keys if "." in key
-        )
+        nested = [key for key in self._every_key if "." in key]
+        return self.sides | heads_of(nested)
 
     @cached_property
     def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
-        return self.heads.union(
-            self.carried, (key for keys in self.flat_keys.values() for key in keys if "." not in key)
-        )
+        return self.sides | self.carried | heads_of(self._every_key)
+
+    @property
+    def _every_key(self) -> Iterable[str]:
+        return chain.from_iterable(self.flat_keys.values())
 
     def spots(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
@@ -270,128 +282,175 @@ class Schema:
             keys: The caller's; see `KeyParams`.
             field: One of `FIELDS`.
         """
-        found, unnamed = self._under_keys(record, keys, field)
-        if found or keys.get(OPTIONS.get(field, "")) is not None:
-            return found
+        spots = self._spots_under_keys(record, keys, field)
+        if spots or keys.get(OPTIONS.get(field, "")) is not None:
+            return spots
         if field == "stages":
             return self._traced_stages(record, keys)
         if field == "retrieved_contexts" and self.retrievals:
-            if self._under_keys(record, keys, "stages")[0]:  # the last of them
+            if self._spots_under_keys(record, keys, "stages"):  # the last of them
                 return []
-            if (retrieved := _retrieved(self.retrievals(record.get("run")), keys)) is not None:
+            retrieved = _retrieved(self.retrievals(record.get("run")), keys)
+            if retrieved is not None:
                 return [("", retrieved)]
-        return unnamed if field in TEXTS_OF.values() else []
+        if field in TEXTS_OF.values():
+            return self._unnamed_documents(record, field)
+        return []
 
-    def _under_keys(
+    def _spots_under_keys(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
-    ) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
-        """Return where a field stands under its keys, and the list of documents that is all there is on its side."""
-        key, place = keys.get(OPTIONS.get(field, "")), self.places.get(field, _NOWHERE)
+    ) -> list[tuple[str, Any]]:
+        """Return where a field stands under its keys, and what stands there."""
+        key = keys.get(OPTIONS.get(field, ""))
         if callable(key):
-            return [("", as_list(key(record)))], []
-        own, flat = (
-            (self.keys_of_fields[field], self.flat_keys[field]) if key is None else ((key,), (key,))
-        )
+            return [("", as_list(key(record)))]
+        own, flat = self.keys_of_fields[field], self.flat_keys[field]
+        if key is not None:
+            own = flat = (key,)
+        place = self.places.get(field, _NOWHERE)
         side = record.get(place.side)
         holder = {"input": side, "output": side} if isinstance(side, str) else side
-        output = look_up(side, "output") if hasattr(side, "items") else side
-        documents = output if isinstance(output, (list, tuple)) else None
-        spots = [
-            (
-                f"{place.side}.{path}",
-                look_up(record, f"{place.side}.{path}") if side is None else look_up(holder, path),
-            )
-            for path in own
-            if key is not None or path != "output" or documents is None
-        ]
-        spots += [(path, look_up(record, path)) for path in flat]
-        found = [spot for spot in spots if spot[1] is not None]
-        at = place.side if output is side else f"{place.side}.output"
-        return found, [] if documents is None or are_messages(documents) else [(at, documents)]
+        has_documents = isinstance(_output_of(side), (list, tuple))
+        spots: list[tuple[str, Any]] = []
+        for path in own:
+            if key is None and path == "output" and has_documents:
+                continue
+            full_path = f"{place.side}.{path}"
+            value = look_up(record, full_path) if side is None else look_up(holder, path)
+            if value is not None:
+                spots.append((full_path, value))
+        for path in flat:
+            value = look_up(record, path)
+            if value is not None:
+                spots.append((path, value))
+        return spots
+
+    def _unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+        """Return the list of documents that is all there is on a field's side."""
+        place = self.places.get(field, _NOWHERE)
+        side = record.get(place.side)
+        output = _output_of(side)
+        if not isinstance(output, (list, tuple)) or are_messages(output):
+            return []
+        if output is side:
+            return [(place.side, output)]
+        return [(f"{place.side}.output", output)]
 
     def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
-        given = found = self._find(record, keys, field)
-        if given is None and field in TEXTS_OF:
-            found = self._find(record, keys, TEXTS_OF[field])
-        if hasattr(found, "__next__"):
+        value = self._find(record, keys, field)
+        are_ids = value is not None
+        if not are_ids and field in TEXTS_OF:
+            value = self._find(record, keys, TEXTS_OF[field])
+        if hasattr(value, "__next__"):
             raise SampleError(
-                f"Field '{field}' is a {type(found).__name__}, which only the first metric could read. Write list(..)."
+                f"Field '{field}' is a {type(value).__name__}, which only the first metric could read. Write list(..)."
             )
-        if found is None or field in OPTIONS.keys() - {*TEXTS_OF, *TEXTS_OF.values()}:
-            return found
+        if value is None:
+            return None
         if field in TEXTS_OF.values():
-            return listed(found)
+            return to_list(value)
+        if field not in TEXTS_OF:
+            return value
         spans = labels_are_spans(
             self._find(record, keys, "reference_context_ids"),
             self._find(record, keys, "reference_contexts"),
             self.id_keys,
         )
-        return [  # a given id may stand for itself, the text of a document may not
-            item
-            if given is not None and isinstance(item, (str, int))
-            else self._id(item, keys.get("id_key"), field, number, spans=spans)
-            for number, item in enumerate(relevant(field, listed(found)), 1)
-        ]
+        ids: list[Any] = []
+        for number, item in enumerate(relevant(field, to_list(value)), 1):
+            # An id may stand for itself, the text of a document may not.
+            if not are_ids or not isinstance(item, (str, int)):
+                item = self._id(item, keys.get("id_key"), field, number, spans=spans)  # noqa: PLW2901 - its id
+            ids.append(item)
+        return ids
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
-        return next((value for _, value in self.spots(record, keys, field)), None)
+        return first_value(self.spots(record, keys, field))
 
     def _traced_stages(
         self, record: Mapping[str, Any], keys: Mapping[str, Any]
     ) -> list[tuple[str, Any]]:
         """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named."""
-        places = [place for place, _ in self.spots(record, keys, "retrieved_contexts")]
-        if not self.retrievals or any(places) or keys.keys() & {"retriever", "contexts_key"}:
+        if not self.retrievals or keys.keys() & {"retriever", "contexts_key"}:
             return []
-        texts = {  # without ids: the sample's may stand elsewhere
-            name: {"contexts": [item if (text := text_of(item)) is None else text for item in found]}
-            for name, found in (stages_of([*self.retrievals(record.get("run"))]) or {}).items()
-        }
+        if any(place for place, _ in self.spots(record, keys, "retrieved_contexts")):
+            return []
+        stages = to_stages([*self.retrievals(record.get("run"))]) or {}
+        texts: dict[str, dict[str, Any]] = {}
+        for name, documents in stages.items():
+            contexts = [_text_or_document(document) for document in documents]
+            texts[name] = {"contexts": contexts}  # without ids: the sample's may stand elsewhere
         return [("", texts)] if texts else []
 
     def _id(self, item: Any, key: Any, field: str, number: int, *, spans: bool) -> Any:
-        document, names = unscored(item), self.id_keys if key is None else (f"metadata.{key}", key)
-        span = span_of(document) if key is None else None
-        found = key(document) if callable(key) else first_of(document, names)
-        if (found := span if found is None or (spans and span) else found) is None:
+        document = unscored(item)
+        id_: Any = None
+        if callable(key):
+            id_ = key(document)
+        elif key is not None:
+            id_ = first_of(document, (f"metadata.{key}", key))
+        else:
+            id_ = first_of(document, self.id_keys)
+            span = span_of(document)
+            if span and (spans or id_ is None):
+                id_ = span
+        if id_ is None:
             raise SampleError(
                 f"Field '{field}', item {number}: a {type(document).__name__} has no {key or 'id'}. Say with id_key= "
                 f"where ids stand (a metadata key, or a function of the document), or with "
                 f"{OPTIONS[field]}= where a list of ids is."
             )
-        return found
+        return id_
 
     def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
         place = self.places.get(field, _NOWHERE)
         side = record.get(place.side)
-        holder = side if isinstance(side, Mapping) else record
-        there = some_of(str(key)[:40] for key in holder) or "nothing"
-        tried = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
-        if error := record.get("error"):
+        holder, where = record, "fields"
+        if isinstance(side, Mapping):
+            holder, where = side, place.side
+        there = some_of(str(key)[:40] for key in holder)
+        names = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
+        error = record.get("error")
+        if error:
             return f"the run failed ({safe_text(error)})."
-        hint = f" {self.hint}" if field.startswith("retrieved") and self.hint else ""
-        if field == "reference" and self._find(record, keys, "reference_facts"):
+        hint = ""
+        if field.startswith("retrieved") and self.hint:
+            hint = f" {self.hint}"
+        elif field == "reference" and self._find(record, keys, "reference_facts"):
             hint = " There are facts: count them with unit='fact'."
-        return f"no {tried} in its {place.side if holder is side else 'fields'} (there is: {there}).{hint} Name it with {OPTIONS[field]}=."
+        return f"no {names} in its {where} (there is: {there or 'nothing'}).{hint} Name it with {OPTIONS[field]}=."
 
 
-def _retrieved(found: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
-    """Join the documents of the retrievers that count: those that are asked for, else those no reranker chose from."""
-    wanted = keys.get("retriever")
-    steps = [step for step in found if wanted is None or step.retrieves]
+def _output_of(side: Any) -> Any:
+    return look_up(side, "output") if hasattr(side, "items") else side
+
+
+def _text_or_document(document: Any) -> Any:
+    text = text_of(document)
+    return document if text is None else text
+
+
+def _retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
+    """Join the documents of the retrievers that count: those that the caller names, else those no reranker chose from."""
+    name = keys.get("retriever")
+    steps = [step for step in retrievals if name is None or step.retrieves]
     if not steps:
         return None
-    if wanted is None:
+    if name is None:
         chosen = handed_on(steps)
-    elif wanted == "last":
+    elif name == "last":
         chosen = steps[-1:]
+    elif name == "all":
+        chosen = steps
+    elif callable(name):
+        chosen = [step for step in steps if name(step.name)]
     else:
-        counts = wanted if callable(wanted) else lambda name: wanted in ("all", name)
-        chosen = [step for step in steps if counts(step.name)]
+        chosen = [step for step in steps if step.name == name]
     if not chosen:
-        raise SampleError(f"retriever={wanted!r} is none of: {', '.join(step.name for step in steps)}.")
-    if hidden := [step.name for step in chosen if step.documents is None]:
-        raise SampleError(
-            f"The retriever run {hidden[0]!r} holds no documents: it failed, or hides its outputs."
-        )
-    return joined(chosen)
+        raise SampleError(f"retriever={name!r} is none of: {', '.join(step.name for step in steps)}.")
+    for step in chosen:
+        if step.documents is None:
+            raise SampleError(
+                f"The retriever run {step.name!r} holds no documents: it failed, or hides its outputs."
+            )
+    return join_documents(chosen)

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from ctxmetrics.errors import ParameterError
@@ -65,23 +65,20 @@ def separator_in(text: str) -> str | None:
         in_order = all(second == first + 1 for first, second in pairwise(numbers))
         if len(numbers) >= _FEW and in_order and heading.match(stripped):
             return separator
-    if _RULE.search(stripped) and len([*filter(None, map(str.strip, _RULE.split(stripped)))]) >= _FEW:
+    if _RULE.search(stripped) and len(_strip_pieces(_RULE.split(stripped))) >= _FEW:
         return "---"
-    items = list_in(stripped)
-    if (
-        items is not None
-        and len(items) >= _FEW
-        and all(isinstance(text_of(item), str) for item in items)
-    ):
+    items = list_in(stripped) or ()
+    if len(items) >= _FEW and all(isinstance(text_of(item), str) for item in items):
         return "list"
     pieces = stripped.split("|")
-    if (
-        len(pieces) >= _FEW
-        and not _TABLE.search(stripped)
-        and min(map(_count_words, pieces)) >= _FEWEST_WORDS
-    ):
-        return "|"
-    return None
+    if len(pieces) < _FEW or _TABLE.search(stripped):
+        return None
+    return "|" if min(map(_count_words, pieces)) >= _FEWEST_WORDS else None
+
+
+def _strip_pieces(pieces: Iterable[str]) -> list[str]:
+    """Return the pieces that hold more than white space, without it at their ends."""
+    return [*filter(None, map(str.strip, pieces))]
 
 
 def joined_by(contexts: Iterable[Sequence[str]]) -> str | None:
@@ -106,17 +103,14 @@ def split_at(text: str, separator: str) -> list[str]:
             ``list`` is a list that is written as text.
     """
     if separator == "list":
-        return [text if (found := text_of(item)) is None else found for item in list_in(text) or [text]]
+        texts = [(item, text_of(item)) for item in list_in(text) or [text]]
+        return [item if piece is None else piece for item, piece in texts]
     if separator in _HEADINGS:
-        return [
-            piece
-            for part in _HEADINGS[separator].sub("\0", text).split("\0")
-            if (piece := part.strip())
-        ]
+        return _strip_pieces(_HEADINGS[separator].sub("\0", text).split("\0"))
     pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
     if set(separator) <= set("-=*#"):
         pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
-    return [piece for part in re.split(pattern, text, flags=re.MULTILINE) if (piece := part.strip())]
+    return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
 
 
 def texts_in(record: tuple[Hashable, Hashable, Any]) -> list[Any]:
@@ -159,17 +153,19 @@ def group_rows(
         ParameterError: A row has no such key.
     """
     groups: dict[str, tuple[dict[str, Any], str]] = {}
-    field_of = {column: field for field, column in columns.items()}
+    fields = {column: field for field, column in columns.items()}
     for values, where in rows:
-        name = look_up(values, field_of.get(key, key))
-        name = look_up(values.get("metadata"), key) if name is None else name
+        name = look_up(values, fields.get(key, key))
+        if name is None:
+            name = look_up(values.get("metadata"), key)
         if name is None:
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
             )
         group, _ = groups.setdefault(str(name), ({**values, **dict.fromkeys(_JOINED)}, where))
         for field in _JOINED:
-            if (value := values.get(field)) is not None:
+            value = values.get(field)
+            if value is not None:
                 items = value if isinstance(value, (list, tuple)) else [value]
                 group[field] = [*(group[field] or ()), *items]
     yield from groups.values()
@@ -188,7 +184,7 @@ def refusal_of(
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
-    texts = [text for record in records for text in texts_in(record)]
+    texts = [*chain.from_iterable(map(texts_in, records))]
     if all(isinstance(text, str) for text in texts) and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
         return (

@@ -11,17 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from ctxmetrics.reading.cells import list_in, object_in
+from ctxmetrics.reading.cells import list_in, object_in, read_cells
 from ctxmetrics.reading.documents import first_of, leaves, look_up
 from ctxmetrics.reading.retrievals import (
     RETRIEVERS,
     Retrieval,
     handed_on,
-    joined,
+    join_documents,
     retrieval_of,
-    stages_of,
+    to_stages,
 )
 from ctxmetrics.reading.rows import rest_of
 
@@ -37,9 +38,9 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "begun": ("start_time", "startTime"),
     "ended": ("end_time", "endTime", "start_time", "startTime"),
     "below": ("child_runs", "observations"),
-    "asked": ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input"),
-    "given": ("attributes.output.value", "outputs", "output"),
-    "found": (
+    "question": ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input"),
+    "answer": ("attributes.output.value", "outputs", "output"),
+    "documents": (
         "attributes.retrieval.documents", "attributes.reranker.output_documents",
         "attributes.gen_ai.retrieval.documents", "outputs.documents", "outputs.output", "output.documents", "output",
         "attributes.output.value.documents",
@@ -59,9 +60,9 @@ _NUMBERED = re.compile(
 def is_trace(row: Any) -> bool:
     """Whether a row is a span of a trace, or holds spans."""
     below = _at(row, "below")
-    return (isinstance(below, list) and any(_at(span, "kind") is not None for span in below)) or all(
-        _at(row, what) for what in ("trace", "kind")
-    )
+    if isinstance(below, list) and any(_at(span, "kind") is not None for span in below):
+        return True
+    return bool(_at(row, "trace") and _at(row, "kind"))
 
 
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -70,15 +71,16 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for place, row in rows:
         spans = traces.setdefault(str(_at(row, "trace") or place), [])
         spans += [(place, span) for span in _tree(row)]
-    retrieved = any(_retrieves(span) for spans in traces.values() for _, span in spans)
+    every_span = chain.from_iterable(traces.values())
+    has_retrievers = any(_retrieves(span) for _, span in every_span)
     for spans in traces.values():
-        named = {  # a span without a name is found by its number
-            number if (name := _at(span, "name")) is None else str(name): span
-            for number, (_, span) in enumerate(spans)
-        }
-        roots = ((place, span) for place, span in spans if str(_at(span, "parent")) not in named)
+        by_name: dict[Any, Any] = {}
+        for number, (_, span) in enumerate(spans):
+            name = _at(span, "name")
+            by_name[number if name is None else str(name)] = span  # without a name it has its number
+        roots = ((place, span) for place, span in spans if str(_at(span, "parent")) not in by_name)
         place, root = next(roots, spans[0])
-        yield place, _of_trace(root, named) if retrieved else root
+        yield place, _trace_row(root, by_name) if has_retrievers else root
 
 
 def _at(span: Any, what: str) -> Any:
@@ -92,62 +94,84 @@ def _retrieves(span: Any) -> bool:
 def _tree(row: Any) -> Iterator[Any]:
     """Yield a span and the spans below it; below a retriever none."""
     yield row
-    for child in (_at(row, "below") or ()) if not _retrieves(row) else ():
-        yield from _tree(child)
+    if not _retrieves(row):
+        for child in _at(row, "below") or ():
+            yield from _tree(child)
 
 
-def _above(span: Any, named: Mapping[Any, Any]) -> Iterator[Any]:
+def _above(span: Any, by_name: Mapping[Any, Any]) -> Iterator[Any]:
     """Yield the spans above one, then None; it also ends where spans name each other as parents."""
-    for _ in named:
-        span = named.get(str(_at(span, "parent")))
+    for _ in by_name:
+        span = by_name.get(str(_at(span, "parent")))
         yield span
 
 
-def _of_trace(root: Any, named: Mapping[Any, Any]) -> dict[str, Any]:
+def _trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the row of a trace: its first span, with what its retrievers found; without any, what that span holds.
 
     Args:
         root: The first span.
-        named: All spans by their names.
+        by_name: All spans by their names.
     """
-    outermost = [
-        (span, step)
-        for span in named.values()
-        if (step := retrieval_of(_at(span, "kind"), look_up(span, "name"), partial(_documents, span)))
-        and not any(map(_retrieves, _above(span, named)))
-    ]
-    outermost.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
+    outermost = _outermost(by_name)
     steps = [step for _, step in outermost] or [Retrieval("", _documents(root))]
-    left, first = handed_on(steps), outermost[0][0] if outermost else root
-    kept = {side: value for side in _SIDES if hasattr(value := look_up(root, side), "items")}
-    carried = kept.pop("metadata", {})
-    read = {key for what in ("asked", "given", "found", "below") for key in _KEYS[what]}
+    left = handed_on(steps)
+    first = outermost[0][0] if outermost else root
+    retrieved = None
+    if all(step.documents is not None for step in left):
+        retrieved = join_documents(left)
+    sides: dict[str, Any] = {}
+    for side in _SIDES:
+        value = look_up(root, side)
+        if hasattr(value, "items"):
+            sides[side] = value
+    metadata = sides.pop("metadata", {})
+    read = {*_EXPECTED, *_SIDES}
+    for role in ("question", "answer", "documents", "below"):
+        read.update(_KEYS[role])
     row = {
         "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
-        "user_input": _text(root, "asked", _QUESTIONS) or _text(first, "asked", _QUESTIONS),
-        "response": None if _retrieves(root) else _text(root, "given", _ANSWERS),
-        "retrieved_contexts": None if any(step.documents is None for step in left) else joined(left),
-        "stages": stages_of(steps),
+        "user_input": _text(root, "question", _QUESTIONS) or _text(first, "question", _QUESTIONS),
+        "response": None if _retrieves(root) else _text(root, "answer", _ANSWERS),
+        "retrieved_contexts": retrieved,
+        "stages": to_stages(steps),
         **{key: look_up(root, key) for key in _EXPECTED},
-        "metadata": {**rest_of(root, {*read, *_EXPECTED, *_SIDES}), **kept, **carried},
+        "metadata": {**rest_of(root, read), **sides, **metadata},
     }
     return {key: value for key, value in row.items() if value is not None}
 
 
+def _outermost(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
+    """Return the retrievers and rerankers that are in no retriever, with what they handed on, in the order of time."""
+    pairs: list[tuple[Any, Retrieval]] = []
+    for span in by_name.values():
+        step = retrieval_of(_at(span, "kind"), look_up(span, "name"), partial(_documents, span))
+        if step and not any(map(_retrieves, _above(span, by_name))):
+            pairs.append((span, step))
+    pairs.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
+    return pairs
+
+
 def _documents(span: Any) -> list[Any] | None:
     """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
-    held = {key: object_in(value) for key, value in span.items()}
+    opened = read_cells(span)
     numbered: dict[int, dict[str, Any]] = {}
-    for path, value in leaves(held, 2):
-        if match := _NUMBERED.fullmatch(path):
+    for path, value in leaves(opened, 2):
+        match = _NUMBERED.fullmatch(path)
+        if match:
             numbered.setdefault(int(match[1]), {})[match[2]] = value
-    single = [numbered[number] for number in sorted(numbered)]
-    lists = (single or None, *(list_in(look_up(held, path)) for path in _KEYS["found"]))
-    return next((documents for documents in lists if documents is not None), None)
+    if numbered:
+        return [numbered[number] for number in sorted(numbered)]
+    for path in _KEYS["documents"]:
+        documents = list_in(look_up(opened, path))
+        if documents is not None:
+            return documents
+    return None
 
 
 def _text(span: Any, side: str, keys: tuple[str, ...]) -> str | None:
     """Return the text that went into a span or came out: by itself, or under a usual key."""
-    held = object_in(_at(span, side))
-    text = first_of(held, keys) if hasattr(held, "items") else held
+    text = object_in(_at(span, side))
+    if hasattr(text, "items"):
+        text = first_of(text, keys)
     return text if isinstance(text, str) else None

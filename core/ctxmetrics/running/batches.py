@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
-from ctxmetrics.reading.cells import doubled
+from ctxmetrics.reading.cells import find_doubled
 from ctxmetrics.reading.documents import is_missing
 from ctxmetrics.reading.shapes import group_rows
 from ctxmetrics.results.columns import REASON
@@ -268,7 +268,7 @@ def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
     if type(cell) is list and {*map(type, cell)} <= {str, int}:
         with suppress(SampleError):  # said again with the row's number, where the row is read
             stored = plain_texts(cell, numbers=field in TEXTS_OF)
-            return getattr(Sample.made({field: cell}, None), field) if stored is None else stored
+            return getattr(Sample.from_fields({field: cell}, None), field) if stored is None else stored
     return None
 
 
@@ -319,7 +319,8 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     with importing("narwhals"):
         import narwhals.stable.v1 as nw
     names = getattr(table, "column_names", getattr(table, "columns", ()))
-    if name := doubled(map(str, names)):
+    name = find_doubled(map(str, names))
+    if name:
         raise ParameterError(f"score_table: two columns are named {name!r}. Rename one.")
     try:
         return nw.from_native(table, eager_only=True)

@@ -28,7 +28,7 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.reading.formats import content_of
+from ctxmetrics.reading.json_rows import read_json
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import pool_of
@@ -218,7 +218,7 @@ def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
 
 
 def _read(path: Path) -> list[Case]:
-    data = content_of(path)
+    data = read_json(path)
     try:
         return [_case(data["metric"], entry) for entry in data["cases"]]
     except (TypeError, KeyError) as error:

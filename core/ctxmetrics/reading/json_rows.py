@@ -1,0 +1,135 @@
+"""Rows of JSON Lines, and of JSON: a list, one sample, a table by columns, or an export with a list of rows in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
+from ctxmetrics.reading.cells import object_of
+from ctxmetrics.reading.documents import leaves, text_of
+from ctxmetrics.reading.recognition import PEEKED, TEXT_NAMES, recognise
+from ctxmetrics.reading.schema import OPTIONS
+from ctxmetrics.reading.text_files import open_text
+
+# How many levels deep a list of rows is looked for in an export.
+_DEPTH = 3
+# The fewest fields of a sample that a metric looks at.
+_FEWEST = 2
+
+
+def line_rows(file: Path) -> Iterator[tuple[str, Any]]:
+    """Return each line of a file of JSON Lines and what it holds.
+
+    Raises:
+        InputFileError: The file cannot be read, or a line is no JSON.
+    """
+    with open_text(file) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"line {number}", _parse(line, file, f"line {number}")
+
+
+def read_json(file: Path) -> Any:
+    """Return what a JSON file holds; an empty one holds no samples."""
+    with open_text(file) as text:
+        content = text.read()
+    return _parse(content, file, None) if content.strip() else []
+
+
+def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
+    """Find the rows in what a JSON file holds: a list, one sample, columns, or a list somewhere in an export.
+
+    Returns:
+        The rows, and where they stand, if that is not the top level.
+
+    Raises:
+        InputFileError: There are none.
+    """
+    if isinstance(data, list):
+        return data, ""
+    if isinstance(data, dict):
+        rows = _table_rows(data, file)
+        if rows is not None:
+            return rows, ""
+        if _count_fields([data]) >= _FEWEST:
+            return [data], ""
+        lists = [(path, value) for path, value in leaves(data, _DEPTH) if _is_list_of_objects(value)]
+        if lists:
+            path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
+            are_documents = all(isinstance(text_of(row), str) for row in rows)
+            if are_documents and not _count_fields(rows):  # documents are no samples
+                return [data], ""
+            return rows, path
+    raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None:
+    """Return the rows of a table that was written by columns, as pandas and Hugging Face do; None where it is none.
+
+    Raises:
+        InputFileError: A row has not as many cells as there are columns.
+    """
+    names: Any = data.get("columns")
+    cells: Any = data.get("data")
+    are_lists = isinstance(names, list) and isinstance(cells, list)
+    if are_lists and all(isinstance(row, list) for row in cells):
+        return _split_rows(names, cells, file)
+    if not any(key in TEXT_NAMES for key in data):
+        return None
+    columns: list[Any] = []
+    for value in data.values():
+        column = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(column, dict) or (columns and column.keys() != columns[0].keys()):
+            return None
+        columns.append(column)
+    rows: list[dict[str, Any]] = []
+    for number in columns[0]:
+        row = [column[number] for column in columns]
+        rows.append(dict(zip(data, row, strict=True)))
+    return rows
+
+
+def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for number, row in enumerate(cells, 1):
+        if len(row) != len(names):
+            raise InputFileError(
+                f"{file}, sample {number}: the row has not as many cells as 'columns'. Write null for a gap."
+            )
+        rows.append(dict(zip(map(str, names), row, strict=True)))
+    return rows
+
+
+def _count_fields(rows: list[Any]) -> int:
+    """Return how many fields of a sample the rows have."""
+    try:
+        absent = recognise(rows[:PEEKED]).absent
+    except CtxMetricsError:  # the readers of the rows name what is wrong with one
+        return _FEWEST
+    return 0 if absent is None else len(OPTIONS.keys() - absent)
+
+
+def _parse(text: str, file: Path, where: str | None) -> Any:
+    try:
+        return json.loads(text, parse_constant=_read_gap, object_pairs_hook=object_of)
+    except RecursionError:
+        problem = "nested too deeply. Write a flat object."
+    except SampleError as error:
+        raise InputFileError(f"{file}, {where or 'the file'}: {error}") from None
+    except json.JSONDecodeError as error:
+        where = where or f"line {error.lineno}"
+        problem = f"not valid JSON: {error.msg} (column {error.colno})."
+    except ValueError as error:
+        problem = f"not valid JSON: {error}."
+    raise InputFileError(f"{file}, {where or 'the file'}: {problem}")
+
+
+def _read_gap(name: str) -> None:
+    """Read NaN and infinities, which are no JSON and which pandas writes for a gap, as no value."""
