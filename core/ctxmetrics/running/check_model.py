@@ -13,7 +13,7 @@ from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
 from ctxmetrics.models.base import Model
-from ctxmetrics.models.coerce import model_of
+from ctxmetrics.models.coerce import coerce_model
 from ctxmetrics.models.runtime.failures import SIZE_CODES, UnsentError
 from ctxmetrics.models.runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.presentation.wording import TEXT, clean
@@ -180,7 +180,7 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
     Raises:
         ParameterError: It is no model, has no key, or needs a package that is not installed.
     """
-    judge = model if isinstance(model, LLMJudge) else LLMJudge(model_of(model))
+    judge = model if isinstance(model, LLMJudge) else LLMJudge(coerce_model(model))
     asked = judge.asking(
         judge.model,
         joint=True,

@@ -294,7 +294,7 @@ class Evaluation:
                 results.usage = replace(run.usage, reused=results.usage.reused)
                 down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
                 results.stopped = self._stopped or down or run.spent
-                results.controls = self._controls.found if self._controls else None
+                results.controls = self._controls.result if self._controls else None
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:

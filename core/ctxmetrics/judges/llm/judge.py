@@ -20,7 +20,7 @@ from ctxmetrics.judges.llm.asking import Exchange, Question, question
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, parts_of
 from ctxmetrics.models.base import Model, Prompt
-from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import current_run, forget_failures
@@ -83,7 +83,7 @@ class LLMJudge:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.model, Model) and isinstance(self.model.identity, str)):
-            write = instead_of(self.model)
+            write = suggest_code(self.model)
             raise ParameterError(
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "
                 "generate(prompt, schema). "
