@@ -201,29 +201,19 @@ class Evaluation:
         first: int = 0,
         **options: Unpack[RunOptions],
     ) -> None:
-        every = check_options(options)
-        path, out = getattr(samples, "path", None), every["out"]
+        checked = check_options(options)
+        path, out = getattr(samples, "path", None), checked["out"]
         if out is not None:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         kind = CallerSource if in_caller and not isinstance(samples, (list, tuple)) else Source
         self.source: Source = kind(samples, self.metrics)
-        self._controls = (
-            ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
-        )
-        requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
-        self._joined = None if every["one_context"] else self.source.joined
-        self._run = Run(
-            max_concurrency=every["max_concurrency"],
-            timeout=every["timeout"],
-            max_calls=every["max_calls"],
-            max_tokens=every["max_tokens"],
-            memo=memo,
-            ends=True,
-            attempts=None if every["max_retries"] is None else every["max_retries"] + 1,
-            quota=Quota(requests, tokens) if requests or tokens else None,
-        )
-        self._options: Mapping[str, Any] = every
+        self._controls: ControlRun | None = None
+        if controls != 0:
+            self._controls = ControlRun(controls, self.metrics, self.source.total)
+        self._joined = None if checked["one_context"] else self.source.joined
+        self._run = _build_run(checked, memo)
+        self._options: Mapping[str, Any] = checked
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
@@ -263,16 +253,20 @@ class Evaluation:
             started=datetime.now(UTC),
         )
         with ExitStack() as stack:
-            if (cache := options["cache"]) is not None:
-                run.cache = RunCache(stack.enter_context(opened(cache)), stores=self._stores)
+            if options["cache"] is not None:
+                store = stack.enter_context(opened(options["cache"]))
+                run.cache = RunCache(store, stores=self._stores)
             stack.enter_context(using(run))
-            if (out := options["out"]) is not None:
-                file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
+            if options["out"] is not None:
+                file = OutFile(options["out"], resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
             advance = None
-            if wanted := options["progress"]:
-                advance = stack.enter_context(counting_progress(wanted, self.source.total, run))
-            if (deadline := options["deadline"]) is not None:
+            if options["progress"]:
+                advance = stack.enter_context(
+                    counting_progress(options["progress"], self.source.total, run)
+                )
+            deadline = options["deadline"]
+            if deadline is not None:
                 why = f"the deadline of {deadline:g} s was reached"
                 stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
             reader = asyncio.create_task(self._read(file, advance))
@@ -283,25 +277,27 @@ class Evaluation:
                 error.results = results
                 raise
             finally:
-                # No task is left running that would use a closed cache.
-                tasks: list[asyncio.Future[Any]] = [
-                    reader,
-                    *(task for job in self._jobs for task in job.tasks),
-                ]
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks, timeout=GRACE)
+                await self._cancel_tasks(reader)
                 results.usage = replace(run.usage, reused=results.usage.reused)
-                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
+                down = run.down
                 results.stopped = self._stopped or down or run.spent
                 results.controls = self._controls.result if self._controls else None
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:
             _log.warning(results.trouble)
-        elif results.stopped not in (None, down):  # that a judge is down was said when it happened
+        elif results.stopped not in (None, down):  # that a judge is down was logged when it happened
             _log.warning("The run was stopped: %s", results.stopped)
         return results
+
+    async def _cancel_tasks(self, reader: asyncio.Task[None]) -> None:
+        """Cancel every task that is left: none may use a closed cache."""
+        tasks: list[asyncio.Future[Any]] = [reader]
+        for job in self._jobs:
+            tasks += job.tasks
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=GRACE)
 
     def _finish(self, file: OutFile, results: Results) -> None:
         """Rename the file, if the run is complete; else log where the rows are."""
@@ -323,10 +319,11 @@ class Evaluation:
         while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
             if self._controls:
                 await self._start_controls(self._controls, index - self._first, sample)
-            known = None if file is None else file.known(sample, self.metrics)
-            await self._start(
-                _Job(index, sample, self.metrics, known or (), known is not None), advance
-            )
+            job = _Job(index, sample, self.metrics)
+            scores = None if file is None else file.known(sample, self.metrics)
+            if scores is not None:
+                job.scores, job.known = scores, True
+            await self._start(job, advance)
             index += 1
         if self._controls:
             await self._start_controls(self._controls, math.inf)
@@ -378,16 +375,15 @@ class Evaluation:
         self,
         job: _Job,
         advance: Callable[[bool], None] | None,
-        found: asyncio.Future[list[Any]] | None = None,
+        gathered: asyncio.Future[list[Any]] | None = None,
     ) -> None:
         """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
         self._running -= bool(job.tasks)
         if advance is not None:
-            failed = any(
-                isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-                for score in (*job.scores, *(found.result() if found else ()))
-            )
-            advance(failed and not job.known)
+            scores: list[Any] = list(job.scores)
+            if gathered is not None:
+                scores += gathered.result()
+            advance(not job.known and any(map(_is_failure, scores)))
         self._changed.set()
 
     async def _collect(
@@ -401,16 +397,7 @@ class Evaluation:
                 await self._changed.wait()
                 continue
             job = self._jobs[0]
-            scores: list[Score] = []
-            why = f"not scored: {self._stopped or 'cancelled'}"
-            for metric, given in zip_longest(job.metrics, job.scores):
-                try:
-                    found = given.result() if asyncio.isfuture(given) else given
-                except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
-                    found = None
-                scores.append(
-                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
-                )
+            scores = self._read_scores(job)
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
@@ -432,9 +419,46 @@ class Evaluation:
             self._run.check_sent()
         return failed
 
+    def _read_scores(self, job: _Job) -> list[Score]:
+        """Read the scores of a sample; of a task that did not end, one that says so."""
+        scores: list[Score] = []
+        why = f"not scored: {self._stopped or 'cancelled'}"
+        for metric, item in zip_longest(job.metrics, job.scores):
+            try:
+                score = item.result() if asyncio.isfuture(item) else item
+            except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                score = None
+            if score is None:
+                score = metric.build(job.sample, None, reason_code="cancelled", message=why)
+            scores.append(score)
+        return scores
+
+
+def _build_run(options: Mapping[str, Any], memo: Memo[Any] | None) -> Run:
+    """Build the run that the checked options describe."""
+    requests, tokens = options["requests_per_minute"], options["tokens_per_minute"]
+    run = Run(
+        max_concurrency=options["max_concurrency"],
+        timeout=options["timeout"],
+        max_calls=options["max_calls"],
+        max_tokens=options["max_tokens"],
+        memo=memo,
+        ends=True,
+    )
+    if options["max_retries"] is not None:
+        run.attempts = options["max_retries"] + 1
+    if requests or tokens:
+        run.quota = Quota(requests, tokens)
+    return run
+
+
+def _is_failure(score: object) -> bool:
+    """Whether a score failed, or an error stands in its place."""
+    return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+
 
 def _joined_message(separator: str) -> str:
-    """Return why the rank of contexts says nothing, and what to write."""
+    """Say why the rank of contexts says nothing, and what to write."""
     return (
         f"the one context of each sample holds several passages (separator {separator!r}), so that precision says nothing. "
         f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
@@ -473,12 +497,13 @@ def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
 def _raise_failure(row: Row) -> None:
     for score in row.scores:
         if score.reason_code in FAILURES:
-            code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
-            who = (
-                f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
-            )
+            codes = [verdict.code for verdict in score.verdicts if verdict.code]
+            who = f"sample {score.sample_id!r}"
+            if score.sample_id is None:
+                who = f"sample {row.index + 1}"
             raise JudgeError(
-                f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
+                f"{who}: {score.metric}: {score.message}",
+                reason_code=codes[0] if codes else str(score.reason_code),
             )
 
 
@@ -508,8 +533,9 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
     names = [metric.name for metric in checked]
-    if double := next((name for name in names if names.count(name) > 1), None):
-        raise ParameterError(
-            f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
-        )
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"evaluate: two metrics are named {name!r}: their results would be one. Change a parameter."
+            )
     return tuple(checked)
