@@ -212,7 +212,19 @@ class Evaluation:
         if controls != 0:
             self._controls = ControlRun(controls, self.metrics, self.source.total)
         self._joined = None if checked["one_context"] else self.source.joined
-        self._run = _build_run(checked, memo)
+        self._run = Run(
+            max_concurrency=checked["max_concurrency"],
+            timeout=checked["timeout"],
+            max_calls=checked["max_calls"],
+            max_tokens=checked["max_tokens"],
+            memo=memo,
+            ends=True,
+        )
+        if checked["max_retries"] is not None:
+            self._run.attempts = checked["max_retries"] + 1
+        requests, tokens = checked["requests_per_minute"], checked["tokens_per_minute"]
+        if requests or tokens:
+            self._run.quota = Quota(requests, tokens)
         self._options: Mapping[str, Any] = checked
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
@@ -277,9 +289,14 @@ class Evaluation:
                 error.results = results
                 raise
             finally:
-                await self._cancel_tasks(reader)
+                # No task is left running that would use a closed cache.
+                tasks: list[asyncio.Future[Any]] = [reader]
+                tasks += [task for job in self._jobs for task in job.tasks]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
-                down = run.down
+                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
                 results.stopped = self._stopped or down or run.spent
                 results.controls = self._controls.result if self._controls else None
             if file is not None:
@@ -289,15 +306,6 @@ class Evaluation:
         elif results.stopped not in (None, down):  # that a judge is down was logged when it happened
             _log.warning("The run was stopped: %s", results.stopped)
         return results
-
-    async def _cancel_tasks(self, reader: asyncio.Task[None]) -> None:
-        """Cancel every task that is left: none may use a closed cache."""
-        tasks: list[asyncio.Future[Any]] = [reader]
-        for job in self._jobs:
-            tasks += job.tasks
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=GRACE)
 
     def _finish(self, file: OutFile, results: Results) -> None:
         """Rename the file, if the run is complete; else log where the rows are."""
@@ -397,7 +405,16 @@ class Evaluation:
                 await self._changed.wait()
                 continue
             job = self._jobs[0]
-            scores = self._read_scores(job)
+            scores: list[Score] = []
+            why = f"not scored: {self._stopped or 'cancelled'}"
+            for metric, item in zip_longest(job.metrics, job.scores):
+                try:
+                    score = item.result() if asyncio.isfuture(item) else item
+                except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                    score = None
+                scores.append(
+                    score or metric.build(job.sample, None, reason_code="cancelled", message=why)
+                )
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
             self._changed.set()
@@ -418,38 +435,6 @@ class Evaluation:
         if failed and self._stopped is None:
             self._run.check_sent()
         return failed
-
-    def _read_scores(self, job: _Job) -> list[Score]:
-        """Read the scores of a sample; of a task that did not end, one that says so."""
-        scores: list[Score] = []
-        why = f"not scored: {self._stopped or 'cancelled'}"
-        for metric, item in zip_longest(job.metrics, job.scores):
-            try:
-                score = item.result() if asyncio.isfuture(item) else item
-            except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
-                score = None
-            if score is None:
-                score = metric.build(job.sample, None, reason_code="cancelled", message=why)
-            scores.append(score)
-        return scores
-
-
-def _build_run(options: Mapping[str, Any], memo: Memo[Any] | None) -> Run:
-    """Build the run that the checked options describe."""
-    requests, tokens = options["requests_per_minute"], options["tokens_per_minute"]
-    run = Run(
-        max_concurrency=options["max_concurrency"],
-        timeout=options["timeout"],
-        max_calls=options["max_calls"],
-        max_tokens=options["max_tokens"],
-        memo=memo,
-        ends=True,
-    )
-    if options["max_retries"] is not None:
-        run.attempts = options["max_retries"] + 1
-    if requests or tokens:
-        run.quota = Quota(requests, tokens)
-    return run
 
 
 def _is_failure(score: object) -> bool:

@@ -107,14 +107,6 @@ class Run:
             Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
         )
 
-    @property
-    def down(self) -> str | None:
-        """Why the first of its models that is down is not asked any more; None where none is down."""
-        for breaker in self.breakers.values():
-            if breaker.message:
-                return breaker.message
-        return None
-
     def check_sent(self) -> None:
         """Raise if no request of the run could be sent, and all failed with the same exception.
 
