@@ -90,7 +90,7 @@ class ChatModel(ForeignModel):
             key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")
         }
         result = await self.chat_model.agenerate([messages], **run, **options)
-        return langchain_reply(result, asked=getattr(self.chat_model, "n", None) or 1)
+        return langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
 
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""

@@ -123,30 +123,32 @@ def remember_keys_of(thing: object) -> None:
     """
     _remember_environment()
     pending: deque[object] = deque([thing])
-    seen: dict[int, object] = {}
-    while pending and len(seen) < _MOST_OBJECTS:
+    visited: dict[int, object] = {}
+    while pending and len(visited) < _MOST_OBJECTS:
         item = pending.popleft()
-        if id(item) in seen:
+        if id(item) in visited:
             continue
-        seen[id(item)] = item  # alive, so that its address stays its own
+        visited[id(item)] = item  # alive, so that its address stays its own
         for name, value in _parts_now(item):
-            with suppress(
-                Exception
-            ):  # an object of another library may raise anything when it is asked
+            with suppress(Exception):  # an object of another library may raise anything
                 pending.extend(_look_at(name, value))
 
 
 def _look_at(name: str, value: object) -> list[object]:
     """Remember a value that is a key; return it where it is an object that may hold one."""
-    reveal = None if isinstance(value, type) else getattr(value, "get_secret_value", None)
-    found = reveal() if callable(reveal) else value
-    if isinstance(found, bytes):
-        found = found.decode("latin-1")
-    if not isinstance(found, str):
-        return [] if isinstance(found, _OPAQUE) else [found]
+    if isinstance(value, _OPAQUE):
+        return []
+    reveal = getattr(value, "get_secret_value", None)
+    secret = reveal() if callable(reveal) else value
+    if isinstance(secret, bytes):
+        secret = secret.decode("latin-1")
+    if isinstance(secret, _OPAQUE):
+        return []
+    if not isinstance(secret, str):
+        return [secret]
     if callable(reveal) or _ATTRIBUTE.search(name):
-        scheme, *key = found.split(maxsplit=1) or ("",)
-        remember_key(key[0] if key else scheme)  # of "Bearer KEY" the key
+        words = secret.split(maxsplit=1)
+        remember_key(words[-1] if words else "")  # of "Bearer KEY" the key
     return []
 
 
@@ -164,11 +166,13 @@ def mask_logs_of(package: str) -> None:
 def _masked_record(record: logging.LogRecord) -> bool:
     with suppress(TypeError, ValueError):  # its arguments do not fit; the handler says so
         text = record.getMessage()
-        if (hidden := masked(text)) != text:
+        hidden = masked(text)
+        if hidden != text:
             record.msg, record.args = hidden, ()
     if record.exc_info and record.exc_info[1] is not None:
         text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        if (hidden := masked(text)) != text:
+        hidden = masked(text)
+        if hidden != text:
             record.exc_info, record.exc_text = None, hidden
     return True
 
@@ -228,7 +232,9 @@ def _meaning(escape: re.Match[str]) -> str:
     if text[0] == "&":
         return unescape(text)[:1] or " "
     digits = text[1:] if text[0] == "%" else text[2:]
-    return chr(int(digits, 16)) if digits else text[1]
+    if not digits:
+        return text[1]
+    return chr(int(digits, 16))
 
 
 def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
@@ -242,9 +248,9 @@ def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
 def _parts(item: object) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each part of an object."""
     if isinstance(item, (Mapping, list, tuple, set, frozenset, deque)):
-        named = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)
-        for name, value in tuple(islice(named, _MOST_ITEMS)):
-            yield name if isinstance(name, str) else "", value
+        pairs = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)
+        for name, value in tuple(islice(pairs, _MOST_ITEMS)):
+            yield (name if isinstance(name, str) else ""), value
         return
     if isinstance(item, MethodType):
         yield "", item.__self__
@@ -253,8 +259,6 @@ def _parts(item: object) -> Iterator[tuple[str, object]]:
     yield from tuple(getattr(item, "__dict__", {}).items())
     for kind in type(item).__mro__:
         slots = vars(kind).get("__slots__", ())
-        yield from (
-            (name, getattr(item, name, None))
-            for name in ({slots} if isinstance(slots, str) else set(slots))
-            - {"__dict__", "__weakref__"}
-        )
+        names = {slots} if isinstance(slots, str) else set(slots)
+        for name in names - {"__dict__", "__weakref__"}:
+            yield name, getattr(item, name, None)

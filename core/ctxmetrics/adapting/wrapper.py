@@ -36,7 +36,7 @@ from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
-from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import current_run, part_of
 from ctxmetrics.reading import SCHEMAS, KeyParams, Schema, check_keys, text_of
 from ctxmetrics.reading.pictures import refusal
@@ -146,7 +146,7 @@ def as_judge(
         return given
     model = wrap(given) if isinstance(given, foreign) else given
     if not isinstance(model, Model):
-        write = instead_of(given)
+        write = suggest_code(given)
         raise ParameterError(
             f"judge={type(given).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
             f"{foreign.__name__} with nothing around it.{f' For this one, write judge={write}.' if write else ''}"

@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
@@ -22,6 +23,7 @@ from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import Payload
 from ctxmetrics.results.means_table import count_doubtful
+from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.results.results import Results
 
 if TYPE_CHECKING:
@@ -79,8 +81,8 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
     return name.strip(), value
 
 
-def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -> list[Gate]:
-    """Return the gates of ``--fail-under`` and ``--min-pass-rate``, and of a request to Aegis.
+def read_gates(metrics: Sequence[Metric], options: Gates, payload: Payload | None) -> list[Gate]:
+    """Read the gates of ``--fail-under`` and ``--min-pass-rate``, and of a request to Aegis.
 
     A request may say that a mean below the pass mark is a failure.
 
@@ -88,26 +90,23 @@ def gates_of(metrics: Sequence[Metric], given: Gates, payload: Payload | None) -
         ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
             pass rate of a metric without a pass mark; or --controls is missing.
     """
-    if given.min_controls is not None and not given.controls:
+    if options.min_controls is not None and not options.controls:
         raise ParameterError("--min-controls needs --controls NUMBER, such as --controls 20.")
-    options = {"--fail-under": given.fail_under, "--min-pass-rate": given.min_pass_rate}
-    blocking = metrics if payload is not None and payload.blocking else ()
-    return [
-        *(_gate(option, text, metrics) for option, texts in options.items() for text in texts or ()),
-        *(
-            Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}")
-            for metric in blocking
-            if metric.pass_mark is not None
-        ),
-    ]
+    gates = [_read_gate("--fail-under", text, metrics) for text in options.fail_under or ()]
+    gates += [_read_gate("--min-pass-rate", text, metrics) for text in options.min_pass_rate or ()]
+    if payload is not None and payload.blocking:
+        for metric in metrics:
+            if metric.pass_mark is not None:
+                gates.append(Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}"))
+    return gates
 
 
-def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
+def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
     from ctxmetrics.results.comparison.compare import choose_metric
 
     name, value = name_and_value(option, text)
-    of_run = {metric.name: metric for metric in metrics}
-    metric, written = of_run[choose_metric(list(of_run), name, option)], f"{option} {text}"
+    by_name = {metric.name: metric for metric in metrics}
+    metric = by_name[choose_metric(list(by_name), name, option)]
     rate, scale = option == "--min-pass-rate", metric.rules.scale
     if rate and not 0 <= value <= 1:
         raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
@@ -117,79 +116,98 @@ def _gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
             f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
         )
     if not 0 <= value <= scale:
-        hint = f" Write {name}={value / 100:g}." if scale == 1 < value <= 100 else ""  # noqa: PLR2004 - a percentage
+        is_percentage = scale == 1 < value <= 100  # noqa: PLR2004
+        hint = f" Write {name}={value / 100:g}." if is_percentage else ""
         raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
     if not rate and 0 < value <= 1 < scale:
         message(
-            f"note: {written}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
+            f"note: {option} {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
         )
-    return Gate(metric.name, value, rate, written)
+    return Gate(metric.name, value, rate, f"{option} {text}")
 
 
-def outcomes_of(
-    gates: Sequence[Gate], given: Gates, results: Results, uncalibrated: str | None
+def check_gates(
+    gates: Sequence[Gate], options: Gates, results: Results, uncalibrated: str | None
 ) -> Iterator[Outcome]:
     """Yield the outcome of each gate. It fails where the mean or pass rate is too low, missing, or of a part of the samples.
 
     Args:
         gates: The bars.
-        given: The options that are gates by themselves.
+        options: The options that are gates by themselves.
         results: The run.
         uncalibrated: Why there is no valid calibration card, where there is none.
     """
     summary = results.summary()
     for gate in gates:
         item = summary[gate.name]
-        problem, bar = None, gate.least
-        if item.not_judged:
-            problem = (
-                f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
-            )
-        elif item.mean is None:
-            problem = f"{gate.name} is without a value, below {gate.least:g}"
-        elif gate.rate and item.pass_rate is not None and item.pass_rate < gate.least:
-            problem = f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.least:g}"
+        problem = _find_problem(gate, item)
+        if problem is None:
+            yield Outcome(gate.text, None)
+            continue
+        bar = gate.least
+        if gate.rate and not item.not_judged and item.mean is not None:
             bar = item.threshold or 0.0
-        elif not gate.rate and item.mean < gate.least:
-            problem = f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
-        yield Outcome(gate.text, problem, tuple(_below(gate.name, bar, results)) if problem else ())
-    yield from _judge_outcomes(given, results)
-    if given.require_calibration:
+        yield Outcome(gate.text, problem, tuple(_list_samples_below(gate.name, bar, results)))
+    yield from _check_judge_gates(options, results)
+    if options.require_calibration:
         yield Outcome("--require-calibration", uncalibrated)
 
 
-def _below(name: str, bar: float, results: Results) -> Iterator[str]:
+def _find_problem(gate: Gate, item: MetricSummary) -> str | None:
+    """Say why a mean or pass rate does not pass a gate; None where it passes."""
+    if item.not_judged:
+        return f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
+    if item.mean is None:
+        return f"{gate.name} is without a value, below {gate.least:g}"
+    if not gate.rate:
+        if item.mean < gate.least:
+            return f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
+    elif item.pass_rate is not None and item.pass_rate < gate.least:
+        return f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.least:g}"
+    return None
+
+
+def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str]:
     """Yield the samples without a value or below a bar, lowest first."""
-    rows = sorted(
-        (row for row in results if (value := row[name].value) is None or value < bar),
-        key=lambda row: (row[name].value is None, row[name].value or 0.0),
-    )
+    without, below = [], []
+    for row in results:
+        value = row[name].value
+        if value is None:
+            without.append(row)
+        elif value < bar:
+            below.append((value, row))
+    below.sort(key=itemgetter(0))
+    rows = [row for _, row in below] + without
     for row in rows[:_MOST_SAMPLES]:
         yield f"{clean(row.called(), TEXT)}: {row[name].formatted_value}"
     if len(rows) > _MOST_SAMPLES:
         yield f"and {len(rows) - _MOST_SAMPLES} more"
 
 
-def _judge_outcomes(gates: Gates, results: Results) -> Iterator[Outcome]:
-    """Yield what becomes of the gates on the judge: the share of doubtful verdicts, and what was right of the controls."""
-    if (most := gates.max_doubtful) is not None:
-        found: list[str | None] = [
-            f"{item.metric} has {count_doubtful(item, 'en')} doubtful, more than {most:g}"
-            for item in results.summary().values()
-            if (item.doubtful_share or 0.0) > most
-        ]
-        yield from (Outcome(f"--max-doubtful {most:g}", problem) for problem in found or [None])
-    if (least := gates.min_controls) is not None:
-        judged = results.controls
-        told = f"{judged.describe()}, below {least:g}" if judged else "no control was judged"
-        yield Outcome(f"--min-controls {least:g}", None if judged and judged.share >= least else told)
+def _check_judge_gates(options: Gates, results: Results) -> Iterator[Outcome]:
+    """Yield the outcomes of the gates on the judge: its share of doubtful verdicts, and of right ones about controls."""
+    most, least = options.max_doubtful, options.min_controls
+    if most is not None:
+        gate = f"--max-doubtful {most:g}"
+        doubtful = [item for item in results.summary().values() if (item.doubtful_share or 0.0) > most]
+        for item in doubtful:
+            text = f"{item.metric} has {count_doubtful(item, 'en')} doubtful, more than {most:g}"
+            yield Outcome(gate, text)
+        if not doubtful:
+            yield Outcome(gate, None)
+    if least is not None:
+        controls = results.controls
+        problem: str | None = "no control was judged"
+        if controls:
+            problem = f"{controls.describe()}, below {least:g}" if controls.share < least else None
+        yield Outcome(f"--min-controls {least:g}", problem)
 
 
-def card_of(given: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
+def load_card(options: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
     """Read and check a calibration card before the run, which may change its file; return why there is no valid one.
 
     Args:
-        given: The options.
+        options: The options.
         judge: The name of the run's judge.
         metrics: The run's metrics.
 
@@ -197,28 +215,28 @@ def card_of(given: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
         InputFileError: The card is refused, and it is no gate.
         ParameterError: --max-age is no number of days, or has no card.
     """
-    age = re.fullmatch(r"(\d{1,5})d", given.max_age or "")
-    if given.max_age is not None and (age is None or given.calibration is None):
+    age = re.fullmatch(r"(\d{1,5})d", options.max_age or "")
+    if options.max_age is not None and (age is None or options.calibration is None):
         raise ParameterError(
             "--max-age: write a number of days, such as 90d, beside --calibration CARD."
         )
-    if given.calibration is None:
+    if options.calibration is None:
         return "no --calibration CARD is given"
     from ctxmetrics.agreement.card import read_card
 
     try:
-        card = read_card(given.calibration)
+        card = read_card(options.calibration)
         card.check(judge, metrics, None if age is None else int(age[1]))
     except InputFileError as error:
-        return _refused(given, error)
+        return _refuse(options, error)
     return card
 
 
-def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, str | None]:
-    """Return a run's means, corrected by a calibration card, as a table, and why there is no valid card, which is a gate.
+def correct_means(options: Gates, card: Card | str, results: Results) -> tuple[str, str | None]:
+    """Correct a run's means by a calibration card; return them as a table, and why there is no valid card, which is a gate.
 
     Args:
-        given: The options.
+        options: The options.
         card: The card, or why there is none.
         results: The run; one that was stopped is not corrected.
 
@@ -230,30 +248,23 @@ def corrected(given: Gates, card: Card | str, results: Results) -> tuple[str, st
     from ctxmetrics.agreement.figures import format_figure, format_with_interval
 
     try:
-        found = [] if results.stopped else card.corrections(results)
+        corrections = [] if results.stopped else card.corrections(results)
     except InputFileError as error:
-        return "", _refused(given, error)
-    if not found:
+        return "", _refuse(options, error)
+    if not corrections:
         return "", None
-    rows = [
-        ("mean of", "by the judge", "corrected", "labelled samples"),
-        *(
-            (
-                item.metric,
-                f"{format_figure(item.judge_mean)} of {item.samples}",
-                format_with_interval(item.mean, item.interval),
-                f"{item.labelled}{'' if there else ', not all in this run'}",
-            )
-            for item, there in found
-        ),
-    ]
-    origin = f"corrected by {visible(str(given.calibration))} of {card.date:%Y-%m-%d}"
+    rows = [("mean of", "by the judge", "corrected", "labelled samples")]
+    for item, in_run in corrections:
+        judge_mean = f"{format_figure(item.judge_mean)} of {item.samples}"
+        labelled = f"{item.labelled}" if in_run else f"{item.labelled}, not all in this run"
+        rows.append((item.metric, judge_mean, format_with_interval(item.mean, item.interval), labelled))
+    origin = f"corrected by {visible(str(options.calibration))} of {card.date:%Y-%m-%d}"
     return "\n".join(["", *align_rows(rows), origin]), None
 
 
-def _refused(given: Gates, error: InputFileError) -> str:
-    problem = f"calibration card {given.calibration} is refused: {error}"
-    if given.require_calibration:
+def _refuse(options: Gates, error: InputFileError) -> str:
+    problem = f"calibration card {options.calibration} is refused: {error}"
+    if options.require_calibration:
         return problem
     raise InputFileError(problem) from None
 
@@ -280,22 +291,28 @@ def tell_ci(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path |
         from ctxmetrics.results.writer import write_whole
 
         write_whole(junit, [_junit(outcomes, suite)])
-    if place := os.environ.get(_SUMMARY):
-        from ctxmetrics.results.comparison.view import escape_markdown
-
-        lines = [
-            f"- {'failed' if item.problem else 'passed'}: {escape_markdown(visible(item.problem or item.gate))}"
-            for item in outcomes
-        ]
-        try:
-            with Path(place).open("a", encoding="utf-8") as file:
-                file.write("\n".join(["### ctxmetrics", "", summary, *lines, "", ""]))
-        except OSError as error:  # the run's own result stands
-            message(f"note: {_SUMMARY} {place} cannot be written: {error.strerror or error}")
+    path = os.environ.get(_SUMMARY)
+    if path:
+        _append_summary(path, outcomes, summary)
     return bool(failed)
 
 
-def fenced(text: str) -> str:
+def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> None:
+    """Append the gates and a summary to GitHub's file of the step."""
+    from ctxmetrics.results.comparison.view import escape_markdown
+
+    lines = []
+    for item in outcomes:
+        status = "failed" if item.problem else "passed"
+        lines.append(f"- {status}: {escape_markdown(visible(item.problem or item.gate))}")
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write("\n".join(["### ctxmetrics", "", summary, *lines, "", ""]))
+    except OSError as error:  # the run's own result stands
+        message(f"note: {_SUMMARY} {path} cannot be written: {error.strerror or error}")
+
+
+def fence_text(text: str) -> str:
     """Return a text as a block of Markdown that shows it as it is."""
     return "\n".join(["```text", text.replace("```", ""), "```"])
 

@@ -58,7 +58,7 @@ LabelsPath = Annotated[
 
 
 def labels_beside(file: Path) -> Path:
-    """Return where `ctxmetrics label` writes the answers about a file."""
+    """Name the file that `ctxmetrics label` writes about a file of samples."""
     return file.with_name(file.name + ".labels.jsonl")
 
 
@@ -145,8 +145,8 @@ class Input(Columns):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is to be computed."""
+class Selection:
+    """The metrics to compute."""
 
     metric: Annotated[
         list[str] | None,
@@ -254,25 +254,24 @@ class Prices:
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command as typer takes it: with the options of a group in the place of the group."""
+    """Give a command the form that typer takes: with the options of a group in the place of the group."""
     groups: dict[str, tuple[Any, list[str]]] = {}
-    shown: list[Parameter] = []
+    parameters: list[Parameter] = []
     for name, parameter in signature(function, eval_str=True).parameters.items():
         kind: Any = parameter.annotation
         options = [parameter]
         if is_dataclass(parameter.annotation):
             options = list(signature(kind, eval_str=True).parameters.values())
             groups[name] = (kind, [option.name for option in options])
-        shown += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+        parameters += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
 
     @wraps(function)
-    def command(**given: Any) -> None:
-        made = {
-            name: kind(**{option: given.pop(option) for option in options})
-            for name, (kind, options) in groups.items()
-        }
-        function(**given, **made)
+    def command(**arguments: Any) -> None:
+        for name, (kind, options) in groups.items():
+            values = {option: arguments.pop(option) for option in options}
+            arguments[name] = kind(**values)
+        function(**arguments)
 
-    command.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # typer and inspect read it
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer and inspect read it
     command.__annotations__ = {}
     return command

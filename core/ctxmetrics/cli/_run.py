@@ -1,4 +1,4 @@
-"""Makes samples, metrics and a judge from the options of a command."""
+"""Makes samples, metrics and a judge of the options of a command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics.cli._options import Asked, Input
+from ctxmetrics.cli._options import Input, Selection
 from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
@@ -43,74 +43,84 @@ OTHER_NAMES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def convention_of(schema: str | None, convention: str | None) -> str:
-    """Return the convention: a schema that is given implies the one of the same name, unless one is given too."""
-    return convention or (schema if schema in CONVENTIONS else None) or "default"
+def choose_convention(schema: str | None, convention: str | None) -> str:
+    """Choose the convention: that of the option, else the one with the schema's name, else the default."""
+    if convention:
+        return convention
+    if schema is not None and schema in CONVENTIONS:
+        return schema
+    return "default"
 
 
-def sample_file(source: Input) -> RowFile[Sample]:
-    """Return the samples of a file, one at a time.
+def open_samples(source: Input) -> RowFile[Sample]:
+    """Open a file of samples, which gives them one at a time.
 
     Raises:
         ParameterError: A ``--map`` is no ``COLUMN=FIELD``.
     """
-    given = {}
+    mapping = {}
     for text in source.columns or ():
         column, _, name = text.rpartition("=")
         if not column or not name:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
-        given[column] = name
+        mapping[column] = name
+    header = source.names.split(",") if source.names else source.header
     return read_samples(
         source.file,
         source.schema or AUTO,
-        given,
+        mapping,
         references=source.references,
         on=source.on,
         missing=source.missing,
         group_by=source.group_by,
         split=source.split,
-        header=source.names.split(",") if source.names else source.header,
+        header=header,
     )
 
 
-def samples_of(source: Input | RowFile[Sample]) -> list[Sample]:
+def load_samples(source: Input | RowFile[Sample]) -> list[Sample]:
     """Read all samples of a file, and say what was decided about its columns."""
     with collected_warnings():
-        return list(sample_file(source) if isinstance(source, Input) else source)
+        return list(open_samples(source) if isinstance(source, Input) else source)
 
 
-def task_of(
-    source: Input, asked: Asked, judge: Judge, *, listed: bool = True
+def build_task(
+    source: Input, selection: Selection, judge: Judge, *, listed: bool = True
 ) -> tuple[Any, list[Metric], Payload | None]:
-    """Return samples, metrics, and what a request to Aegis says beside them, where the file is one.
+    """Build the samples, the metrics, and what a request to Aegis says beside them, where the file is one.
 
     Args:
         source: The file. Its samples are a list, or are read as the run goes on.
-        asked: What is asked; without ``--metric`` what a request to Aegis asks for, else every metric that fits.
+        selection: The metrics; without ``--metric`` those that a request to Aegis names, else every one that fits.
         judge: Who will judge.
         listed: Whether a list is needed; it is, to look for the metrics that fit.
     """
-    file, convention = sample_file(source), convention_of(source.schema, asked.convention)
+    file = open_samples(source)
+    convention = choose_convention(source.schema, selection.convention)
     payload = file.payload
-    samples = samples_of(file) if listed or not asked.metric else file
-    names = asked.metric or (payload.metrics if payload is not None else ())
-    if not names:
-        return samples, metrics_fitting(list(samples), convention, judge, file.reading.unread), payload
-    metrics = [metric_of(name, convention) for name in names]
-    if not asked.metric and payload is not None and payload.threshold is not None:
-        metrics = [  # on the convention's scale
-            replace(metric, threshold=metric.scaled(payload.threshold / SCALE)) for metric in metrics
-        ]
+    samples: Any = file
+    if listed or not selection.metric:
+        samples = load_samples(file)
+    if selection.metric:
+        return samples, [build_metric(name, convention) for name in selection.metric], payload
+    if payload is None or not payload.metrics:
+        return samples, metrics_fitting(samples, convention, judge, file.reading.unread), payload
+    metrics = []
+    for name in payload.metrics:
+        metric = build_metric(name, convention)
+        if payload.threshold is not None:  # on the convention's scale
+            metric = replace(metric, threshold=metric.scaled(payload.threshold / SCALE))
+        metrics.append(metric)
     return samples, metrics, payload
 
 
-def judge_of(judge: str, base_url: str | None, max_characters: int | None = None) -> Judge:
-    """Return the judge of ``--judge``, which sends so many characters in one request.
+def build_judge(judge: str, base_url: str | None, max_characters: int | None = None) -> Judge:
+    """Build the judge of ``--judge``, which sends at most so many characters in one request.
 
     Raises:
         ParameterError: No such judge; or it asks no language model, so that the characters mean nothing.
     """
-    chosen = _judge_of(judge, base_url)
+    chosen = _find_judge(judge, base_url)
     if max_characters is None:
         return chosen
     from ctxmetrics.judges.llm.judge import LLMJudge
@@ -120,8 +130,8 @@ def judge_of(judge: str, base_url: str | None, max_characters: int | None = None
     return chosen.asking(chosen.model, max_characters=max_characters)
 
 
-def _judge_of(name: str, base_url: str | None) -> Judge:
-    """Return the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
+def _find_judge(name: str, base_url: str | None) -> Judge:
+    """Find the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
     Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group
     ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash. ``MODULE:NAME`` is a
@@ -154,21 +164,21 @@ def _judge_of(name: str, base_url: str | None) -> Judge:
     return LLMJudge(offered[provider].load()(model))
 
 
-def _lexical(given: str) -> Judge:
-    """Return the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
+def _lexical(parameters: str) -> Judge:
+    """Build the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     try:
-        return LexicalJudge(**parsed(f"lexical({given})")[1])
+        return LexicalJudge(**parsed(f"lexical({parameters})")[1])
     except (TypeError, ParameterError) as error:
-        names = [one.name for one in fields(LexicalJudge) if one.init]
+        names = [field.name for field in fields(LexicalJudge) if field.init]
         raise ParameterError(
-            f"--judge lexical:{given}: {error} (write lexical:min_coverage=.5; the parameters: {', '.join(names)})"
+            f"--judge lexical:{parameters}: {error} (write lexical:min_coverage=.5; the parameters: {', '.join(names)})"
         ) from None
 
 
 def _own_judge(name: str, module: str, attribute: str) -> Judge:
-    """Return a judge of a module that can be imported, or stands in the current directory."""
+    """Import a judge from a module that can be imported, or stands in the current directory."""
     from importlib import import_module
 
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
@@ -179,18 +189,18 @@ def _own_judge(name: str, module: str, attribute: str) -> Judge:
     if here not in sys.path:
         sys.path.append(here)  # at the end: a file here takes the place of no installed module
     try:
-        found = getattr(import_module(module), attribute)
+        judge = getattr(import_module(module), attribute)
     except Exception as error:
         raise ParameterError(
             f"--judge {name}: {type(error).__name__}: {error} (MODULE must be importable, or a file in the current directory)"
         ) from error
-    if isinstance(found, type) or not isinstance(found, Judge):
-        kind = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    if isinstance(judge, type) or not isinstance(judge, Judge):
+        kind = f"the class {judge.__name__}" if isinstance(judge, type) else type(judge).__name__
         raise ParameterError(
             f"--judge {name}: this is {kind}, not a judge. Write NAME = NLIJudge(predict, identity=..) in the module, or "
             "an object with name, warnings, attribute and rate."
         )
-    return found
+    return judge
 
 
 def _no_such_judge(name: str, providers: Sequence[str]) -> str:
@@ -200,8 +210,10 @@ def _no_such_judge(name: str, providers: Sequence[str]) -> str:
         guess = "lexical"
     elif near and model:
         guess = f"{near[0]}/{model}"
+    elif provider in providers:
+        guess = f"{provider}/MODEL"
     else:
-        guess = f"{provider}/MODEL" if provider in providers else "" if slash else f"openai/{name}"
+        guess = "" if slash else f"openai/{name}"
     meant = f" Did you mean {guess}?" if guess else ""
     return f"--judge {name!r} is unknown.{meant} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: {', '.join(providers)}."
 
@@ -209,7 +221,7 @@ def _no_such_judge(name: str, providers: Sequence[str]) -> str:
 def metrics_fitting(
     samples: Sequence[Sample], convention: str, judge: Judge, unread: Sequence[str]
 ) -> list[Metric]:
-    """Return every metric whose fields some sample has.
+    """Build every metric whose fields some sample has.
 
     Facts are counted where no sample has a reference.
 
@@ -217,17 +229,17 @@ def metrics_fitting(
         ParameterError: None fits; ``unread`` are the lists of the file that are no field.
     """
     fitting = []
-    referred = any(sample.reference is not None for sample in samples)
-    facts = any(sample.reference_facts is not None for sample in samples)
-    if facts and referred:
+    has_references = any(sample.reference is not None for sample in samples)
+    has_facts = any(sample.reference_facts is not None for sample in samples)
+    if has_facts and has_references:
         message(
             "note: reference_facts are counted where they are asked for: --metric 'context_recall(unit=fact)'"
         )
     for kind in METRICS.values():
         metric = kind(convention=convention)
         if (
-            facts
-            and not referred
+            has_facts
+            and not has_references
             and isinstance(metric, JudgedMetric)
             and metric.answer_field == "reference"
         ):
@@ -244,33 +256,39 @@ def metrics_fitting(
     if not fitting:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
-            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{to_map(samples, unread)}"
+            f"reference_contexts, or retrieved_context_ids with reference_context_ids.{suggest_mapping(samples, unread)}"
         )
     return fitting
 
 
-def metric_of(text: str, convention: str) -> Metric:
+def build_metric(text: str, convention: str) -> Metric:
     """Build a metric from ``name`` or ``name(parameter=value, ..)``.
 
     Raises:
         ParameterError: There is no such metric or parameter; the message names the nearest one.
     """
-    name, given = parsed(text)
+    name, parameters = parsed(text)
     if name not in ALL_METRICS:
-        plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-        known = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
-        near = ""
-        for match in difflib.get_close_matches(plain, known, n=1, cutoff=0.75):
-            own, how = known[match]
-            near = f"Did you mean {own!r}{f' {how}' if how else ''}? "
         raise ParameterError(
-            f"--metric {text!r} is unknown. {near}Choose from: {', '.join(ALL_METRICS)}."
+            f"--metric {text!r} is unknown. {_suggest_metric(name)}Choose from: {', '.join(ALL_METRICS)}."
         )
-    return ALL_METRICS[name](**{"convention": convention, **given})
+    return ALL_METRICS[name](**{"convention": convention, **parameters})
 
 
-def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
-    """Return what to do where no metric fits: which side is missing, and which columns may hold it. Only lists are named."""
+def _suggest_metric(name: str) -> str:
+    """Ask whether the metric with the nearest name is meant; empty where none is near."""
+    plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
+    names = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
+    matches = difflib.get_close_matches(plain, names, n=1, cutoff=0.75)
+    if not matches:
+        return ""
+    own, options = names[matches[0]]
+    how = f" {options}" if options else ""
+    return f"Did you mean {own!r}{how}? "
+
+
+def suggest_mapping(samples: Sequence[Sample], unread: Sequence[str]) -> str:
+    """Suggest what to do where no metric fits: which side is missing, and which columns may hold it. Only lists are named."""
     carried = dict.fromkeys(key for sample in samples for key in sample.metadata)
     there = f" Columns that are no field: {some_of(carried)}." if carried else ""
     for retrieved, what, name in (
@@ -289,11 +307,9 @@ def to_map(samples: Sequence[Sample], unread: Sequence[str]) -> str:
             " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "
             "Where a column has one text in each row: --map COLUMN=retrieved_contexts."
         )
-    option = (
-        shlex.quote(f"{unread[0]}=retrieved_contexts")
-        if len(unread) == 1
-        else "COLUMN=retrieved_contexts"
-    )
+    option = "COLUMN=retrieved_contexts"
+    if len(unread) == 1:
+        option = shlex.quote(f"{unread[0]}=retrieved_contexts")
     return (
         f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: --map {option}"
     )

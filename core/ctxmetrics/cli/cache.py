@@ -27,20 +27,20 @@ def cache(context: typer.Context) -> None:
 @cache_app.command("info")
 def cache_info(directory: Directory) -> None:
     """Say what a cache holds."""
-    info = _existing(directory).info()
+    info = _open_cache(directory).info()
     print_result(f"{info.path}: {plural(info.entries, 'judgement')}, {info.size:,} bytes")
 
 
 @cache_app.command("clear")
 def cache_clear(directory: Directory) -> None:
     """Delete every judgement of a cache."""
-    found = _existing(directory)
-    number = found.info().entries
-    found.clear()
-    print_result(f"{found.path}: {plural(number, 'judgement')} deleted")
+    store = _open_cache(directory)
+    number = store.info().entries
+    store.clear()
+    print_result(f"{store.path}: {plural(number, 'judgement')} deleted")
 
 
-def _existing(directory: Path) -> VerdictCache:
+def _open_cache(directory: Path) -> VerdictCache:
     from ctxmetrics.models.runtime.cache import FILE_NAME, VerdictCache
 
     if not (directory / FILE_NAME).is_file():

@@ -95,41 +95,48 @@ def compare(
         {"--report": report, "--junit": verdict.junit}, {"FIRST": first, "SECOND": second, **runs}
     )
     bars = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
-    gates = [(key, *name_and_value(key, text)) for key, texts in bars.items() for text in texts or ()]
+    gates = []
+    for option, texts in bars.items():
+        gates += [(option, *name_and_value(option, text)) for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
-    given = {name: value for name, value in vars(pairing).items() if value}
-    every = compare_all(first, runs, metrics=names, **given)
-    found = every if len(runs) > 1 else every.runs[str(second)]
-    outcomes = [
-        outcome
-        for name, one in every.runs.items()
-        for outcome in _outcomes(one, gates, f"{name}: " if len(runs) > 1 else "")
-    ]
+    options = {name: value for name, value in vars(pairing).items() if value}
+    comparisons = compare_all(first, runs, metrics=names, **options)
+    several = len(runs) > 1
+    result = comparisons if several else comparisons.runs[str(second)]
+    outcomes: list[Outcome] = []
+    for name, comparison in comparisons.runs.items():
+        outcomes += _check_gates(comparison, gates, f"{name}: " if several else "")
     if format == "json":
-        told = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
-        print_result(json.dumps({**found.to_dict(), "gates": told}, indent=1))
+        rows = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
+        print_result(json.dumps({**result.to_dict(), "gates": rows}, indent=1))
+    elif format == "markdown":
+        print_result(result.markdown())
     else:
-        print_result(found.markdown() if format == "markdown" else str(found))
+        print_result(str(result))
     if report is not None:
-        write_whole(report, [found.html()])
-    if tell_ci(outcomes, "ctxmetrics compare", found.markdown(), verdict.junit):
+        write_whole(report, [result.html()])
+    if tell_ci(outcomes, "ctxmetrics compare", result.markdown(), verdict.junit):
         raise typer.Exit(GATE_FAILED)
 
 
-def _outcomes(
-    found: Comparison, gates: Sequence[tuple[str, str, float]], run: str
+def _check_gates(
+    comparison: Comparison, gates: Sequence[tuple[str, str, float]], run: str
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each gate; the samples that lost most stand behind a problem."""
+    """Yield the outcome of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
     from ctxmetrics.results.comparison.gates import choose_gated, max_drop_problem, not_worse_problem
 
     for option, name, margin in gates:
-        item = choose_gated(found, name, margin, option)
+        item = choose_gated(comparison, name, margin, option)
         rule = max_drop_problem if option == "--max-drop" else not_worse_problem
-        problem = rule(found, item, margin)
-        lines = (
+        problem = rule(comparison, item, margin)
+        gate = f"{run}{option} {name}={margin:g}"
+        if not problem:
+            yield Outcome(gate, problem)
+            continue
+        lines = [
             f"{worse.sample_id}: {worse.before:.4g} to {worse.after:.4g}"
-            for worse in found.worst
-            if problem and worse.metric == item.name
-        )
-        yield Outcome(f"{run}{option} {name}={margin:g}", problem and f"{run}{problem}", tuple(lines))
+            for worse in comparison.worst
+            if worse.metric == item.name
+        ]
+        yield Outcome(gate, f"{run}{problem}", tuple(lines))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ctxmetrics.cli._options import (
-    Asked,
     CacheDir,
     Columns,
     ControlCount,
@@ -16,6 +15,7 @@ from ctxmetrics.cli._options import (
     Judging,
     Pace,
     Prices,
+    Selection,
 )
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def doctor(
     judging: Judging,
-    asked: Asked,
+    selection: Selection,
     columns: Columns,
     pace: Pace,
     prices: Prices,
@@ -37,20 +37,22 @@ def doctor(
     ] = None,
 ) -> None:
     """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
-    from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.running.check_model import check_model
 
-    judge = judge_of(**vars(judging))
+    judge = build_judge(**vars(judging))
     each = 0.0, ""
-    # A bad file is told before anything is paid.
-    task = None if file is None else task_of(Input(file=file, **vars(columns)), asked, judge)
+    # An error in the file is raised before anything is paid.
+    task = None
+    if file is not None:
+        task = build_task(Input(file=file, **vars(columns)), selection, judge)
     if isinstance(judge, LLMJudge):
-        found = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
-        print_result(str(found))
-        if not found.ok:
+        check = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
+        print_result(str(check))
+        if not check.ok:
             raise typer.Exit(BAD_INPUT)
-        each = round(found.seconds, 1), " (as measured now, with the start of the client)"
+        each = round(check.seconds, 1), " (as measured now, with the start of the client)"
     else:
         print_result(f"{judge.name} asks no model. How well it judges: ctxmetrics check-judge")
     if task is not None:
@@ -59,7 +61,7 @@ def doctor(
 
 def estimate(
     source: Input,
-    asked: Asked,
+    selection: Selection,
     judging: Judging,
     pace: Pace,
     prices: Prices,
@@ -80,7 +82,7 @@ def estimate(
     ] = 1.0,
 ) -> None:
     """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
-    from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.results.results import Results
     from ctxmetrics.running.engine import evaluate
@@ -90,17 +92,15 @@ def estimate(
         try:
             scored = Results.from_jsonl(source.file)
         except InputFileError:  # it holds samples
-            samples, metrics, _ = task_of(source, asked, LexicalJudge())
+            samples, metrics, _ = build_task(source, selection, LexicalJudge())
             scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
         print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
         return
-    judge = judge_of(**vars(judging))
-    each = (
-        (3.0, " (assumed; give --request-seconds)")
-        if request_seconds is None
-        else (request_seconds, "")
-    )
-    _print_cost(task_of(source, asked, judge), judge, pace, prices, each, cache, controls)
+    judge = build_judge(**vars(judging))
+    each = 3.0, " (assumed; give --request-seconds)"
+    if request_seconds is not None:
+        each = request_seconds, ""
+    _print_cost(build_task(source, selection, judge), judge, pace, prices, each, cache, controls)
 
 
 def _print_cost(
@@ -115,7 +115,7 @@ def _print_cost(
     """Print what a run will cost.
 
     Args:
-        task: Its samples and metrics (`ctxmetrics.cli._run.task_of`).
+        task: Its samples and metrics (`ctxmetrics.cli._run.build_task`).
         judge: Who will judge.
         pace: How many requests there are at a time.
         prices: What tokens cost.
@@ -127,22 +127,23 @@ def _print_cost(
     from ctxmetrics.running.estimate import estimate as count
 
     samples, metrics, _ = task
-    # Counting makes no cache.
-    kept = cache if cache is not None and (cache / FILE_NAME).is_file() else None
-    found = count(samples, metrics, judge=judge, cache=kept, controls=controls)
-    lines = [str(found)]
-    if found.calls:
+    if cache is not None and not (cache / FILE_NAME).is_file():
+        cache = None  # counting makes no cache
+    costs = count(samples, metrics, judge=judge, cache=cache, controls=controls)
+    lines = [str(costs)]
+    if costs.calls:
         most = pace.max_concurrency
-        seconds = found.seconds(
+        seconds = costs.seconds(
             most,
             each[0],
             requests_per_minute=pace.requests_per_minute,
             tokens_per_minute=pace.tokens_per_minute,
         )
-        lines += [
-            f"about {seconds:,.0f} s: {plural(most, 'request')} at a time, {each[0]:g} s each{each[1]}",
-            "dollars: give --price-in and --price-out, the prices of a million tokens"
-            if prices.price_in is None or prices.price_out is None
-            else f"about ${found.cost(prices.price_in, prices.price_out):,.4f}",
-        ]
+        lines.append(
+            f"about {seconds:,.0f} s: {plural(most, 'request')} at a time, {each[0]:g} s each{each[1]}"
+        )
+        if prices.price_in is None or prices.price_out is None:
+            lines.append("dollars: give --price-in and --price-out, the prices of a million tokens")
+        else:
+            lines.append(f"about ${costs.cost(prices.price_in, prices.price_out):,.4f}")
     print_result("\n".join(lines))

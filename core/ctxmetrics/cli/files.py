@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,46 +27,59 @@ _SHOWN = 60
 
 def inspect(source: Input) -> None:
     """Show what each field of a file is read from, which metrics can run, and which --map option is needed."""
-    from ctxmetrics.cli._run import sample_file, samples_of
+    from ctxmetrics.cli._run import load_samples, open_samples
     from ctxmetrics.metrics import METRICS
 
-    file, given = sample_file(source), [*(source.columns or ())]
+    file, mapping = open_samples(source), list(source.columns or ())
     with collected_warnings() as notes:
         while (doubts := _doubts(file)) and sys.stdin.isatty() and sys.stdout.isatty():
-            columns = [option.rpartition("=")[0] for option in doubts[0]]
-            for number, (option, column) in enumerate(zip(doubts[0], columns, strict=True), 1):
-                print_result(f"{number}: {option}  {_shown(file.first_value(column))}")
-            number = typer.prompt("Which one is right? 0: none", type=int)
-            options = [f"{columns[0]}=metadata", *doubts[0]]  # the first column is carried along
-            given.append(options[number if 0 < number < len(options) else 0])
-            file = sample_file(replace(source, columns=given))
-        for one in filter(None, (file, file.references)):
-            print_result("\n".join(_lines(one)))
+            mapping.append(_choose_option(file, doubts[0]))
+            file = open_samples(replace(source, columns=mapping))
+        print_result("\n".join(_describe_fields(file)))
+        if file.references:
+            print_result("\n".join(_describe_fields(file.references)))
         notes.clear()  # they say the same
-    problem, fitting = "", []
+    problem: str = ""
+    fitting: list[type[Metric]] = []
     try:
-        samples = samples_of(file)
-        fitting = [
-            kind
-            for kind in METRICS.values()
-            if any(all(map(one.has, kind.requires)) for one in samples)
-        ]
-        print_result("\n".join(_metrics(file, samples, fitting)))
+        samples = load_samples(file)
+        fitting = [kind for kind in METRICS.values() if _fits(kind, samples)]
+        print_result("\n".join(_describe_metrics(file, samples, fitting)))
     except CtxMetricsError as error:
         problem = str(error)
-    both = "" if source.references is None else f" --references {shlex.quote(str(source.references))}"
-    commands: Sequence[str] = doubts[0] if doubts else [""] * bool(fitting or given)
-    if doubts and not file.reading.unsure and len(commands) > 1:
-        commands = []  # no reading is the likely one
+    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
+    if source.references is not None:
+        command += f" --references {shlex.quote(str(source.references))}"
+    command += "".join(f" --map {shlex.quote(option)}" for option in mapping)
+    if not doubts:
+        if fitting or mapping:
+            print_result(f"score it with: {command}")
+    elif file.reading.unsure or len(doubts[0]) == 1:
+        for option in doubts[0]:
+            print_result(f"score it with: {command} --map {shlex.quote(option)}")
+    else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
         )
-    for option in commands:
-        line = "".join(f" --map {shlex.quote(one)}" for one in filter(None, (*given, option)))
-        print_result(f"score it with: ctxmetrics score {shlex.quote(str(source.file))}{both}{line}")
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
+
+
+def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:
+    """Ask which --map option is right; with none of them, the first column is carried along."""
+    columns = [option.rpartition("=")[0] for option in options]
+    for number, (option, column) in enumerate(zip(options, columns, strict=True), 1):
+        print_result(f"{number}: {option}  {_format_value(file.first_value(column))}")
+    choice: int = typer.prompt("Which one is right? 0: none", type=int)
+    if 0 < choice <= len(options):
+        return options[choice - 1]
+    return f"{columns[0]}=metadata"
+
+
+def _fits(kind: type[Metric], samples: Sequence[Sample]) -> bool:
+    """Whether some sample has all fields that a metric requires."""
+    return any(all(map(sample.has, kind.requires)) for sample in samples)
 
 
 def spans(
@@ -97,7 +111,7 @@ def spans(
 ) -> None:
     """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
     from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans
-    from ctxmetrics.cli._run import samples_of
+    from ctxmetrics.cli._run import load_samples
     from ctxmetrics.results.writer import check_outputs, json_line, write_whole
 
     if sources is None and chunks is None and labels is None:
@@ -105,24 +119,24 @@ def spans(
             "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
         )
     check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
-    samples, problems = with_known_spans(samples_of(source), chunks, labels)
-    told = f"{plural(len(samples), 'sample')}, ids and answers without a span: {len(problems)}."
+    samples, problems = with_known_spans(load_samples(source), chunks, labels)
+    total = f"{plural(len(samples), 'sample')}, ids and answers without a span: {len(problems)}."
     if sources is not None:
-        samples, missing, told = with_found_spans(samples, sources)
+        samples, missing, total = with_found_spans(samples, sources)
         problems += missing
     lines = [json_line(sample.to_dict()) for sample in samples]
     if out is None:
         print_result("".join(lines).removesuffix("\n"))
     else:
         write_whole(out, lines)
-    for line in (*problems, told):
+    for line in (*problems, total):
         message(line)
     if problems and fail_missing:
         raise typer.Exit(GATE_FAILED)
 
 
 def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
-    """Return what is unsure, each as the options of which one is right; a list of texts may be what was retrieved."""
+    """List what is unsure, each as the options of which one is right; a list of texts may be what was retrieved."""
     from ctxmetrics.reading import TEXTS_OF
 
     reading = file.reading
@@ -132,7 +146,7 @@ def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     return [[f"{path}=retrieved_contexts" for path in reading.unread]]
 
 
-def _lines(file: RowFile[Any]) -> Iterator[str]:
+def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
     """Yield what each field is read from, with its first value, and what is no field."""
     reading = file.reading
     yield f"{file.path} (schema {reading.name})"
@@ -142,32 +156,36 @@ def _lines(file: RowFile[Any]) -> Iterator[str]:
         if name == "stages" and hasattr(value, "items"):
             value = ", ".join(value)
         columns = ", ".join(column for column, meant in reading.columns.items() if meant == name)
-        yield f"  {name:<22} {columns or path:<{width}}  {_shown(value)}"
+        yield f"  {name:<22} {columns or path:<{width}}  {_format_value(value)}"
     if reading.others:
         yield f"carried along as metadata: {', '.join(reading.others)}"
 
 
-def _metrics(
+def _describe_metrics(
     file: RowFile[Sample], samples: Sequence[Sample], fitting: Sequence[type[Metric]]
 ) -> Iterator[str]:
     """Yield how many samples are distinct, the metrics that can run, and what none of them reads."""
-    from ctxmetrics.cli._run import to_map
+    from ctxmetrics.cli._run import suggest_mapping
     from ctxmetrics.reading import OPTIONS
 
-    contents = {tuple(getattr(sample, name) for name in OPTIONS) for sample in samples}
-    read = {"stages", *(name for kind in fitting for name in (*kind.requires, *kind.uses))}
+    contents = set(map(attrgetter(*OPTIONS), samples))
+    fields = {"stages"}
+    for kind in fitting:
+        fields.update(kind.requires, kind.uses)
     yield f"{plural(len(samples), 'sample')}, {len(contents)} distinct"
-    yield (
-        f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
-        if fitting
-        else (f"no metric can run.{to_map(samples, file.reading.unread)}")
-    )
-    if unused := [name for name in file.reading.mapping if name in OPTIONS and name not in read]:
+    if fitting:
+        yield f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
+    else:
+        yield f"no metric can run.{suggest_mapping(samples, file.reading.unread)}"
+    unused = [name for name in file.reading.mapping if name in OPTIONS and name not in fields]
+    if unused:
         yield f"no metric can use: {', '.join(unused)}"
 
 
-def _shown(value: Any) -> str:
-    """Return a value in a few words."""
+def _format_value(value: Any) -> str:
+    """Format a value in a few words."""
     if isinstance(value, (list, tuple)):
-        return f"{plural(len(value), 'item')}, the first: {_shown(value[0])}" if value else "no items"
+        if not value:
+            return "no items"
+        return f"{plural(len(value), 'item')}, the first: {_format_value(value[0])}"
     return repr(value)[:_SHOWN]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -66,8 +65,8 @@ CardPath = Annotated[
 ]
 
 
-def _written_beside(file: Path) -> Path | None:
-    """Return the file that `ctxmetrics label` writes beside the samples, where it is there."""
+def _find_labels(file: Path) -> Path | None:
+    """Find the file that `ctxmetrics label` writes beside the samples, where it is there."""
     path = labels_beside(file)
     return path if path.is_file() else None
 
@@ -87,11 +86,11 @@ def agree(
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
     from ctxmetrics.agreement.labels import KINDS
-    from ctxmetrics.cli._run import convention_of, judge_of, samples_of
+    from ctxmetrics.cli._run import build_judge, choose_convention, load_samples
     from ctxmetrics.results.writer import check_outputs
 
-    samples = list(samples_of(source))
-    labels = people.labels or _written_beside(source.file)
+    samples = list(load_samples(source))
+    labels = people.labels or _find_labels(source.file)
     if people.annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     if labels is not None:
@@ -105,20 +104,21 @@ def agree(
     if write is not None and people.cluster is not None:
         raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": labels})
-    judges = [judge_of(name, base_url, max_characters) for name in dict.fromkeys(names)]
-    measured = partial(compare, samples, **{**vars(people), "labels": labels})
-    reports = [measured(results=path) for path in results]
+    judges = [build_judge(name, base_url, max_characters) for name in dict.fromkeys(names)]
+    measure = partial(compare, samples, **{**vars(people), "labels": labels})
+    reports = [measure(results=path) for path in results]
     with collected_warnings() as warnings:
-        asked = partial(
-            measured, convention=convention_of(source.schema, convention), cache=cache, **vars(pace)
-        )
-        reports += [asked(judge=judging) for judging in judges]
+        name = choose_convention(source.schema, convention)
+        run = partial(measure, convention=name, cache=cache, **vars(pace))
+        reports += [run(judge=judging) for judging in judges]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()
     if len(reports) > 1:
         print_result(f"{reports[0].beside(*reports[1:])}\n")
-    parts = [[report, *report.disputes[: max(show, 0)]] for report in reports]
-    print_result("\n\n".join(map(str, chain.from_iterable(parts))))
+    parts: list[object] = []
+    for report in reports:
+        parts += [report, *report.disputes[: max(show, 0)]]
+    print_result("\n\n".join(map(str, parts)))
     for judging, report in zip(judges, reports[len(results) :], strict=True):
         leave(report.results, judging, out=None)
     if write is not None:
@@ -147,18 +147,19 @@ def check_judge(
 ) -> None:
     """Let a judge judge the labelled samples of the library, and compare its verdicts with the labels."""
     from ctxmetrics.agreement.check_judge import check_judge as check
-    from ctxmetrics.cli._run import judge_of
+    from ctxmetrics.cli._run import build_judge
 
-    judging = judge_of(judge, base_url, max_characters)
+    judging = build_judge(judge, base_url, max_characters)
     try:
         with collected_warnings() as warnings:
-            found = check(
+            report = check(
                 judging, repetitions=repetitions, samples=samples, announce=message, **vars(pace)
             )
-            warnings.clear()  # what was found says it
+            warnings.clear()  # the report says the same
     except JudgeError as error:
         message(f"ctxmetrics: {error}")
         raise typer.Exit(STOPPED) from None
-    print_result(
-        json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if format == "json" else str(found)
-    )
+    if format == "json":
+        print_result(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        print_result(str(report))

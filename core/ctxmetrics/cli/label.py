@@ -79,15 +79,17 @@ def label(
     """Label a random part of the samples by hand, on a local page. `ctxmetrics agree` reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key
     from ctxmetrics.agreement.labelling.session import Session, run_in_terminal
-    from ctxmetrics.cli._run import samples_of
+    from ctxmetrics.cli._run import load_samples
     from ctxmetrics.results.labels.answers import ANSWERS, ASKED
     from ctxmetrics.results.results import Results
 
-    if wrong := [name for name in ask or () if name not in ASKED]:
-        raise ParameterError(f"--ask {wrong[0]!r} must be one of {', '.join(ASKED)}.")
-    file, samples = source.file, samples_by_key(samples_of(source))
+    for name in ask or ():
+        if name not in ASKED:
+            raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED)}.")
+    file, samples = source.file, samples_by_key(load_samples(source))
     path = labels or labels_beside(file)
-    answers = _drawn(LabelsFile(path), samples, drawing)
+    answers = LabelsFile(path)
+    _draw_samples(answers, samples, drawing)
     session = Session(
         samples,
         answers,
@@ -102,34 +104,27 @@ def label(
         else:
             _on_page(session, port, browser=not no_browser)
     finally:
-        found = session.counts()
-        said = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ANSWERS)
+        counts = session.counts()
+        answered = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
         print_result(
-            f"{path}: {annotator} answered {said}; {found['open']} of {plural(found['questions'], 'question', 'is', 'are')} open"
+            f"{path}: {annotator} answered {answered}; {counts['open']} of {plural(counts['questions'], 'question', 'is', 'are')} open"
         )
-        if not found["open"]:
+        if not counts["open"]:
             print_result(f"next: {session.then}")
 
 
-def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -> LabelsFile:
+def _draw_samples(answers: LabelsFile, samples: Mapping[Key, Sample], options: Drawing) -> None:
     """Draw the samples, or go on with the draw of the file, which a larger ``--n`` continues."""
     from ctxmetrics.agreement.labelling.draw import draw
 
     answers.check(samples)
-    n, earlier = given.n, answers.draw
+    n, earlier = options.n, answers.draw
     if earlier is None:
-        seed = secrets.randbelow(_SEEDS) if given.seed is None else given.seed
-        answers.begin(draw(samples, _MOST if n is None else n, seed=seed, by=given.by))
+        seed = secrets.randbelow(_SEEDS) if options.seed is None else options.seed
+        answers.begin(draw(samples, _MOST if n is None else n, seed=seed, by=options.by))
     else:
-        for option, asked, kept in (
-            ("--seed", given.seed, earlier.seed),
-            ("--by", given.by, earlier.by),
-        ):
-            if asked not in (None, kept):
-                raise ParameterError(
-                    f"{option} {asked}: {answers.path} was begun with {option} {kept}. Leave it out to go on, "
-                    "or choose another file with --labels."
-                )
+        _check_same("--seed", options.seed, earlier.seed, answers.path)
+        _check_same("--by", options.by, earlier.by, answers.path)
         if n is not None and n > len(earlier.drawn):
             more = draw(samples, n, seed=earlier.seed, by=earlier.by, earlier=earlier)
             if len(more.drawn) > len(earlier.drawn):
@@ -138,7 +133,19 @@ def _drawn(answers: LabelsFile, samples: Mapping[Key, Sample], given: Drawing) -
     if n is not None and len(drawn) != n:
         why = "there are no more that can be labelled" if len(drawn) < n else "an earlier draw goes on"
         message(f"note: {plural(len(drawn), 'sample', 'is', 'are')} drawn, not {n}: {why}")
-    return answers
+
+
+def _check_same(option: str, value: object, earlier: object, path: Path) -> None:
+    """Raise if an option differs from that of an earlier draw.
+
+    Raises:
+        ParameterError: It does.
+    """
+    if value not in (None, earlier):
+        raise ParameterError(
+            f"{option} {value}: {path} was begun with {option} {earlier}. Leave it out to go on, "
+            "or choose another file with --labels."
+        )
 
 
 def _on_page(session: Session, port: int, *, browser: bool) -> None:

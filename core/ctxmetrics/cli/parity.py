@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Asked, Input
+from ctxmetrics.cli._options import Input, Selection
 from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
 from ctxmetrics.errors import InputFileError, install_command
 
@@ -20,30 +20,30 @@ _UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 def parity(
     source: Input,
-    asked: Asked,
+    selection: Selection,
     numbers: Annotated[bool, typer.Option("--numbers", help="Also print every value.")] = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.runners import aside, compare
-    from ctxmetrics.cli._run import task_of
+    from ctxmetrics.cli._run import build_task
     from ctxmetrics.metrics.judged import default_judge
 
-    samples, metrics, _ = task_of(source, asked, default_judge())
+    samples, metrics, _ = build_task(source, selection, default_judge())
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
         aside(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
     ):
         # Only a person at a terminal needs the progress.
-        found = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)
-    if len(found.runners) == 1:
+        comparison = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)
+    if len(comparison.runners) == 1:
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "
             f"{install_command('ragas')} (or deepeval, langchain). "
-            + "; ".join(f"{name}: {why}" for name, why in found.absent.items())
+            + "; ".join(f"{name}: {reason}" for name, reason in comparison.absent.items())
         )
     if numbers:
-        print_result(f"{found.numbers()}\n")
-    print_result(str(found))
-    if found.differences:
+        print_result(f"{comparison.numbers()}\n")
+    print_result(str(comparison))
+    if comparison.differences:
         raise typer.Exit(GATE_FAILED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmetrics.cli._options import Asked, CacheDir, Gates, Input, Judging, Pace
+from ctxmetrics.cli._options import CacheDir, Gates, Input, Judging, Pace, Selection
 from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.running.options import DEFAULTS
@@ -92,7 +92,7 @@ class Output:
 
 def score(
     source: Input,
-    asked: Asked,
+    selection: Selection,
     judging: Judging,
     output: Output,
     budget: Budget,
@@ -102,21 +102,28 @@ def score(
     ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
-    from ctxmetrics.cli._gates import card_of, corrected, fenced, gates_of, outcomes_of, tell_ci
-    from ctxmetrics.cli._run import judge_of, task_of
+    from ctxmetrics.cli._gates import (
+        check_gates,
+        correct_means,
+        fence_text,
+        load_card,
+        read_gates,
+        tell_ci,
+    )
+    from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.running.engine import Evaluation
 
-    cache = _cache_of(source.file, output, gates, judging.judge)
-    judge = judge_of(**vars(judging))
+    cache = _choose_cache(source.file, output, gates, judging.judge)
+    judge = build_judge(**vars(judging))
     keep = output.out is None or any(
         (show, output.stages, output.report, output.write_baseline, output.by, gates.calibration)
     )
-    samples, metrics, payload = task_of(source, asked, judge, listed=keep)
+    samples, metrics, payload = build_task(source, selection, judge, listed=keep)
     _check_samples(samples, metrics, output)
-    bars = gates_of(metrics, gates, None if asked.metric else payload)
-    card = card_of(gates, judge.name, metrics)
+    bars = read_gates(metrics, gates, None if selection.metric else payload)
+    card = load_card(gates, judge.name, metrics)
     if payload is not None:
-        _tell_unused(payload, judging.judge, chosen=bool(asked.metric))
+        _tell_unused(payload, judging.judge, chosen=bool(selection.metric))
     run = Evaluation(
         samples,
         metrics,
@@ -132,10 +139,12 @@ def score(
     )
     results = _run(run, source.file)
     _show(results, output, show)
-    means, problem = corrected(gates, card, results)
+    means, problem = correct_means(gates, card, results)
     print_result(means or None)
-    outcomes = list(outcomes_of(bars, gates, results, problem))
-    failed = tell_ci(outcomes, "ctxmetrics score", fenced(f"{results.summary()}{means}"), gates.junit)
+    outcomes = list(check_gates(bars, gates, results, problem))
+    failed = tell_ci(
+        outcomes, "ctxmetrics score", fence_text(f"{results.summary()}{means}"), gates.junit
+    )
     leave(results, judge, out=output.out, failed_gates=failed)
     if output.out is None and output.report is None and not show:
         message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
@@ -147,17 +156,19 @@ def demo(
     ),
 ) -> None:
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
-    samples = next((path for path in _PLACES if path.is_file()), None)
-    if samples is None:
+    paths = [path for path in _PLACES if path.is_file()]
+    if not paths:
         raise InputFileError(
             "the sample data is missing from this installation; install ctxmetrics again."
         )
-    score(Input(file=samples), Asked(), Judging(), Output(report=report), Budget(), Gates(), show=1)
+    score(
+        Input(file=paths[0]), Selection(), Judging(), Output(report=report), Budget(), Gates(), show=1
+    )
     message(f"the report: {report}")
 
 
-def _cache_of(source: Path, output: Output, gates: Gates, judge: str) -> Path | None:
-    """Return the cache of a run: where none is given, that of an LLM judge stands beside --out.
+def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Path | None:
+    """Choose the cache of a run: without --cache, that of an LLM judge stands beside --out.
 
     Raises:
         InputFileError: An output cannot be written or is an input.
@@ -239,21 +250,23 @@ def _show(results: Results, output: Output, lowest: int) -> None:
     print_result(
         render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())
     )
-    for name, part in (results.by(output.by) if output.by else {}).items():
-        print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
+    if output.by:
+        for name, part in results.by(output.by).items():
+            print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
     if output.stages:
         try:
-            found = results.stages()
+            stages = results.stages()
         except ParameterError as error:
             message(f"note: {error}")
         else:
-            lost = [f"  {unit}" for unit in found.lost[:_MOST_LOST]]
-            if (more := len(found.lost) - _MOST_LOST) > 0:
-                lost.append(f"  and {more} more: --report FILE.html lists them, --out FILE holds all")
-            print_result("\n".join(["", str(found), *lost]))
+            lines = ["", str(stages), *(f"  {unit}" for unit in stages.lost[:_MOST_LOST])]
+            more = len(stages.lost) - _MOST_LOST
+            if more > 0:
+                lines.append(f"  and {more} more: --report FILE.html lists them, --out FILE holds all")
+            print_result("\n".join(lines))
     if output.report is not None:
-        without = [item for item in results.summary().values() if not item.scored]
-        if output.report.exists() and (results.unanswered or (results.stopped and without)):
+        has_empty = not all(item.scored for item in results.summary().values())
+        if output.report.exists() and (results.unanswered or (results.stopped and has_empty)):
             message(
                 f"note: {output.report} is that of an earlier run; this run has too little to show and did not replace it"
             )
@@ -270,5 +283,6 @@ def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
         unused.append("metrics, threshold and is_blocking (--metric is given)")
     if unused:
         message(f"note: of the file's settings these are not used: {', '.join(unused)}")
-    if isinstance(model := payload.unused.get("model_slug"), str) and judge != f"openai/{model}":
+    model = payload.unused.get("model_slug")
+    if isinstance(model, str) and judge != f"openai/{model}":
         message(f"note: to ask the model that the file names, write --judge openai/{model}")

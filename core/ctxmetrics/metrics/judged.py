@@ -29,7 +29,7 @@ from ctxmetrics.judges.base import (
     checked_verdict,
 )
 from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
-from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import part_of
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
@@ -86,7 +86,7 @@ class JudgedMetric(Metric):
                 f"{self.base_name}: language={self.language!r} must be an ISO 639 code such as 'en'."
             )
         if self.judge is not None and not isinstance(self.judge, Judge):
-            write = instead_of(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
+            write = suggest_code(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
             raise ParameterError(
                 f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={write}."
             )

@@ -58,12 +58,9 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     """
     import asyncio
 
-    own: Any = getattr(model, "timeout", None)
-    seconds = (
-        float(own)
-        if isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
-        else run.timeout
-    )
+    seconds: Any = getattr(model, "timeout", None)
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
+        seconds = run.timeout
     tracer, spent = _tracer(), list[Usage]()
     # The loop's next turn: a client that raises before it has sent nothing over this loop.
     turns: list[None] = []
@@ -71,8 +68,10 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
             generate = partial(model.generate, prompt, schema)
-            own_clock = getattr(model, "times_requests", False)
-            reply = await (generate() if own_clock else in_time(seconds, generate))
+            if getattr(model, "times_requests", False):
+                reply = await generate()
+            else:
+                reply = await in_time(seconds, generate)
         except (BudgetExceededError, ParameterError):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
@@ -127,10 +126,10 @@ def _traced(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage]) -
         try:
             yield
         except BaseException as error:
-            span.set_attribute(
-                "error.type",
-                error.reason_code if isinstance(error, JudgeError) else type(error).__name__,
-            )
+            kind = type(error).__name__
+            if isinstance(error, JudgeError):
+                kind = error.reason_code
+            span.set_attribute("error.type", kind)
             span.set_status(StatusCode.ERROR)
             raise
         finally:

@@ -102,8 +102,13 @@ def count_cached(counts: Mapping[str, object]) -> int:
         inner = counts.get(name)
         if isinstance(inner, Mapping):
             holders.append(inner)
-    numbers = [holder.get(name) for holder in holders for name in _CACHED]
-    return sum(n for n in numbers if isinstance(n, int) and not isinstance(n, bool) and 0 < n <= _MOST)
+    total = 0
+    for holder in holders:
+        for name in _CACHED:
+            number = holder.get(name)
+            if isinstance(number, int) and not isinstance(number, bool) and 0 < number <= _MOST:
+                total += number
+    return total
 
 
 def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
@@ -117,17 +122,16 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
     counts: dict[str, Any] = {}
     for name, kinds in _COUNTS.items():
         number: Any = getattr(usage, name, None)
-        known = isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST
-        counts[name] = number if known else None
-    given, counted, cost = counts["prompt_tokens"], counts["completion_tokens"], counts["cost"]
-    return Usage(
-        calls=1 if counts["calls"] is None else counts["calls"],
-        prompt_tokens=-(-len(sent) // CHARACTERS_A_TOKEN) if given is None else given,
-        completion_tokens=-(-len(received) // CHARACTERS_A_TOKEN) if counted is None else counted,
-        reused=counts["reused"] or 0,
-        cost=None if cost is None else float(cost),
-        estimated=given is None or counted is None or getattr(usage, "estimated", False) is True,
-    )
+        if isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST:
+            counts[name] = number
+    estimated = getattr(usage, "estimated", False) is True
+    for name, text in (("prompt_tokens", sent), ("completion_tokens", received)):
+        if name not in counts:
+            counts[name] = -(-len(text) // CHARACTERS_A_TOKEN)
+            estimated = True
+    if "cost" in counts:
+        counts["cost"] = float(counts["cost"])
+    return Usage(**{"calls": 1, **counts, "estimated": estimated})
 
 
 def check_finished(finish_reason: object, refusal: object = None, usage: Usage = ONE_CALL) -> None:
@@ -143,9 +147,9 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
     """
     reason = str(finish_reason).lower()
     if refusal or reason == "content_filter":
-        said = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
+        text = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
         raise JudgeError(
-            f"the model, or a content filter, refused to answer{said}",
+            f"the model, or a content filter, refused to answer{text}",
             reason_code="refused",
             usage=usage,
         )
@@ -157,17 +161,26 @@ def message_text(content: object) -> str:
     """Return the text of a message, also of one in parts: texts, or objects of which those of the type ``text`` count."""
     if isinstance(content, str):
         return content
-    texts = (
-        part.get("type", "text") == "text" and part.get("text") if isinstance(part, dict) else part
-        for part in (content if isinstance(content, list) else ())
-    )
-    return "".join(text for text in texts if isinstance(text, str))
+    if not isinstance(content, list):
+        return ""
+    texts = []
+    for part in content:
+        text = part
+        if isinstance(part, dict):
+            text = part.get("text") if part.get("type", "text") == "text" else None
+        if isinstance(text, str):
+            texts.append(text)
+    return "".join(texts)
 
 
 def served_name(name: object) -> str | None:
     """Return the model's name as a server gave it, on one line, each character visible, and cut; None for what is no name."""
-    text = " ".join(masked(name).split()) if isinstance(name, str) else ""
-    return (text if text.isprintable() else visible(text))[:_LONGEST_NAME] or None
+    if not isinstance(name, str):
+        return None
+    text = " ".join(masked(name).split())
+    if not text.isprintable():
+        text = visible(text)
+    return text[:_LONGEST_NAME] or None
 
 
 @runtime_checkable

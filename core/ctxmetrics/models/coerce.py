@@ -1,4 +1,4 @@
-"""The advice of error messages where something else than a judge or a model was given.
+"""Coerce a model or a framework's model to a `Model`, and suggest the code to write where that is not possible.
 
 Models of frameworks are known by the package of their class: nothing is imported. An adapter names that package, and its
 own class that makes a model of it, under the entry point group ``ctxmetrics.model_classes``.
@@ -12,42 +12,43 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
 
 
-def instead_of(given: object) -> str | None:
-    """Return what to write in place of what was given as a judge or as the model of one; None where it is not known."""
-    if isinstance(given, str):
-        return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
-    if isinstance(given, Model):
-        return "LLMJudge(model)"
-    if any(kind.__module__.partition(".")[0] == "openai" for kind in type(given).__mro__):
-        return "LLMJudge(OpenAIModel('MODEL'))"
-    known = _adapter_class(given)
-    if known is None:
-        return None
-    return f"LLMJudge({known.attr}(model)), after: from {known.module} import {known.attr}"
-
-
-def model_of(given: object) -> Model:
-    """Return a model as it is, and a framework's model in the class of its adapter.
+def coerce_model(value: object) -> Model:
+    """Coerce a model or a framework's model to a `Model`.
 
     Raises:
-        ParameterError: It is no model that is known.
+        ParameterError: It is neither; the message suggests what to write.
     """
-    if isinstance(given, Model):
-        return given
-    if known := _adapter_class(given):
-        return known.load()(given)  # type: ignore[no-any-return]  # the class that an adapter names
-    write = instead_of(given) or "a model with identity and generate(prompt, schema)"
-    raise ParameterError(f"{type(given).__name__} is no model. Give {write}.")
+    if isinstance(value, Model):
+        return value
+    adapter = _find_adapter(value)
+    if adapter is not None:
+        return adapter.load()(value)  # type: ignore[no-any-return]  # the class that an adapter names
+    code = suggest_code(value) or "a model with identity and generate(prompt, schema)"
+    raise ParameterError(f"{type(value).__name__} is no model. Give {code}.")
 
 
-def _adapter_class(given: object) -> EntryPoint | None:
-    """Return where the class stands that makes a model of a framework's object."""
-    packages = [kind.__module__.partition(".")[0] for kind in type(given).__mro__]
-    return next(
-        (
-            entry
-            for name in packages
-            for entry in entry_points(group="ctxmetrics.model_classes", name=name)
-        ),
-        None,
-    )
+def suggest_code(value: object) -> str | None:
+    """Suggest the code to write instead of a value that is no judge; None where the value is unknown."""
+    if isinstance(value, str):
+        return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
+    if isinstance(value, Model):
+        return "LLMJudge(model)"
+    if "openai" in _list_packages(value):
+        return "LLMJudge(OpenAIModel('MODEL'))"
+    adapter = _find_adapter(value)
+    if adapter is None:
+        return None
+    return f"LLMJudge({adapter.attr}(model)), after: from {adapter.module} import {adapter.attr}"
+
+
+def _find_adapter(value: object) -> EntryPoint | None:
+    """Find the adapter's class that makes a model of a framework's object."""
+    for package in _list_packages(value):
+        for entry in entry_points(group="ctxmetrics.model_classes", name=package):
+            return entry
+    return None
+
+
+def _list_packages(value: object) -> list[str]:
+    """List the packages of a value's class and of the classes above it."""
+    return [kind.__module__.partition(".")[0] for kind in type(value).__mro__]

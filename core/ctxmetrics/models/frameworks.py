@@ -98,7 +98,7 @@ class ForeignModel:
 def describe(
     family: str, layers: Sequence[object], *, name: str | None = None, skip: Collection[str] = ()
 ) -> str:
-    """Return an identity: class, model name, address, and a digest of the parameters.
+    """Build an identity: class, model name, address, and a digest of the parameters.
 
     Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or
     change no answer; so does the ``mode`` of a layer's client, which says how it asks (Instructor). An object that names no model gets a name of its own, which lasts as long as the object: two of
@@ -110,26 +110,17 @@ def describe(
         name: The model's name, where no layer has it.
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
-    parameters = [_parameters(layer, skip if depth else ()) for depth, layer in enumerate(layers)]
-    clients: list[Any] = [getattr(layer, "client", None) for layer in layers]
-    parameters += [
-        {**_parameters(client, ()), "mode": str(client.mode)}
-        for client in clients
-        if hasattr(client, "mode")
-    ]
-    model = name or next(
-        (
-            found
-            for layer in layers
-            for attribute in _NAMES
-            if isinstance(found := getattr(layer, attribute, None), str) and found
-        ),
-        None,
-    )
-    address = next((found for layer in layers if (found := _address(layer))), "")
+    parameters = [_parameters(layers[0], ())]
+    parameters += [_parameters(layer, skip) for layer in layers[1:]]
+    for layer in layers:
+        client: Any = getattr(layer, "client", None)
+        if hasattr(client, "mode"):
+            parameters.append({**_parameters(client, ()), "mode": str(client.mode)})
+    model = name or _find_name(layers) or unique_name(layers[-1])
+    addresses = filter(None, map(_address, layers))
     kinds = ">".join(type(layer).__qualname__ for layer in layers)
     digest = hashlib.sha256(json.dumps({"parameters": parameters}, sort_keys=True).encode()).hexdigest()
-    return f"{family}:{kinds}/{model or unique_name(layers[-1])}{address} #{digest[:12]}"
+    return f"{family}:{kinds}/{model}{next(addresses, '')} #{digest[:12]}"
 
 
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
@@ -137,29 +128,30 @@ def token_usage(counted: object, *, calls: int = 1) -> Usage:
 
     They are as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
     """
-    found: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
-    sent, received = (
-        next((count for name in names if (count := found.get(name)) is not None), None)
-        for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
-    )
-    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)  # type: ignore[arg-type]  # not checked yet
+    counts: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
+    sent, received = counts.get("input_tokens"), counts.get("output_tokens")
+    if sent is None:
+        sent = counts.get("prompt_tokens")
+    if received is None:
+        received = counts.get("completion_tokens")
+    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)
 
 
-def only_choice(choices: Sequence[Any], asked: int = 1) -> Any:
+def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
     """Return the first choice of an answer.
 
     Args:
         choices: The choices, or other alternatives.
-        asked: How many the client asked for.
+        expected: How many the client asked for.
 
     Raises:
         JudgeError: There is none; or there are more than were asked for, and it is not known which one is meant.
     """
     if not choices:
         raise JudgeError("the answer holds no choices", reason_code="server_error", retryable=True)
-    if len(choices) > asked:
+    if len(choices) > expected:
         raise JudgeError(
-            f"the answer holds {len(choices)} choices where {asked} was asked for",
+            f"the answer holds {len(choices)} choices where {expected} was asked for",
             reason_code="invalid_reply",
         )
     return choices[0]
@@ -180,29 +172,27 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
     counted = getattr(completion, "usage", None)
     dump: Any = getattr(counted, "model_dump", None)
+    calls = getattr(message, "tool_calls", None) or ()
+    arguments = "\n".join(call.function.arguments for call in calls)
     return Reply(
-        content="\n".join(
-            call.function.arguments for call in getattr(message, "tool_calls", None) or ()
-        )
-        or message.content
-        or "",
+        content=arguments or message.content or "",
         usage=usage or token_usage(counted),
         served_model=served_name(getattr(completion, "model", None)),
         cached_tokens=count_cached(dict(dump())) if dump is not None else 0,
     )
 
 
-def langchain_reply(result: Any, *, asked: int = 1) -> Reply:
+def langchain_reply(result: Any, *, expected: int = 1) -> Reply:
     """Return the reply in an ``LLMResult`` of LangChain.
 
     Args:
         result: The result of one prompt.
-        asked: How many choices the LLM asks for.
+        expected: How many choices the LLM asks for.
 
     Raises:
         JudgeError: It was cut off, the model declined, or it holds no choice or several.
     """
-    generation = only_choice(result.generations[0], asked)
+    generation = only_choice(result.generations[0], expected)
     message = getattr(generation, "message", None)
     reply = Reply(content=generation.text) if message is None else message_reply(message)
     if getattr(message, "usage_metadata", None):
@@ -218,17 +208,21 @@ def message_reply(message: Any) -> Reply:
     Raises:
         JudgeError: It was cut off by a length limit, or the model declined.
     """
-    told = message.response_metadata
+    metadata = message.response_metadata
     check_finished(
-        told.get("finish_reason", told.get("stop_reason")), message.additional_kwargs.get("refusal")
+        metadata.get("finish_reason", metadata.get("stop_reason")),
+        message.additional_kwargs.get("refusal"),
     )
-    calls = (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ()))
-    given = [args if isinstance(args := call["args"], str) else json.dumps(args) for call in calls]
+    arguments = []
+    for call in (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())):
+        args = call["args"]
+        arguments.append(args if isinstance(args, str) else json.dumps(args))
+    counts = getattr(message, "usage_metadata", None)
     return Reply(
-        content="\n".join(given) or message_text(message.content),
-        usage=token_usage(getattr(message, "usage_metadata", None)),
-        served_model=served_name(told.get("model_name", told.get("model"))),
-        cached_tokens=count_cached(getattr(message, "usage_metadata", None) or {}),
+        content="\n".join(arguments) or message_text(message.content),
+        usage=token_usage(counts),
+        served_model=served_name(metadata.get("model_name", metadata.get("model"))),
+        cached_tokens=count_cached(counts or {}),
     )
 
 
@@ -280,16 +274,26 @@ def unread_reply(error: Exception) -> Reply:
 
 
 def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
+    """Read the attributes of plain data that may change an answer."""
     # A pydantic object also keeps its computed values.
     declared = getattr(type(layer), "model_fields", None)
-    return {
-        name: value
-        for name, value in getattr(layer, "__dict__", {}).items()
-        if (declared is None or name in declared)
-        and name not in skip
-        and not _NO_PARAMETER.search(name)
-        and _is_plain(value)
-    }
+    parameters = {}
+    for name, value in getattr(layer, "__dict__", {}).items():
+        if name in skip or (declared is not None and name not in declared):
+            continue
+        if not _NO_PARAMETER.search(name) and _is_plain(value):
+            parameters[name] = value
+    return parameters
+
+
+def _find_name(layers: Sequence[object]) -> str | None:
+    """Find the model's name in the first layer that has one."""
+    for layer in layers:
+        for attribute in _NAMES:
+            name = getattr(layer, attribute, None)
+            if isinstance(name, str) and name:
+                return name
+    return None
 
 
 def _is_plain(value: object) -> bool:
@@ -302,9 +306,11 @@ def _is_plain(value: object) -> bool:
 
 def _address(layer: object) -> str:
     """Return where the requests go, without user names, passwords and queries."""
-    client = next(
-        (found for name in _CLIENTS if (found := getattr(layer, name, None)) is not None), None
-    )
+    client = None
+    for name in _CLIENTS:
+        client = getattr(layer, name, None)
+        if client is not None:
+            break
     for holder in (client, getattr(client, "client", None), layer):
         parts = urlsplit(str(getattr(holder, "base_url", None) or ""))
         if parts.hostname:
@@ -362,18 +368,20 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
                 data = json.loads(text)
             except (ValueError, RecursionError):
                 data = None
-            found = cls.model_validate(data if isinstance(data, dict) else {})
-            found._raw = text  # noqa: SLF001 - its own
+            reply = cls.model_validate(data if isinstance(data, dict) else {})
+            reply._raw = text  # noqa: SLF001 - its own
             _validated.get([]).append(text)
-            return found
+            return reply
 
     fields: dict[str, Any] = dict.fromkeys(schema.model_fields, (Any, None))
     return create_model(schema.__name__, __base__=AnyReply, **fields)
 
 
-def content_of(found: Any) -> Any:
+def content_of(reply: Any) -> Any:
     """Return what an object of `any_reply` was made from: the text, else its fields; anything else as it is."""
-    if not hasattr(type(found), "model_validate_json"):
-        return found
-    text = getattr(found, "_raw", None)
-    return found.model_dump(exclude_unset=True) if text is None else text
+    if not hasattr(type(reply), "model_validate_json"):
+        return reply
+    text = getattr(reply, "_raw", None)
+    if text is None:
+        return reply.model_dump(exclude_unset=True)
+    return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
-from ctxmetrics.reading.cells import find_doubled
 from ctxmetrics.reading.documents import is_missing
 from ctxmetrics.reading.shapes import group_rows
 from ctxmetrics.results.columns import REASON
@@ -62,11 +60,11 @@ class BatchScorer:
     @property
     def columns(self) -> dict[str, type[float | str]]:
         """The columns that a batch gets, in order, with the type of their values."""
-        return {
-            name: kind
-            for metric in self.metrics
-            for name, kind in ((metric.name, float), (metric.name + REASON, str))
-        }
+        columns: dict[str, type[float | str]] = {}
+        for metric in self.metrics:
+            columns[metric.name] = float
+            columns[metric.name + REASON] = str
+        return columns
 
     def score(self, table: Table, first_row: int = 1) -> Table:
         """Score a batch.
@@ -94,7 +92,8 @@ class BatchScorer:
         Raises:
             ParameterError: Names the column.
         """
-        if taken := self.columns.keys() & set(names):
+        taken = self.columns.keys() & set(names)
+        if taken:
             raise ParameterError(
                 f"score_table: the table already has a column {min(taken)!r}. Rename it."
             )
@@ -106,7 +105,7 @@ class BatchScorer:
         frame = frame_of(table)
         self.check_columns(frame.columns)
         present: set[str] = set()
-        kinds: dict[tuple[str, ...], list[ListMetric]] = {}
+        by_fields: dict[tuple[str, ...], list[ListMetric]] = {}
         others: list[Metric] = []
         for metric in self.metrics:
             if (
@@ -114,35 +113,34 @@ class BatchScorer:
                 and not metric.grouped
                 and self._reads_lists(metric.requires, frame.columns)
             ):
-                kinds.setdefault(metric.requires, []).append(metric)
+                by_fields.setdefault(metric.requires, []).append(metric)
             else:
                 others.append(metric)
         scored: dict[str, list[Any]] = {name: [] for name in self.columns}
-        for fields, metrics in kinds.items():
-            present |= self._by_lists(frame, fields, metrics, scored, first_row)
+        for fields, metrics in by_fields.items():
+            present |= self._score_lists(frame, fields, metrics, scored, first_row)
         if others:
-            present |= self._by_samples(frame, others, scored, first_row)
-        added = [
-            nw.new_series(
-                name,
-                scored[name],
-                nw.Float64() if kind is float else nw.String(),
-                native_namespace=nw.get_native_namespace(frame),
-            )
+            present |= self._score_samples(frame, others, scored, first_row)
+        namespace = nw.get_native_namespace(frame)
+        dtypes = {float: nw.Float64(), str: nw.String()}
+        series = [
+            nw.new_series(name, scored[name], dtypes[kind], native_namespace=namespace)
             for name, kind in self.columns.items()
         ]
-        return frame.with_columns(*added).to_native(), frozenset(present)
+        return frame.with_columns(*series).to_native(), frozenset(present)
 
     def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
         """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
-        return (
-            self.options.get("on_error") != "raise"
-            and not any(self.options.get(name) for name in ("out", "deadline", "progress"))
-            and self.reading.column_of("labels", columns) is None  # they may hold grades
-            and all(self.reading.column_of(name, columns) for name in fields)
-        )
+        options = self.options
+        if options.get("on_error") == "raise":
+            return False
+        if options.get("out") or options.get("deadline") or options.get("progress"):
+            return False
+        if self.reading.column_of("labels", columns) is not None:  # they may hold grades
+            return False
+        return all(self.reading.column_of(name, columns) for name in fields)
 
-    def _by_lists(
+    def _score_lists(
         self,
         frame: nw.DataFrame[Any],
         fields: Sequence[str],
@@ -156,83 +154,60 @@ class BatchScorer:
             The fields that some row has.
         """
         present: set[str] = set()
-        # The error about a column with an unknown name is raised at its first row with a value.
-        whole = {
-            row
-            for name in frame.columns
-            if name not in self.reading.schema.known_keys
-            for row in (~frame[name].is_null()).arg_true().head(1).to_list()
-        }
+        first_values = self._find_first_values(frame)
         self._check_ids(frame, first_row)
-        names = [str(self.reading.column_of(name, frame.columns)) for name in fields]
+        columns = [str(self.reading.column_of(name, frame.columns)) for name in fields]
         for begin in range(0, len(frame), _ROWS):
-            cells = [[*map(as_list, frame[name][begin : begin + _ROWS].to_list())] for name in names]
-            lists = (_stored(*column) for column in zip(fields, cells, strict=True))
-            rows: list[Any] = [  # pairs of lists, and samples
-                _samples(frame[at : at + 1], self.reading, first_row + at)[0]
-                if at in whole or None in pair
-                else pair
-                for at, pair in enumerate(zip(*lists, strict=True), begin)
-            ]
-            present |= {
-                name
-                for name in fields
-                if any(type(row) is tuple or getattr(row, name) is not None for row in rows)
-            }
-            plain = _are_plain(rows, metrics)
-            shared: dict[Hashable, Any] = {}
-            samples: list[Sample] = []
-            for metric in metrics:
-                values, reasons = scored[metric.name], scored[metric.name + REASON]
-                if plain and _reads_two_lists(metric):
-                    # This gives the same as the code below, and is faster.
-                    values += metric.values(rows, shared)
-                    reasons += [None] * len(rows)
+            lists = []
+            for name, column in zip(fields, columns, strict=True):
+                cells = frame[column][begin : begin + _ROWS].to_list()
+                lists.append(_to_stored(name, list(map(as_list, cells))))
+            rows: list[Any] = []  # pairs of lists, and samples
+            for index, pair in enumerate(zip(*lists, strict=True), begin):
+                if index in first_values or None in pair:
+                    row = frame[index : index + 1]
+                    rows += _read_samples(row, self.reading, first_row + index)
                 else:
-                    samples = samples or [
-                        Sample(**dict(zip(fields, row, strict=True))) if type(row) is tuple else row
-                        for row in rows
-                    ]
-                    scores = [score_now(metric, sample) for sample in samples]
-                    values += [score.value for score in scores]
-                    reasons += [score.reason_code for score in scores]
+                    rows.append(pair)
+            present |= {name for name in fields if _has_field(rows, name)}
+            _score_rows(rows, fields, metrics, scored)
         return present
 
-    def _by_samples(
+    def _find_first_values(self, frame: nw.DataFrame[Any]) -> set[int]:
+        """Find the first row with a value of each column with an unknown name: the error about it is raised there."""
+        rows: set[int] = set()
+        for name in frame.columns:
+            if name not in self.reading.schema.known_keys:
+                rows.update((~frame[name].is_null()).arg_true().head(1).to_list())
+        return rows
+
+    def _score_samples(
         self,
         frame: nw.DataFrame[Any],
         metrics: Sequence[Metric],
         scored: Mapping[str, list[Any]],
         first_row: int,
     ) -> set[str]:
-        """Score rows as samples, and return as `_by_lists` does; without a field in any sample there is no value."""
-        samples = _samples(frame, self.reading, first_row)
-        present = {
-            name
-            for metric in metrics
-            for name in metric.requires
-            if any(sample.has(name) for sample in samples)
-        }
+        """Score rows as samples, and return as `_score_lists` does; without a field in any sample there is no value."""
+        samples = _read_samples(frame, self.reading, first_row)
+        required = {name for metric in metrics for name in metric.requires}
+        present = {name for name in required if any(sample.has(name) for sample in samples)}
         able = [metric for metric in metrics if present.issuperset(metric.requires)]
-        columns = (
-            run_in_caller(
-                Evaluation(
-                    samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
-                )
-            ).by_metric
-            if able
-            else {}
-        )
+        columns: Mapping[str, Any] = {}
+        if able:
+            run = Evaluation(
+                samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+            )
+            columns = run_in_caller(run).by_metric
         for metric in metrics:
-            found = columns.get(metric.name)
-            scored[metric.name].extend(
-                [None] * len(samples)
-                if found is None
-                else [None if math.isnan(value) else value for value in found.values]
-            )
-            scored[metric.name + REASON].extend(
-                ["missing_field"] * len(samples) if found is None else found.codes
-            )
+            values, reasons = scored[metric.name], scored[metric.name + REASON]
+            column = columns.get(metric.name)
+            if column is None:
+                values += [None] * len(samples)
+                reasons += ["missing_field"] * len(samples)
+            else:
+                values += [None if math.isnan(value) else value for value in column.values]
+                reasons += column.codes
         return present
 
     def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
@@ -242,46 +217,87 @@ class BatchScorer:
             SampleError: Two have.
         """
         name = self.reading.column_of("id", frame.columns)
-        values = [] if name is None else frame[name].to_list()
-        if len({*map(str, values)}) < len(values):
+        if name is None:
+            return
+        values = frame[name].to_list()
+        if len(set(map(str, values))) < len(values):
             places: dict[str, int] = {}
             for row, value in enumerate(values, first_row):
                 if not is_missing(value):
                     check_id(Sample(id=as_list(value)), row, places)
 
 
-def _samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
+def _score_rows(
+    rows: Sequence[Any],
+    fields: Sequence[str],
+    metrics: Sequence[ListMetric],
+    scored: Mapping[str, list[Any]],
+) -> None:
+    """Score pairs of lists and samples; metrics that read two lists only score plain pairs at once."""
+    plain = _are_plain(rows, metrics)
+    shared: dict[Hashable, Any] = {}
+    samples: list[Sample] = []
+    for metric in metrics:
+        values, reasons = scored[metric.name], scored[metric.name + REASON]
+        if plain and _reads_two_lists(metric):
+            # This gives the same as the code below, and is faster.
+            values += metric.values(rows, shared)
+            reasons += [None] * len(rows)
+        else:
+            samples = samples or [_to_sample(row, fields) for row in rows]
+            scores = [score_now(metric, sample) for sample in samples]
+            values += [score.value for score in scores]
+            reasons += [score.reason_code for score in scores]
+
+
+def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
+    if type(row) is tuple:
+        return Sample(**dict(zip(fields, row, strict=True)))
+    return row  # type: ignore[no-any-return]  # a sample
+
+
+def _has_field(rows: Sequence[Any], name: str) -> bool:
+    """Whether some row has a field: pairs of lists have it."""
+    return any(type(row) is tuple or getattr(row, name) is not None for row in rows)
+
+
+def _read_samples(frame: nw.DataFrame[Any], reading: Reading, first_row: int) -> list[Sample]:
     return [
         Sample.read(row, reading, where=f"row {number}")
         for number, row in enumerate(plain_rows(frame), first_row)
     ]
 
 
-def _stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
-    """Return the cells of a column as a sample stores them; None for what is no list of texts or numbers."""
-    if {*map(type, cells)} == {list} and plain_texts([*chain.from_iterable(cells)]) is not None:
+def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
+    """Convert the cells of a column to what a sample stores; None for what is no list of texts or numbers."""
+    if set(map(type, cells)) == {list} and plain_texts(list(chain.from_iterable(cells))) is not None:
         return cells  # all at once, which is faster
-    return [_stored_alone(field, cell) for cell in cells]
+    return [_to_stored_cell(field, cell) for cell in cells]
 
 
-def _stored_alone(field: str, cell: Any) -> Sequence[str] | None:
-    if type(cell) is list and {*map(type, cell)} <= {str, int}:
-        with suppress(SampleError):  # said again with the row's number, where the row is read
-            stored = plain_texts(cell, numbers=field in TEXTS_OF)
-            return getattr(Sample.from_fields({field: cell}, None), field) if stored is None else stored
-    return None
+def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
+    if type(cell) is not list or not set(map(type, cell)) <= {str, int}:
+        return None
+    try:
+        texts = plain_texts(cell, numbers=field in TEXTS_OF)
+        if texts is None:
+            texts = getattr(Sample.from_fields({field: cell}, None), field)
+    except SampleError:  # raised again with the row's number, where the row is read
+        return None
+    return texts
 
 
 def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
-    """Return whether each row is a pair of lists that are not empty and hold no picture where a metric reads text."""
+    """Whether each row is a pair of lists that are not empty and hold no picture where a metric reads text."""
+    for row in rows:
+        if not isinstance(row, tuple) or not all(row):
+            return False
     readers = {metric.reads_texts: metric for metric in metrics}  # one of each looks for pictures
-    return all(isinstance(row, tuple) and all(row) for row in rows) and all(
-        metric.can_compare(chain.from_iterable(rows)) for metric in readers.values()
-    )
+    return all(metric.can_compare(chain.from_iterable(rows)) for metric in readers.values())
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:
-    """Return whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    """Whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
     return (
         (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
         and metric.top_k != 0
@@ -298,14 +314,16 @@ def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
     import narwhals.stable.v1 as nw
 
     rows = ((reading.row(row)[0], str(place)) for place, row in enumerate(plain_rows(frame)))
-    groups = [*group_rows(rows, key, reading.mapping)]
+    groups = list(group_rows(rows, key, reading.mapping))
     grouped = frame[[int(place) for _, place in groups]]
+    namespace = nw.get_native_namespace(frame)
     for name in ("retrieved_contexts", "retrieved_context_ids"):
         column = reading.column_of(name, frame.columns) or reading.mapping.get(name)
         if column in frame.columns:
             lists = [values[name] for values, _ in groups]
-            space = nw.get_native_namespace(frame)
-            grouped = grouped.with_columns(nw.new_series(str(column), lists, native_namespace=space))
+            grouped = grouped.with_columns(
+                nw.new_series(str(column), lists, native_namespace=namespace)
+            )
     return grouped.to_native()
 
 
@@ -331,8 +349,6 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
 
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
-    """Return the rows of a table without their gaps."""
-    return (
-        {key: as_list(value) for key, value in row.items() if not is_missing(value)}
-        for row in frame.iter_rows(named=True)
-    )
+    """Yield the rows of a table without their gaps."""
+    for row in frame.iter_rows(named=True):
+        yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}

@@ -13,7 +13,7 @@ from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
 from ctxmetrics.models.base import Model
-from ctxmetrics.models.coerce import model_of
+from ctxmetrics.models.coerce import coerce_model
 from ctxmetrics.models.runtime.failures import SIZE_CODES, UnsentError
 from ctxmetrics.models.runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.presentation.wording import TEXT, clean
@@ -120,7 +120,7 @@ class Finding(Plain):
 
     Attributes:
         name: ``"answer"``, ``"form"``, ``"echo"``, ``"verdicts"`` or ``"usage"``.
-        told: What was found. It may hold words of the server: masked, on one line and cut.
+        told: The result in words. It may hold words of the server: masked, on one line and cut.
         cause: A stable name of what is wrong, such as ``"key"``; None where nothing is.
     """
 
@@ -159,7 +159,8 @@ class ModelCheck(Plain):
         lines = [f"{'model':<15} {clean(self.model, TEXT)}"]
         for item in self.findings:
             lines.append(f"{item.cause or 'ok':<15} {item.name}: {item.told}")
-            lines += [f"{'':<15} {item.fix}"] if item.fix else []
+            if item.fix:
+                lines.append(f"{'':<15} {item.fix}")
         return "\n".join(lines)
 
 
@@ -175,13 +176,13 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
         max_retries: How often it is sent again where it failed.
 
     Returns:
-        What was found; ``ok`` says whether the model can be used.
+        What the request showed; ``ok`` says whether the model can be used.
 
     Raises:
         ParameterError: It is no model, has no key, or needs a package that is not installed.
     """
-    judge = model if isinstance(model, LLMJudge) else LLMJudge(model_of(model))
-    asked = judge.asking(
+    judge = model if isinstance(model, LLMJudge) else LLMJudge(coerce_model(model))
+    trial = judge.asking(
         judge.model,
         joint=True,
         per_context=False,
@@ -193,40 +194,34 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
     )
     began = time.perf_counter()
     with using(Run(timeout=timeout, attempts=max_retries + 1, ends=True)) as run:
-        score = ContextRecall(judge=asked).score(_SAMPLE)
+        score = ContextRecall(judge=trial).score(_SAMPLE)
     seconds = time.perf_counter() - began
-    return ModelCheck(
-        model=judge.model.identity,
-        findings=(
-            tuple(_looked_at(score, seconds, judge.model))
-            if score.metadata.get("raw_replies")
-            else (_no_answer(score.verdicts[0], run.problem),)
-        ),
-        seconds=seconds,
-        usage=run.usage,
-    )
+    if score.metadata.get("raw_replies"):
+        findings = tuple(_check_reply(score, seconds, judge.model))
+    else:
+        findings = (_explain_failure(score.verdicts[0], run.problem),)
+    return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
 
 
-def _no_answer(verdict: Verdict, problem: JudgeError | None) -> Finding:
+def _explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
     """Say why no reply came: the status decides, then what the server says."""
-    status, said = getattr(problem, "status", None) or 0, str(problem).lower()
-    fitting = (
-        cause for statuses, words, cause in _REFUSALS if status in statuses and re.search(words, said)
-    )
     cause = _CODES.get(verdict.code or "", "refused_request")
-    if verdict.code not in SIZE_CODES:
-        cause = next(fitting, cause)
-    return Finding(
-        name="answer",
-        told=verdict.reason or safe_text(problem),
-        cause="request" if isinstance(problem, UnsentError) else cause,
-    )
+    if isinstance(problem, UnsentError):
+        cause = "request"
+    elif verdict.code not in SIZE_CODES:
+        status, text = getattr(problem, "status", None) or 0, str(problem).lower()
+        for statuses, words, refusal in _REFUSALS:
+            if status in statuses and re.search(words, text):
+                cause = refusal
+                break
+    return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
 
 
-def _looked_at(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
-    """Yield what a reply shows, until something makes the rest meaningless."""
+def _check_reply(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
+    """Yield the findings about a reply, until something makes the rest meaningless."""
     (stated, unstated), usage, served = score.verdicts, score.usage, score.provenance.served_model
-    yield Finding(name="answer", told=f"in {seconds:.1f} s" + (f" by {served}" if served else ""))
+    by = f" by {served}" if served else ""
+    yield Finding(name="answer", told=f"in {seconds:.1f} s{by}")
     form = _FORMS.get(getattr(model, "form", ""), "asked for as its client does")
     beginnings = {
         "form": f"{form}; ",
@@ -241,7 +236,8 @@ def _looked_at(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
         "usage": usage.estimated,
     }
     for name, words in _LOOKS.items():
-        cause = next((cause for cause in words if wrong.get(cause)), None)
+        causes = [cause for cause in words if wrong.get(cause)]
+        cause = causes[0] if causes else None
         yield Finding(name=name, told=beginnings.get(name, "") + words[cause], cause=cause)
         if cause and nothing:
             return

@@ -56,14 +56,18 @@ class LabelledSample:
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Read the samples, in the order of the file; an injection is followed by its clean twin."""
     text = files("ctxmetrics.running").joinpath("controls.json").read_text(encoding="utf-8")
-    found = []
+    samples = []
     for data in json.loads(text)["samples"]:
-        twin = {**data, **data.get("clean", {}), "id": f"{data['id']}-clean", "kind": CLEAN}
-        found += [_labelled(data), *([_labelled(twin)] if "clean" in data else ())]
-    return tuple(found)
+        samples.append(_build_sample(data))
+        if "clean" in data:
+            twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
+            samples.append(_build_sample(twin))
+    return tuple(samples)
 
 
-def _labelled(data: Mapping[str, Any]) -> LabelledSample:
+def _build_sample(data: Mapping[str, Any]) -> LabelledSample:
+    truth = {f"s{number}": unit["supported"] for number, unit in enumerate(data["units"], 1)}
+    truth |= {f"c{number}": value for number, value in enumerate(data["useful"], 1)}
     return LabelledSample(
         sample=Sample(
             id=data["id"],
@@ -73,10 +77,7 @@ def _labelled(data: Mapping[str, Any]) -> LabelledSample:
         ),
         kind=data["kind"],
         language=data["language"],
-        truth=FrozenDict(
-            {f"s{number}": unit["supported"] for number, unit in enumerate(data["units"], 1)}
-            | {f"c{number}": value for number, value in enumerate(data["useful"], 1)}
-        ),
+        truth=FrozenDict(truth),
         attacked=frozenset(data.get("attacked", ())),
     )
 
@@ -95,7 +96,8 @@ class ControlRun:
 
     def __init__(self, number: int, metrics: Sequence[Metric], total: int | None) -> None:
         check_number("evaluate: controls", number, 0, whole=True)
-        if number and number > (most := len(_in_order("en"))):
+        most = len(_order_samples("en")) if number else 0
+        if number > most:
             raise ParameterError(
                 f"evaluate: controls={number} must be at most {most}: so many there are."
             )
@@ -104,9 +106,10 @@ class ControlRun:
             raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
         about: dict[str, Metric] = {}
         for metric in judged:
-            units = metric.counts_units or getattr(metric, "relevance", None) == "supports"
-            kind = ContextRecall if units else ContextPrecision
-            about.setdefault("s" if units else "c", kind(judge=metric.judge))
+            if metric.counts_units or getattr(metric, "relevance", None) == "supports":
+                about.setdefault("s", ContextRecall(judge=metric.judge))
+            else:
+                about.setdefault("c", ContextPrecision(judge=metric.judge))
         self.metrics: tuple[Metric, ...] = tuple(about.values())
         self._about, self._number, self._total = "".join(about), number, total
         self._left: deque[LabelledSample] | None = None
@@ -126,31 +129,32 @@ class ControlRun:
             sample: The sample; the language of the first one decides about that of the controls.
         """
         if self._left is None and sample is not None and self._number:
-            self._left = deque(
-                _in_order(detect_language(sample.reference or sample.user_input or ""))[: self._number]
-            )
-            self._counted = _counted(self._left, self._about)
+            language = detect_language(sample.reference or sample.user_input or "")
+            self._left = deque(_order_samples(language)[: self._number])
+            self._counted = _choose_ids(self._left, self._about)
         while self._left:
             begun = self._number - len(self._left)
-            place = (2 * begun + 1) * self._total // (2 * self._number) if self._total else begun**2
+            place = begun**2
+            if self._total:
+                place = (2 * begun + 1) * self._total // (2 * self._number)
             if index < place:
                 return
             yield self._left.popleft()
 
     def add(self, labelled: LabelledSample, scores: Sequence[Score]) -> None:
-        """Count what the judge said of a control; of one that was cancelled, nothing."""
+        """Count a control's right and wrong verdicts; of one that was cancelled, nothing."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
-        said = {verdict.id: verdict.value for score in scores for verdict in score.verdicts}
+        verdicts = {verdict.id: verdict.value for score in scores for verdict in score.verdicts}
         ids, truth = self._counted[str(labelled.sample.id)], labelled.truth
-        wrong = sum(said.get(id_) is not truth[id_] for id_ in ids)
+        wrong = sum(verdicts.get(id_) is not truth[id_] for id_ in ids)
         self._right.append(len(ids) - wrong)
         self._wrong += Counter({labelled.kind: wrong})
         self._usage = sum((score.usage for score in scores), self._usage)
 
     @property
-    def found(self) -> Controls | None:
-        """What the judge made of the controls that were judged; None where none was."""
+    def result(self) -> Controls | None:
+        """How many verdicts about the controls are right; None where none was judged."""
         right, wrong = sum(self._right), self._wrong.total()
         if not right + wrong:
             return None
@@ -164,20 +168,21 @@ class ControlRun:
         )
 
 
-def _in_order(language: str) -> Sequence[LabelledSample]:
-    """Return the samples of a language, then those in English: one of each kind, then another one of each."""
+def _order_samples(language: str) -> Sequence[LabelledSample]:
+    """Order the samples of a language, then those in English: one of each kind, then another one of each."""
     ordered: list[LabelledSample] = []
     for own in dict.fromkeys((language, "en")):
         kinds: dict[str, list[LabelledSample]] = {}
         for item in labelled_samples():
             if item.language == own:
                 kinds.setdefault(item.kind, []).append(item)
-        ordered += [item for tier in zip_longest(*kinds.values()) for item in tier if item]
+        for tier in zip_longest(*kinds.values()):
+            ordered += filter(None, tier)
     return ordered
 
 
-def _counted(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
-    """Return by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
+def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
+    """Choose by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
 
     So a judge that says one thing to everything is wrong in half of the counted verdicts.
     """

@@ -201,29 +201,31 @@ class Evaluation:
         first: int = 0,
         **options: Unpack[RunOptions],
     ) -> None:
-        every = check_options(options)
-        path, out = getattr(samples, "path", None), every["out"]
+        checked = check_options(options)
+        path, out = getattr(samples, "path", None), checked["out"]
         if out is not None:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         kind = CallerSource if in_caller and not isinstance(samples, (list, tuple)) else Source
         self.source: Source = kind(samples, self.metrics)
-        self._controls = (
-            ControlRun(controls, self.metrics, self.source.total) if controls != 0 else None
-        )
-        requests, tokens = every["requests_per_minute"], every["tokens_per_minute"]
-        self._joined = None if every["one_context"] else self.source.joined
+        self._controls: ControlRun | None = None
+        if controls != 0:
+            self._controls = ControlRun(controls, self.metrics, self.source.total)
+        self._joined = None if checked["one_context"] else self.source.joined
         self._run = Run(
-            max_concurrency=every["max_concurrency"],
-            timeout=every["timeout"],
-            max_calls=every["max_calls"],
-            max_tokens=every["max_tokens"],
+            max_concurrency=checked["max_concurrency"],
+            timeout=checked["timeout"],
+            max_calls=checked["max_calls"],
+            max_tokens=checked["max_tokens"],
             memo=memo,
             ends=True,
-            attempts=None if every["max_retries"] is None else every["max_retries"] + 1,
-            quota=Quota(requests, tokens) if requests or tokens else None,
         )
-        self._options: Mapping[str, Any] = every
+        if checked["max_retries"] is not None:
+            self._run.attempts = checked["max_retries"] + 1
+        requests, tokens = checked["requests_per_minute"], checked["tokens_per_minute"]
+        if requests or tokens:
+            self._run.quota = Quota(requests, tokens)
+        self._options: Mapping[str, Any] = checked
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
@@ -263,16 +265,20 @@ class Evaluation:
             started=datetime.now(UTC),
         )
         with ExitStack() as stack:
-            if (cache := options["cache"]) is not None:
-                run.cache = RunCache(stack.enter_context(opened(cache)), stores=self._stores)
+            if options["cache"] is not None:
+                store = stack.enter_context(opened(options["cache"]))
+                run.cache = RunCache(store, stores=self._stores)
             stack.enter_context(using(run))
-            if (out := options["out"]) is not None:
-                file = OutFile(out, resume=self._resume, keep_texts=options["keep_texts"])
+            if options["out"] is not None:
+                file = OutFile(options["out"], resume=self._resume, keep_texts=options["keep_texts"])
                 stack.callback(file.close)
             advance = None
-            if wanted := options["progress"]:
-                advance = stack.enter_context(counting_progress(wanted, self.source.total, run))
-            if (deadline := options["deadline"]) is not None:
+            if options["progress"]:
+                advance = stack.enter_context(
+                    counting_progress(options["progress"], self.source.total, run)
+                )
+            deadline = options["deadline"]
+            if deadline is not None:
                 why = f"the deadline of {deadline:g} s was reached"
                 stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
             reader = asyncio.create_task(self._read(file, advance))
@@ -284,22 +290,20 @@ class Evaluation:
                 raise
             finally:
                 # No task is left running that would use a closed cache.
-                tasks: list[asyncio.Future[Any]] = [
-                    reader,
-                    *(task for job in self._jobs for task in job.tasks),
-                ]
+                tasks: list[asyncio.Future[Any]] = [reader]
+                tasks += [task for job in self._jobs for task in job.tasks]
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=GRACE)
                 results.usage = replace(run.usage, reused=results.usage.reused)
                 down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
                 results.stopped = self._stopped or down or run.spent
-                results.controls = self._controls.found if self._controls else None
+                results.controls = self._controls.result if self._controls else None
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:
             _log.warning(results.trouble)
-        elif results.stopped not in (None, down):  # that a judge is down was said when it happened
+        elif results.stopped not in (None, down):  # that a judge is down was logged when it happened
             _log.warning("The run was stopped: %s", results.stopped)
         return results
 
@@ -323,10 +327,11 @@ class Evaluation:
         while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
             if self._controls:
                 await self._start_controls(self._controls, index - self._first, sample)
-            known = None if file is None else file.known(sample, self.metrics)
-            await self._start(
-                _Job(index, sample, self.metrics, known or (), known is not None), advance
-            )
+            job = _Job(index, sample, self.metrics)
+            scores = None if file is None else file.known(sample, self.metrics)
+            if scores is not None:
+                job.scores, job.known = scores, True
+            await self._start(job, advance)
             index += 1
         if self._controls:
             await self._start_controls(self._controls, math.inf)
@@ -378,16 +383,15 @@ class Evaluation:
         self,
         job: _Job,
         advance: Callable[[bool], None] | None,
-        found: asyncio.Future[list[Any]] | None = None,
+        gathered: asyncio.Future[list[Any]] | None = None,
     ) -> None:
         """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
         self._running -= bool(job.tasks)
         if advance is not None:
-            failed = any(
-                isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-                for score in (*job.scores, *(found.result() if found else ()))
-            )
-            advance(failed and not job.known)
+            scores: list[Any] = list(job.scores)
+            if gathered is not None:
+                scores += gathered.result()
+            advance(not job.known and any(map(_is_failure, scores)))
         self._changed.set()
 
     async def _collect(
@@ -403,13 +407,13 @@ class Evaluation:
             job = self._jobs[0]
             scores: list[Score] = []
             why = f"not scored: {self._stopped or 'cancelled'}"
-            for metric, given in zip_longest(job.metrics, job.scores):
+            for metric, item in zip_longest(job.metrics, job.scores):
                 try:
-                    found = given.result() if asyncio.isfuture(given) else given
+                    score = item.result() if asyncio.isfuture(item) else item
                 except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
-                    found = None
+                    score = None
                 scores.append(
-                    found or metric.build(job.sample, None, reason_code="cancelled", message=why)
+                    score or metric.build(job.sample, None, reason_code="cancelled", message=why)
                 )
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
@@ -433,8 +437,13 @@ class Evaluation:
         return failed
 
 
+def _is_failure(score: object) -> bool:
+    """Whether a score failed, or an error stands in its place."""
+    return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+
+
 def _joined_message(separator: str) -> str:
-    """Return why the rank of contexts says nothing, and what to write."""
+    """Say why the rank of contexts says nothing, and what to write."""
     return (
         f"the one context of each sample holds several passages (separator {separator!r}), so that precision says nothing. "
         f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
@@ -473,12 +482,13 @@ def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
 def _raise_failure(row: Row) -> None:
     for score in row.scores:
         if score.reason_code in FAILURES:
-            code = next((verdict.code for verdict in score.verdicts if verdict.code), None)
-            who = (
-                f"sample {row.index + 1}" if score.sample_id is None else f"sample {score.sample_id!r}"
-            )
+            codes = [verdict.code for verdict in score.verdicts if verdict.code]
+            who = f"sample {score.sample_id!r}"
+            if score.sample_id is None:
+                who = f"sample {row.index + 1}"
             raise JudgeError(
-                f"{who}: {score.metric}: {score.message}", reason_code=code or str(score.reason_code)
+                f"{who}: {score.metric}: {score.message}",
+                reason_code=codes[0] if codes else str(score.reason_code),
             )
 
 
@@ -508,8 +518,9 @@ def check_metrics(metrics: Sequence[Metric], judge: Judge | None) -> tuple[Metri
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
     names = [metric.name for metric in checked]
-    if double := next((name for name in names if names.count(name) > 1), None):
-        raise ParameterError(
-            f"evaluate: two metrics are named {double!r}: their results would be one. Change a parameter."
-        )
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"evaluate: two metrics are named {name!r}: their results would be one. Change a parameter."
+            )
     return tuple(checked)

@@ -92,15 +92,12 @@ class Estimate(Plain):
         """
         if concurrency < 1:
             raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
-        waits = [
-            (count - 1) // most * MINUTE
-            for count, most in (
-                (self.calls, requests_per_minute),
-                (self.total_tokens, tokens_per_minute),
-            )
-            if most and count
-        ]
-        return max([-(-self.calls // concurrency) * request_seconds, *waits])
+        seconds = -(-self.calls // concurrency) * request_seconds
+        if requests_per_minute and self.calls:
+            seconds = max(seconds, (self.calls - 1) // requests_per_minute * MINUTE)
+        if tokens_per_minute and self.total_tokens:
+            seconds = max(seconds, (self.total_tokens - 1) // tokens_per_minute * MINUTE)
+        return seconds
 
     def __str__(self) -> str:
         return (
@@ -187,7 +184,7 @@ class Needed(Plain):
 
 
 def samples_for(results: Results, difference: float, *, changed: float = 1.0) -> list[Needed]:
-    """Return how many samples show a difference of means, from the spread of a run's values.
+    """Compute how many samples show a difference of means, from the spread of a run's values.
 
     A share c of the samples is taken to change, by ``difference / c`` on the mean, and around that as much as two samples of
     the run differ: the variance of the paired differences is ``2 * c * sd**2 + difference**2 * (1 / c - 1)``; see
@@ -195,15 +192,16 @@ def samples_for(results: Results, difference: float, *, changed: float = 1.0) ->
 
     Args:
         results: A run, of the same metrics.
-        difference: The true difference that is to be found, on the metrics' scale.
+        difference: The true difference that the comparison must show, on the metrics' scale.
         changed: The share of samples whose value changes, above 0.
 
     Raises:
         ParameterError: A metric has fewer than two values, or so few changes cannot make this difference.
     """
-    found = []
+    needs = []
     for name in results.metrics:
-        values = [value for row in results if (value := row[name].value) is not None]
+        scores = [row[name].value for row in results]
+        values = [value for value in scores if value is not None]
         scale = results.by_metric[name].scale
         if not 0 < changed <= 1 or not 0 < difference <= changed * scale:
             raise ParameterError(
@@ -217,14 +215,14 @@ def samples_for(results: Results, difference: float, *, changed: float = 1.0) ->
         spread = stdev(values)
         variance = 2 * changed * spread**2 + difference**2 * (1 / changed - 1)
         needed = samples_needed(difference, math.sqrt(variance), changed) if spread else None
-        found.append(
+        needs.append(
             Needed(metric=name, difference=difference, changed=changed, values=spread, samples=needed)
         )
-    return found
+    return needs
 
 
 def _counting(metric: Metric) -> Metric:
-    """Return the metric with a judge that asks the same questions, of a model that only counts."""
+    """Give the metric a judge that asks the same questions, of a model that only counts."""
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
     if isinstance(metric.judge, NLIJudge):
@@ -266,10 +264,9 @@ def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]
     if step in ("attribution", "joint"):
         reply["sentences"] = {item["id"]: {"supported": False} for item in data["sentences"]}
         supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
-        length += 16 + sum(
-            supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
-            for item in data["sentences"]
-        )
+        length += 16
+        for item in data["sentences"]:
+            length += supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
     if step in ("usefulness", "joint"):
         reply["useful"] = {item["id"]: {"useful": False} for item in data["contexts"]}
         length += 15 + _CONTEXT * len(data["contexts"])

@@ -38,7 +38,9 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """Seconds to go at this rate, or None where it is not known."""
-        return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
+        if self.total is None or not self.rate:
+            return None
+        return (self.total - self.done) / self.rate
 
 
 @contextmanager

@@ -62,7 +62,8 @@ class Source:
         self._samples: Iterator[Any] = iter(samples)
         self.joined: str | None = samples.reading.joined if isinstance(samples, RowFile) else None
         if self._listed:
-            if mappings := [sample for sample in samples if isinstance(sample, Mapping)]:
+            mappings = [sample for sample in samples if isinstance(sample, Mapping)]
+            if mappings:
                 self._reading = recognise(mappings, written=False, source="samples")
             checked = [self._checked(sample) for sample in samples]
             self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)
@@ -83,9 +84,11 @@ class Source:
             raise SampleError(
                 f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
             ) from error
-        if sample is None and self._lacking and self._number:
+        if sample is not None:
+            return self._checked(sample)
+        if self._lacking and self._number:
             check_present(self._metrics, self._lacking)
-        return None if sample is None else self._checked(sample)
+        return None
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
         """Return the next sample, or None at the end; of a stream also when stopped.
@@ -128,7 +131,8 @@ def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
         MissingFieldError: Names the field and the metric.
     """
     for metric in metrics:
-        if missing := [name for name in metric.requires if name in lacking]:
+        missing = [name for name in metric.requires if name in lacking]
+        if missing:
             raise MissingFieldError(
                 f"No sample has {' or '.join(missing)}, which {metric.name} needs. "
                 "Fill the field, map it with schema=, or leave the metric out."

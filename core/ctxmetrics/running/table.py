@@ -107,9 +107,10 @@ def score_table(
         )
     distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
     frame: Any = () if distributed else frame_of(table)
-    rows = (
-        rows_like(columns_of(table), columns or ()) if distributed else plain_rows(frame.head(PEEKED))
-    )
+    if distributed:
+        rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
+    else:
+        rows = plain_rows(frame.head(PEEKED))
     reading = recognise(
         rows,
         schema,
@@ -130,9 +131,8 @@ def score_table(
         return cast("Table", score_distributed(table, scorer))
     scored, present = scorer.score_and_look(table)
     if len(frame):
-        check_present(
-            scorer.metrics, {name for metric in scorer.metrics for name in metric.requires} - present
-        )
+        required = {name for metric in scorer.metrics for name in metric.requires}
+        check_present(scorer.metrics, required - present)
     return scored
 
 
@@ -140,8 +140,8 @@ def _is_ray(table: object) -> bool:
     return type(table).__module__.partition(".")[0] == "ray"
 
 
-def columns_of(table: Any) -> dict[str, Any]:
-    """Return Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
+def read_types(table: Any) -> dict[str, Any]:
+    """Read Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
     schema = table.schema() if _is_ray(table) else table.limit(0).toArrow().schema
     return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
@@ -165,15 +165,9 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
 
     scorer.check_columns(table.columns)
     types = {float: DoubleType(), str: StringType()}
-    return table.mapInArrow(
-        partial(_score_partition, scorer),
-        StructType(
-            [
-                *table.schema.fields,
-                *[StructField(name, types[kind]) for name, kind in scorer.columns.items()],
-            ]
-        ),
-    )
+    fields = list(table.schema.fields)
+    fields += [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
+    return table.mapInArrow(partial(_score_partition, scorer), StructType(fields))
 
 
 def _score_partition(
@@ -186,16 +180,16 @@ def _score_partition(
         yield from scorer.score(pa.Table.from_batches([batch])).to_batches()
 
 
-def rows_like(columns: Mapping[str, Any], given: Iterable[str]) -> list[dict[str, Any]]:
-    """Return rows with the columns of a table, so that these are recognised although no row was read.
+def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[str, Any]]:
+    """Build rows with the columns of a table, so that these are recognised although no row was read.
 
     Args:
         columns: Arrow's type of each column; anything else where it is not known.
-        given: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
+        paths: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
     """
     row = {name: _value_like(kind) for name, kind in columns.items()}
     rows = [row]
-    for path in given:
+    for path in paths:
         head, *inner = path.split(".")
         if inner and row.get(head) == "":
             value: Any = ""
@@ -206,7 +200,7 @@ def rows_like(columns: Mapping[str, Any], given: Iterable[str]) -> list[dict[str
 
 
 def _value_like(kind: Any) -> Any:
-    """Return an object or a list where the type is one, else a text: no more is looked at."""
+    """Build an object or a list where the type is one, else a text: no more is looked at."""
     import pyarrow as pa
 
     if isinstance(kind, pa.StructType):

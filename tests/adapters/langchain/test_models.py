@@ -21,7 +21,7 @@ from pydantic import Field
 
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
 from ctxmetrics.cli import main
-from ctxmetrics.cli._run import judge_of
+from ctxmetrics.cli._run import build_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
 from ctxmetrics_langchain import (
@@ -515,7 +515,7 @@ def test_a_name_that_langchain_does_not_know_is_refused(monkeypatch: pytest.Monk
     with pytest.raises(ParameterError, match=r"langchain-together"):  # the package that LangChain names
         named_model("together:x")
     with pytest.raises(ParameterError, match="--base-url is not for --judge langchain"):
-        judge_of("langchain/openai:x", "http://localhost:1/v1")
+        build_judge("langchain/openai:x", "http://localhost:1/v1")
 
 
 def test_a_chat_model_as_judge_of_the_core_says_what_to_write() -> None:

@@ -291,6 +291,6 @@ def test_several_choices_where_one_was_asked_for_are_no_reply() -> None:
     with pytest.raises(JudgeError, match="2 choices where 1") as caught:
         langchain_reply(two)
     assert caught.value.reason_code == "invalid_reply"
-    assert langchain_reply(two, asked=2).content == "a"
+    assert langchain_reply(two, expected=2).content == "a"
     with pytest.raises(JudgeError, match="no choices"):
         langchain_reply(SimpleNamespace(generations=[[]], llm_output=None))

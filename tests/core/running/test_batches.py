@@ -206,8 +206,8 @@ def test_the_values_of_strings_are_those_of_samples(convention):
 
 def test_strings_are_read_as_samples_where_a_run_needs_samples(monkeypatch, tmp_path):
     data = {"retrieved_contexts": [["a b"], ["c"]], "reference_contexts": [["a b"], ["d e"]]}
-    made, whole = [], batches._samples
-    monkeypatch.setattr(batches, "_samples", lambda *given: made.append(given) or whole(*given))
+    made, whole = [], batches._read_samples
+    monkeypatch.setattr(batches, "_read_samples", lambda *given: made.append(given) or whole(*given))
     string, by_ids = NonLLMContextRecall(), IDBasedContextRecall()
     other = NonLLMContextRecall(similarity=lambda one, two: float(one == two))
 
@@ -238,7 +238,7 @@ def test_no_sample_is_made_of_a_row(kind, monkeypatch):
             "user_input": ["x", "y"],
         }
     )
-    monkeypatch.setattr("ctxmetrics.running.batches._samples", refuse)
+    monkeypatch.setattr("ctxmetrics.running.batches._read_samples", refuse)
     scored = score_table(table, [IDBasedContextRecall()])
     assert columns(scored, "id_based_context_recall") == [(1.0, None), (0.0, None)]
 

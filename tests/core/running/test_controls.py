@@ -23,7 +23,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.results.report.report import render_html
-from ctxmetrics.running.controls import _counted, _in_order, labelled_samples
+from ctxmetrics.running.controls import _choose_ids, _order_samples, labelled_samples
 from support import read_question
 from support.command import run_command
 from support.judges import honest, lenient, strict
@@ -224,10 +224,10 @@ def test_what_cannot_be_is_refused(metrics, controls, match):
 @pytest.mark.parametrize("language", ["en", "ru", "de"])
 @pytest.mark.parametrize("number", [1, 7, 20, 37])
 def test_as_many_yeses_as_noes_are_counted(language, number):
-    chosen = _in_order(language)[:number]
+    chosen = _order_samples(language)[:number]
     assert len({item.sample.id for item in chosen}) == number
     truth = {str(item.sample.id): item.truth for item in chosen}
-    counted = _counted(chosen, "sc")
+    counted = _choose_ids(chosen, "sc")
     values = [(id_[0], truth[sample][id_]) for sample, ids in counted.items() for id_ in ids]
     groups = {group: values.count(group) for group in values}
     assert len(set(groups.values())) == 1

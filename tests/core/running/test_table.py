@@ -26,7 +26,7 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.reading import recognise
 from ctxmetrics.running.batches import BatchScorer
-from ctxmetrics.running.table import rows_like
+from ctxmetrics.running.table import build_rows
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -237,7 +237,7 @@ def test_without_narwhals_the_command_is_named(monkeypatch):
 def test_columns_are_recognised_by_type_without_rows(caplog):
     text, texts = pa.string(), pa.list_(pa.string())
     flat = {"question": text, "ground_truth": text, "contexts": texts, "level": pa.int64()}
-    recognise(rows_like(flat, ()), source="table")
+    recognise(build_rows(flat, ()), source="table")
     assert caplog.messages == [
         "table: columns read (schema ragas_v1): question -> user_input, ground_truth -> reference, contexts -> retrieved_contexts",
         "table: no field, carried along as metadata: level",
@@ -247,10 +247,10 @@ def test_columns_are_recognised_by_type_without_rows(caplog):
         "outputs": pa.struct({"documents": pa.list_(pa.struct({"page_content": text}))}),
     }
     rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
-    assert recognise(rows_like(nested, ())) == recognise(rows)
+    assert recognise(build_rows(nested, ())) == recognise(rows)
     given = {"vars.question": "user_input"}
     assert (
-        recognise(rows_like({"vars": text, "contexts": texts}, given), columns=given).columns == given
+        recognise(build_rows({"vars": text, "contexts": texts}, given), columns=given).columns == given
     )
     with pytest.raises(ParameterError, match=r"no row has 'vars\.question'"):
-        recognise(rows_like({"contexts": texts}, given), columns=given)
+        recognise(build_rows({"contexts": texts}, given), columns=given)

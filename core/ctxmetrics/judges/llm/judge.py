@@ -21,7 +21,7 @@ from ctxmetrics.judges.llm.asking import Exchange, Question, describe_part
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
 from ctxmetrics.models.base import Model
-from ctxmetrics.models.coerce import instead_of
+from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import current_run, forget_failures
@@ -85,7 +85,7 @@ class LLMJudge:
     def __post_init__(self) -> None:
         if not (isinstance(self.model, Model) and isinstance(self.model.identity, str)):
             fix = "Wrap a framework's LLM with its adapter's model class."
-            code = instead_of(self.model)
+            code = suggest_code(self.model)
             if code:
                 fix = f"Write {code}."
             raise ParameterError(

@@ -70,7 +70,9 @@ class Capabilities:
     def __init__(self, model: str) -> None:
         self._model = model
         thinks = _REASONING.search(model) is not None
-        self.refused: set[str] = {"temperature", "max_tokens"} if thinks else set()
+        self.refused: set[str] = set()
+        if thinks:
+            self.refused |= {"temperature", "max_tokens"}
         self.bounded = not thinks
         self.smallest_refused: dict[str, int] = {}
         self.settled = False
@@ -181,10 +183,13 @@ def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     form = sent.get("response_format")
     if isinstance(form, dict) and (param.startswith("response_format") or _FORM_WORDS.search(text)):
         return str(form["type"])
-    if named := next((name for name in names if re.search(rf"\b{name}\b", text)), None):
-        return named
+    for name in names:
+        if re.search(rf"\b{name}\b", text):
+            return name
     about_roles = (refusing and _ROLE_WORDS.search(text)) or _ROLE_RULES.search(text)
-    return "system" if about_roles and sent["messages"][0]["role"] == "system" else None
+    if about_roles and sent["messages"][0]["role"] == "system":
+        return "system"
+    return None
 
 
 # By process, endpoint and model: a forked child must not wait for a discovery of its parent.

@@ -88,15 +88,16 @@ class Client:
         from openai import APIStatusError
 
         try:
-            given = json.loads(text)
-            said = f"{given}"
+            error = json.loads(text)
+            details = f"{error}"
         except (ValueError, RecursionError):
-            given = said = text
-        raise APIStatusError(
-            f"Error code: {response.status_code}" + (f" - {said}" if said else ""),
-            response=response,
-            body=given.get("error", given) if isinstance(given, dict) else given,
-        )
+            error = details = text
+        message = f"Error code: {response.status_code}"
+        if details:
+            message += f" - {details}"
+        if isinstance(error, dict):
+            error = error.get("error", error)
+        raise APIStatusError(message, response=response, body=error)
 
 
 def client_for(base_url: str, key: str) -> Client:
@@ -116,8 +117,8 @@ def client_for(base_url: str, key: str) -> Client:
             atexit.register(close_all)
         http = _http_client()
         package = AsyncOpenAI(base_url=base_url, api_key=key, http_client=http)
-        given = {**package.default_headers, **package.auth_headers, "Accept-Encoding": "gzip"}
-        headers = {name: value for name, value in given.items() if isinstance(value, str)}
+        defaults = {**package.default_headers, **package.auth_headers, "Accept-Encoding": "gzip"}
+        headers = {name: value for name, value in defaults.items() if isinstance(value, str)}
         request = http.build_request("POST", f"{base_url}/chat/completions", headers=headers)
         request.headers.pop("content-length", None)
         client = _clients[place] = Client(http, request)

@@ -149,13 +149,12 @@ class OpenAIModel:
         check_number("OpenAIModel: max_tokens", self.max_tokens, 1, whole=True, optional=True)
         check_number("OpenAIModel: timeout", self.timeout, 0.001, optional=True)
         check_choice("OpenAIModel: reply_format", self.reply_format, ("auto", *FORMS))
-        object.__setattr__(
-            self, "base_url", _address(self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL)
-        )
-        object.__setattr__(self, "extra", _extra(self.extra))
+        address = self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
+        object.__setattr__(self, "base_url", _check_address(address))
+        object.__setattr__(self, "extra", _check_extra(self.extra))
         if not isinstance(self.api_key, Key):
             object.__setattr__(self, "api_key", Key(self.api_key))
-        self._key()  # a missing one is told at once
+        self._key()  # raises at once where there is none
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> OpenAIModel:
@@ -178,11 +177,12 @@ class OpenAIModel:
                 f"OpenAIModel: provider {provider!r} is unknown. Choose from: {', '.join(PROVIDERS)}; for another "
                 "OpenAI-compatible server give base_url=..."
             )
-        known = PROVIDERS[provider]
+        preset = PROVIDERS[provider]
         if options.get("base_url") is None:
-            options["base_url"] = known.address(provider)
-        if not isinstance(key := options.get("api_key"), Key):
-            options["api_key"] = Key(key, known.key, needed=not known.local)
+            options["base_url"] = preset.address(provider)
+        key = options.get("api_key")
+        if not isinstance(key, Key):
+            options["api_key"] = Key(key, preset.key, needed=not preset.local)
         return cls(model, **options)
 
     @property
@@ -193,17 +193,22 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        extra = json.dumps(dict(self.extra or {}), sort_keys=True).encode()
         parameters = {
             "temperature": self.temperature,
             "seed": self.seed,
             "max_tokens": self.max_tokens,
             "reply_format": self.reply_format,
-            "extra": hashlib.sha256(extra).hexdigest()[:12] if self.extra else None,
         }
-        given = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
-        at = "" if self.base_url == OPENAI_URL else f"@{str(self.base_url).partition('://')[2]}"
-        return f"openai/{self.model}{at}{'(' + ', '.join(given) + ')' if given else ''}"
+        unusual = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
+        if self.extra:
+            extra = json.dumps(dict(self.extra), sort_keys=True).encode()
+            unusual.append(f"extra={hashlib.sha256(extra).hexdigest()[:12]}")
+        identity = f"openai/{self.model}"
+        if self.base_url != OPENAI_URL:
+            identity += f"@{str(self.base_url).partition('://')[2]}"
+        if unusual:
+            identity += f"({', '.join(unusual)})"
+        return identity
 
     @property
     def form(self) -> Form:
@@ -359,11 +364,10 @@ def request_body(
     most_tokens = model.max_tokens
     if most_tokens is None and capabilities.bounded:
         most_tokens = prompt.reply_tokens or None
-    parameters = {
-        "temperature": model.temperature,
-        "seed": None if model.seed is None else model.seed + prompt.vote + prompt.attempt,
-        limit: most_tokens,
-    }
+    seed = model.seed
+    if seed is not None:
+        seed += prompt.vote + prompt.attempt
+    parameters = {"temperature": model.temperature, "seed": seed, limit: most_tokens}
     body |= {
         name: value
         for name, value in parameters.items()
@@ -389,26 +393,25 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         answer = None
     if not isinstance(answer, dict):
         raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
-    error, choices, counted = (answer.get(name) for name in ("error", "choices", "usage"))
+    error, choices, counts = answer.get("error"), answer.get("choices"), answer.get("usage")
     served = served_name(answer.get("model"))
-    number, first = (len(choices), choices[0]) if isinstance(choices, list) and choices else (0, None)
+    number, first = 0, None
+    if isinstance(choices, list) and choices:
+        number, first = len(choices), choices[0]
     del answer, choices  # an exception keeps what its frames hold
-    if (
-        isinstance(error, dict) and not number
-    ):  # some gateways answer 200 and put the error into the body
-        status = error.get("code")
-        said = f"the server answered with an error: {safe_text(error.get('message'))}"
-        if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
-            raise from_status(status, said, details=[error])
-        raise bad_answer(said, calls)
+    if isinstance(error, dict) and not number:  # some gateways answer 200 with an error in the body
+        raise _error_in_body(error, calls)
     if not isinstance(first, dict):
         raise bad_answer("the server's answer holds no choices", calls)
-    given = first.get("message")
-    message = given if isinstance(given, dict) else {}
+    message = first.get("message")
+    if not isinstance(message, dict):
+        message = {}
     content = message_text(message.get("content"))
-    counts = counted if isinstance(counted, dict) else {}
-    told: Any = {name: counts.get(name) for name in ("prompt_tokens", "completion_tokens", "cost")}
-    usage = checked_usage(Usage(calls=calls, **told), sent=prompt.text, received=content)
+    if not isinstance(counts, dict):
+        counts = {}
+    names = ("prompt_tokens", "completion_tokens", "cost")
+    untrusted: Any = {name: counts.get(name) for name in names}
+    usage = checked_usage(Usage(calls=calls, **untrusted), sent=prompt.text, received=content)
     if number > 1:
         raise JudgeError(
             f"the server answered with {number} choices where one was asked for",
@@ -418,6 +421,14 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     check_finished(first.get("finish_reason"), message.get("refusal"), usage)
     cached = count_cached(counts) if counts.keys() - _PLAIN_COUNTS else 0
     return Reply(content=content, usage=usage, served_model=served, cached_tokens=cached)
+
+
+def _error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
+    status = error.get("code")
+    text = f"the server answered with an error: {safe_text(error.get('message'))}"
+    if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
+        return from_status(status, text, details=[error])
+    return bad_answer(text, calls)
 
 
 def thinks(text: str) -> bool:
@@ -450,7 +461,7 @@ def _special(error: Exception) -> JudgeError | None:
     return None
 
 
-def _address(address: str) -> str:
+def _check_address(address: str) -> str:
     """Check a server's address; keys do not belong in it."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable():
@@ -473,12 +484,13 @@ def _sendable(key: Any, where: str) -> str:
     return text
 
 
-def _extra(extra: object) -> Mapping[str, Any] | None:
+def _check_extra(extra: object) -> Mapping[str, Any] | None:
     if not extra:
         return None
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
         raise ParameterError("OpenAIModel: extra must map field names to JSON values.")
-    if ours := sorted(_OURS & set(extra)):
+    ours = sorted(_OURS & set(extra))
+    if ours:
         raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
     try:
         return FrozenDict(

@@ -44,7 +44,7 @@ class Provider:
                     f"{name}: set {variable}, which is a part of the address {self.base_url}, or give base_url "
                     "(--base-url)."
                 )
-        return _VARIABLE.sub(lambda found: os.environ[found[1]].rstrip("/"), self.base_url)
+        return _VARIABLE.sub(lambda match: os.environ[match[1]].rstrip("/"), self.base_url)
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(

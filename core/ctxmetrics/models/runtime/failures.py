@@ -57,10 +57,10 @@ class UnsentError(JudgeError):
     def __init__(self, message: str, error: BaseException) -> None:
         super().__init__(message)
         self.kind = type(error).__name__
-        self.where = "".join(
-            f" ({frame.filename}, line {frame.lineno})"
-            for frame in traceback.extract_tb(error.__traceback__)[-1:]
-        )
+        self.where = ""
+        frames = traceback.extract_tb(error.__traceback__)
+        if frames:
+            self.where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
 
 
 class UnreadError(JudgeError):
@@ -83,13 +83,11 @@ def after_sending(problem: JudgeError, error: BaseException, *, waited: bool) ->
 def _has_response(error: BaseException) -> bool:
     """Whether an exception carries an HTTP response, or one of the functions that it passed through holds one."""
     for link in _chain(error):
-        frames = [frame for frame, _ in traceback.walk_tb(link.__traceback__)]
-        holders = [
-            vars(link) if hasattr(link, "__dict__") else {},
-            *(frame.f_locals for frame in frames),
-        ]
-        if any(_is_response(value) for holder in holders for value in tuple(holder.values())):
+        if any(map(_is_response, tuple(getattr(link, "__dict__", {}).values()))):
             return True
+        for frame, _ in traceback.walk_tb(link.__traceback__):
+            if any(map(_is_response, tuple(frame.f_locals.values()))):
+                return True
     return False
 
 
@@ -142,12 +140,14 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
             return link
     text = safe_text(error)
     message = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    if lost := next(filter(_lost_connection, chain), None):
-        return JudgeError(
-            f"Connection error: {safe_text(lost)}", reason_code="connection_error", retryable=True
-        )
     for link in chain:
-        if (status := _status(link)) is not None:
+        if _lost_connection(link):
+            return JudgeError(
+                f"Connection error: {safe_text(link)}", reason_code="connection_error", retryable=True
+            )
+    for link in chain:
+        status = _status(link)
+        if status is not None:
             return from_status(
                 status,
                 message,
@@ -155,16 +155,20 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
                 code=getattr(link, "code", None),
                 details=_details(link),
             )
-    if code := next(filter(None, map(_from_kind, chain)), None):
-        return JudgeError(message, reason_code=code, retryable=True)
+    codes = list(filter(None, map(_from_kind, chain)))
+    if codes:
+        return JudgeError(message, reason_code=codes[0], retryable=True)
     # Clients of some providers raise an error without a status.
-    if is_too_long(None, text, [detail for link in chain for detail in _details(link)]):
+    details: list[object] = []
+    for link in chain:
+        details += _details(link)
+    if is_too_long(None, text, details):
         return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
     return UnsentError(message, error)
 
 
 def _details(error: BaseException) -> list[object]:
-    """Return the fields of a server's error, where clients keep them."""
+    """List the fields of a server's error, where clients keep them."""
     holders = [getattr(error, name, None) for name in ("body", "response", "details", "code", "type")]
     param = getattr(error, "param", None)
     return [*holders, {"param": param}]
@@ -176,7 +180,7 @@ def asks_for_too_long(error: JudgeError) -> bool:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return the exception, what it came from, and what a retry library wrapped."""
+    """List the exception, what it came from, and what a retry library wrapped."""
     chain: list[BaseException] = []
     pending: list[Any] = [error]
     while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
@@ -194,9 +198,11 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _status(error: BaseException) -> int | None:
     response = getattr(error, "response", None)
-    if isinstance(response, dict) and isinstance(told := response.get("ResponseMetadata"), dict):
-        status = told.get("HTTPStatusCode")  # botocore
-        return status if isinstance(status, int) else None
+    if isinstance(response, dict):
+        metadata = response.get("ResponseMetadata")  # botocore
+        if isinstance(metadata, dict):
+            status = metadata.get("HTTPStatusCode")
+            return status if isinstance(status, int) else None
     for holder in (error, response):
         for name in ("status_code", "status", "http_status", "code"):
             value = getattr(holder, name, None)

@@ -113,9 +113,9 @@ class Run:
         Raises:
             RequestError: That is the case; no sample is the cause.
         """
-        found = [breaker.unsent(name) for name, breaker in self.breakers.items()]
-        if found and found[0] and all(found):
-            raise found[0]
+        errors = [breaker.unsent(name) for name, breaker in self.breakers.items()]
+        if errors and errors[0] and all(errors):
+            raise errors[0]
 
     async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
         """Continue after a first request that failed: send it again where that may help.
@@ -143,16 +143,21 @@ class Run:
         failed: Counter[str] = Counter()
         lost = Usage()
         refused_at = 0.0
-        asked: float | None = None  # the seconds that the server asked to wait
+        seconds: float | None = None  # that the server asked to wait
 
-        longer = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT) + wait_random(
-            0, _SPREAD
-        )
+        doubled = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT)
+        longer = doubled + wait_random(0, _SPREAD)
+
+        def wait(state: Any) -> float:
+            if seconds is None:
+                return longer(state)
+            # With a random part, so that requests do not come in waves.
+            return seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
+
         again = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
             stop=lambda _: self._given_up(failed, refused_at),
-            # With a random part, so that requests do not come in waves.
-            wait=lambda state: longer(state) if asked is None else asked + random.uniform(0.1, _SPREAD),  # noqa: S311 - no secret
+            wait=wait,
             before_sleep=before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )
@@ -170,7 +175,7 @@ class Run:
                         lost += problem.usage
                     if problem.reason_code in OVERLOAD_CODES:
                         refused_at = refused_at or time.monotonic()
-                    problem.lost, asked = lost, problem.retry_after
+                    problem.lost, seconds = lost, problem.retry_after
                     raise
         raise AssertionError  # the last failure is raised above
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
-from ctxmetrics.cli._run import judge_of
+from ctxmetrics.cli._run import build_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import DecomposingJudge, Judge, JudgeRequest
 from ctxmetrics.judges.evidence.words import listed, tokens
@@ -112,7 +112,7 @@ def test_refuses_parameters_out_of_range(wrong):
     ],
 )
 def test_the_option_for_the_judge_takes_its_parameters(text, judge):
-    assert judge_of(text, None) == judge
+    assert build_judge(text, None) == judge
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_option_for_the_judge_takes_its_parameters(text, judge):
 )
 def test_a_parameter_that_is_none_is_refused_with_the_names(text):
     with pytest.raises(ParameterError, match="min_coverage"):
-        judge_of(text, None)
+        build_judge(text, None)
 
 
 # --- support: coverage ----------------------------------------------------------------------------------------
