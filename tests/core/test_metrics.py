@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import typing
@@ -45,7 +46,7 @@ def test_a_metric_that_is_not_registered_is_not_known_by_name() -> None:
 def test_no_class_variable_is_written_on_an_object(metric: type[Metric], convention: str) -> None:
     hints: dict[str, object] = {}
     for kind in reversed(metric.__mro__):
-        hints.update(kind.__dict__.get("__annotations__", {}))
+        hints.update(inspect.get_annotations(kind))
     assert "ClassVar" in str(hints["base_name"])
     own = vars(metric(convention=convention))
     assert {"name", "rules", "pass_mark"} <= own.keys()
