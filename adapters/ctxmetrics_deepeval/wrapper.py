@@ -345,11 +345,8 @@ class _TestCases(Wrapper):
             values["reference_contexts"] = metadata.get("reference_contexts")
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             values["retrieval_context"] = record.retrieval_context
-        texts: dict[str, Any] = {}
-        for place, value in values.items():  # not the sources of documents, for their ids
-            if FIELDS.get(place, place) in (*metric.requires, *metric.uses):
-                texts[place] = value
-        check_texts(texts, _PICTURE)
+        read = {*metric.requires, *metric.uses}  # not the sources of documents, for their ids
+        check_texts({at: text for at, text in values.items() if FIELDS.get(at, at) in read}, _PICTURE)
         return values
 
     def _fields_in_metadata(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
