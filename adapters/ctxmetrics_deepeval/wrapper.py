@@ -116,10 +116,11 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         flaky: bool = False,
         **params: Unpack[MetricParams],
     ) -> None:
-        judges = [None if model is None else LLMJudge(DeepEvalModel(model)), judge]
-        if core is None and None in judges:
-            core = build_metric(self.core_class, params, also=_OPTIONS, judge=judges[0] or judge)
-        elif not isinstance(core, self.core_class) or params or judges != [None, None]:
+        if core is None and (model is None or judge is None):
+            if model is not None:
+                judge = LLMJudge(DeepEvalModel(model))
+            core = build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
+        elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
@@ -143,9 +144,8 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         # not ours must never be taken from it. It compares this attribute with the stored
         # configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and 378): with
         # a value here they always differ.
-        self.language = (
-            None if type(judge).__module__.startswith("ctxmetrics.") else "not for the cache"
-        )
+        ours = type(judge).__module__.startswith("ctxmetrics.")
+        self.language = None if ours else "not for the cache"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -173,9 +173,11 @@ class DeepEvalMetric(MetricClass, BaseMetric):
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
-        passed = self.score is not None and (self.threshold is None or self.score >= self.threshold)
-        self.success: Any = None if self.threshold is None else passed
-        return self.success
+        success: bool | None = None
+        if self.threshold is not None:
+            success = self.score is not None and self.score >= self.threshold
+        self.success: Any = success
+        return success
 
     @property
     def error(self) -> str | None:
@@ -223,11 +225,11 @@ def update_current_span_ids(
         reference_context_ids: The ids of what should have been retrieved.
     """
     span = current_span_context.get()  # type: ignore[no-untyped-call]  # it has no types
-    given = {
-        "retrieved_context_ids": retrieved_context_ids,
-        "reference_context_ids": reference_context_ids,
-    }
-    ids = {name: list(found) for name, found in given.items() if found is not None}
+    ids: dict[str, Sequence[str]] = {}
+    if retrieved_context_ids is not None:
+        ids["retrieved_context_ids"] = list(retrieved_context_ids)
+    if reference_context_ids is not None:
+        ids["reference_context_ids"] = list(reference_context_ids)
     if span is not None and span.metrics:
         span.metrics = [_on_span(metric, ids) for metric in span.metrics]
 
@@ -255,10 +257,13 @@ def _begin(metric: DeepEvalMetric) -> object:
 def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | None:
     """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
+    error = None
+    if score.value is None:
+        error = escape(f"{score.reason_code}: {score.message}")
     state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
-        "_error": escape(f"{score.reason_code}: {score.message}") if score.value is None else None,
+        "_error": error,
         "evaluation_cost": score.usage.cost,
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
@@ -273,10 +278,13 @@ def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | Non
 
 def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
     """Return the metric with the pass mark that was asked for, and strict if it was."""
-    core = replace(core, strict=True) if strict and not core.strict else core
+    if strict and not core.strict:
+        core = replace(core, strict=True)
     if threshold == "convention":
         threshold = 0.5 if core.pass_mark is None else None  # DeepEval's own
-    return core if threshold in (None, core.pass_mark) else replace(core, threshold=threshold)  # type: ignore[arg-type]  # "convention" was replaced above
+    if threshold in (None, core.pass_mark):
+        return core
+    return replace(core, threshold=threshold)  # type: ignore[arg-type]  # "convention" was replaced above
 
 
 @cache
@@ -310,39 +318,67 @@ class _TestCases(Wrapper):
         """
         if not isinstance(record, LLMTestCase):
             raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
-        metric, metadata = self.metric, {**(record.metadata or {}), **self.ids}
-        places = _places(metric.requires)
-        given = {place: getattr(record, place) for place in places if place != "metadata"}
-        if "context" in given:
-            given["reference_contexts"] = metadata.get("reference_contexts")
-        if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
-            given["retrieval_context"] = record.retrieval_context
-        read = (*metric.requires, *metric.uses)  # not the sources of documents, for their ids
-        check_texts({at: text for at, text in given.items() if FIELDS.get(at, at) in read}, _PICTURE)
-        facts = metadata.get("reference_facts", metadata.get("expected_facts"))
-        found: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        found |= {name: metadata.get(name) for name in ("references", "stages") if name in metric.uses}
-        if "metadata" in places:
-            found |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
-        if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
-            found["retrieved_context_ids"] = _sources(record) or metadata.get("retrieved_context_ids")
-        for place, value in given.items():
+        metadata = {**(record.metadata or {}), **self.ids}
+        values = self._values(record, metadata)
+        fields = self._fields_in_metadata(record, metadata)
+        for place, value in values.items():
             name = FIELDS.get(place, place)
-            if value is not None and found.setdefault(name, value) != value:
+            if value is not None and fields.setdefault(name, value) != value:
                 who = "Sample" if record.name is None else f"Sample {record.name!r}"
                 raise SampleError(
                     f"{who}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
                 )
-        sample = Sample(**found)
-        missing = [f"'{_HOME[name]}'" for name in metric.requires if not sample.has(name)]
-        if missing:
-            fix = (
-                ". Count its facts with unit='fact'" if facts and "reference" in metric.requires else ""
-            )
-            raise MissingParamsError(
-                f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric{fix}"
-            )
+        sample = Sample(**fields)
+        self._check_complete(sample)
         return sample
+
+    def _values(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a test case beside its metadata that the metric needs, by their place.
+
+        Raises:
+            NotTextError: A text that the metric reads holds a picture.
+        """
+        metric = self.metric
+        places = [place for place in _places(metric.requires) if place != "metadata"]
+        values = {place: getattr(record, place) for place in places}
+        if "context" in values:
+            values["reference_contexts"] = metadata.get("reference_contexts")
+        if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
+            values["retrieval_context"] = record.retrieval_context
+        read = {*metric.requires, *metric.uses}  # not the sources of documents, for their ids
+        check_texts({at: text for at, text in values.items() if FIELDS.get(at, at) in read}, _PICTURE)
+        return values
+
+    def _fields_in_metadata(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sample's fields for which a test case has no place but its metadata."""
+        metric = self.metric
+        facts = metadata.get("reference_facts", metadata.get("expected_facts"))
+        fields: dict[str, Any] = {"id": record.name, "reference_facts": facts}
+        for name in ("references", "stages"):
+            if name in metric.uses:
+                fields[name] = metadata.get(name)
+        if "metadata" in _places(metric.requires):
+            fields |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
+        if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
+            fields["retrieved_context_ids"] = _sources(record) or metadata.get("retrieved_context_ids")
+        return fields
+
+    def _check_complete(self, sample: Sample) -> None:
+        """Raise where a field is missing, under DeepEval's names.
+
+        Raises:
+            MissingParamsError: It is.
+        """
+        metric = self.metric
+        missing = [f"'{_HOME[name]}'" for name in metric.requires if not sample.has(name)]
+        if not missing:
+            return
+        fix = ""
+        if sample.reference_facts and "reference" in metric.requires:
+            fix = ". Count its facts with unit='fact'"
+        raise MissingParamsError(
+            f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric{fix}"
+        )
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Raise our own errors only: after a TypeError DeepEval measures again without its guards."""

@@ -61,24 +61,13 @@ if TYPE_CHECKING:
     from ctxmetrics.scores import Score
     from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
-# The module of each public name.
+# The module of each public name that does not stand in `ctxmetrics.metrics`.
 _HOME = {
     "Claims": "judges.base",
     "Comparison": "results.comparison.view",
-    "ContextPrecision": "metrics",
-    "ContextRecall": "metrics",
-    "ContextUtilization": "metrics",
     "CtxMetricsError": "errors",
     "Estimate": "running.estimate",
     "Evidence": "verdicts",
-    "IDBasedAveragePrecision": "metrics",
-    "IDBasedContextPrecision": "metrics",
-    "IDBasedContextRecall": "metrics",
-    "IDBasedHitRate": "metrics",
-    "IDBasedNDCG": "metrics",
-    "IDBasedPrecisionAtK": "metrics",
-    "IDBasedRecallAtK": "metrics",
-    "IDBasedReciprocalRank": "metrics",
     "IDMetric": "metrics.ids",
     "Judge": "judges.base",
     "JudgeRequest": "judges.base",
@@ -88,8 +77,6 @@ _HOME = {
     "Metric": "metrics.base",
     "Model": "models.base",
     "NLIJudge": "judges.nli",
-    "NonLLMContextPrecision": "metrics",
-    "NonLLMContextRecall": "metrics",
     "OpenAIModel": "models.openai.model",
     "Prompt": "models.base",
     "Reply": "models.base",
@@ -98,8 +85,6 @@ _HOME = {
     "Sample": "samples",
     "Score": "scores",
     "ScriptedJudge": "judges.scripted",
-    "SpanBasedContextPrecision": "metrics",
-    "SpanBasedContextRecall": "metrics",
     "Usage": "verdicts",
     "Verdict": "verdicts",
     "VerdictCache": "models.runtime.cache",
@@ -173,11 +158,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'ctxmetrics' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"ctxmetrics.{_HOME[name]}"), name)
+    value = getattr(import_module(f"ctxmetrics.{_HOME.get(name, 'metrics')}"), name)
     globals()[name] = value
     return value
 

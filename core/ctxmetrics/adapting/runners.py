@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -139,16 +140,16 @@ class Parity:
     values: tuple[tuple[str, str, float | None], ...] = ()
 
     def __str__(self) -> str:
-        numbers = Counter(item.runner for item in self.differences)
-        rows = [
-            (runner, str(len(self.metrics)), str(len(self.values)), str(numbers[runner] or "equal"))
-            for runner in self.runners[1:]
-        ]
-        lines = align_rows([("runner", "metrics", "values", "differ"), *rows])
-        lines += [
-            f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
-            for item in self.differences[:_SHOWN]
-        ]
+        counts = Counter(item.runner for item in self.differences)
+        rows = [("runner", "metrics", "values", "differ")]
+        for runner in self.runners[1:]:
+            different = str(counts[runner] or "equal")
+            rows.append((runner, str(len(self.metrics)), str(len(self.values)), different))
+        lines = align_rows(rows)
+        for item in self.differences[:_SHOWN]:
+            lines.append(
+                f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
+            )
         if len(self.differences) > _SHOWN:
             lines.append(f"and {len(self.differences) - _SHOWN} more")
         lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
@@ -159,17 +160,12 @@ class Parity:
 
     def numbers(self) -> str:
         """Return every value of the core as a table, and how many runners have another value."""
-        other = Counter((item.metric, item.sample) for item in self.differences)
-        rows = [
-            (
-                metric,
-                sample,
-                repr(value),
-                f"{other[metric, sample]} of {plural(len(self.runners) - 1, 'runner')}",
-            )
-            for metric, sample, value in self.values
-        ]
-        return "\n".join(align_rows([("metric", "sample", "core", "other value in"), *rows]))
+        counts = Counter((item.metric, item.sample) for item in self.differences)
+        runners = plural(len(self.runners) - 1, "runner")
+        rows = [("metric", "sample", "core", "other value in")]
+        for metric, sample, value in self.values:
+            rows.append((metric, sample, repr(value), f"{counts[metric, sample]} of {runners}"))
+        return "\n".join(align_rows(rows))
 
 
 def compare(
@@ -187,32 +183,26 @@ def compare(
         runners: The runners; None: those of every installed framework.
         progress: Called with what runs next.
     """
-    found, absent = installed_runners() if runners is None else (list(runners), {})
-    others = [runner for runner in found if runner != CORE]
+    compared, absent = installed_runners() if runners is None else (list(runners), {})
+    others = [runner for runner in compared if runner != CORE]
     differences: list[Difference] = []
     values: list[tuple[str, str, float | None]] = []
-    for together, fitting in _by_samples(metrics, samples):
-        expected = [CORE.score(metric, fitting) for metric in together]
+    for group, fitting in _by_samples(metrics, samples):
         names = [sample.id or str(number) for number, sample in enumerate(fitting, 1)]
-        values += [
-            (metric.name, name, core)
-            for metric, column in zip(together, expected, strict=True)
-            for name, core in zip(names, column, strict=True)
-        ]
+        expected: list[tuple[str, str, float | None]] = []
+        for metric in group:
+            column = CORE.score(metric, fitting)
+            expected += [(metric.name, *pair) for pair in zip(names, column, strict=True)]
+        values += expected
         for runner in others:
             if progress is not None:
-                progress(f"{', '.join(metric.name for metric in together)} in {runner.name}")
-            found_there = _values(runner, together, fitting)
-            differences += [
-                Difference(runner.name, metric.name, name, value, core)
-                for metric, column, own in zip(together, expected, found_there, strict=True)
-                for name, value, core in zip(names, own, column, strict=True)
-                if value != core
-            ]
+                progress(f"{', '.join(metric.name for metric in group)} in {runner.name}")
+            columns = _values(runner, group, fitting)
+            differences += _differences(runner, expected, chain.from_iterable(columns))
     order = {metric.name: place for place, metric in enumerate(metrics)}
     differences.sort(key=lambda item: order[item.metric])
     return Parity(
-        tuple(runner.name for runner in found),
+        tuple(runner.name for runner in compared),
         tuple(order),
         len(values) * len(others),
         tuple(differences),
@@ -221,29 +211,45 @@ def compare(
     )
 
 
+def _differences(
+    runner: Runner, expected: Sequence[tuple[str, str, float | None]], values: Iterable[object]
+) -> list[Difference]:
+    """Compare a runner's values with the core's, metric by metric and sample by sample."""
+    differences = []
+    for (metric, sample, core), value in zip(expected, values, strict=True):
+        if value != core:
+            differences.append(Difference(runner.name, metric, sample, value, core))
+    return differences
+
+
 def _by_samples(
     metrics: Sequence[Metric], samples: Sequence[Sample]
 ) -> list[tuple[list[Metric], list[Sample]]]:
     """Return the metrics in groups: those whose fields the same samples have."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
-        places = tuple(
-            place for place, sample in enumerate(samples) if all(map(sample.has, metric.requires))
-        )
-        groups.setdefault(places, []).append(metric)
-    return [(together, [samples[place] for place in places]) for places, together in groups.items()]
+        places = []
+        for place, sample in enumerate(samples):
+            if all(map(sample.has, metric.requires)):
+                places.append(place)
+        groups.setdefault(tuple(places), []).append(metric)
+    return [(group, [samples[place] for place in places]) for places, group in groups.items()]
 
 
 def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> list[Sequence[object]]:
     """Return a list of values for each metric; where no value came, the failure stands in its place."""
-    score_all = runner.score_all or (lambda one, given: [runner.score(one[0], given)])
-    found: list[Sequence[object]] = []
-    for together in [[metric] for metric in metrics] if runner.score_all is None else [metrics]:
+    values: list[Sequence[object]] = []
+    groups = [[metric] for metric in metrics]
+    if runner.score_all is not None:
+        groups = [metrics]
+    padding = ["no value came back"] * len(samples)
+    for group in groups:
         try:
-            found += [
-                [*column, *["no value came back"] * len(samples)][: len(samples)]
-                for column in score_all(together, samples)
-            ]
+            if runner.score_all is None:
+                columns: Sequence[Sequence[object]] = [runner.score(group[0], samples)]
+            else:
+                columns = runner.score_all(group, samples)
+            values += [[*column, *padding][: len(samples)] for column in columns]
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-            found += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(together)
-    return found
+            values += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(group)
+    return values

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
@@ -53,11 +53,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("ctxmetrics")
 _KEYS = KeyParams.__optional_keys__
-_TOLD = (
+# What `compact` takes from a score.
+_COMPACT = (
     "metric", "reason_code", "threshold", "passed", "band", "doubtful", "signals", "metadata", "usage", "provenance",
 )  # fmt: skip
-# After so many samples of a run its labels are looked at: a framework does not say when the last one was scored.
-_LOOKS = (20, 40, 80, 160)
+# After so many samples of a run its labels are checked: a framework does not say when the last one was scored.
+_CHECKS = (20, 40, 80, 160)
 
 
 class MetricParams(TypedDict, total=False):
@@ -117,41 +118,45 @@ def build_metric(
 
     Args:
         metric: Its class.
-        params: What the caller gave.
+        params: The caller's keywords.
         also: Names the caller's own signature has, to suggest where a keyword is misspelt.
         **settings: Further parameters; those that are None are left to the metric.
 
     Raises:
         ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
     """
-    given = {**params, **{name: value for name, value in settings.items() if value is not None}}
-    check_parameters(metric, given, also=also)
-    return metric(**given)
+    extra = {name: value for name, value in settings.items() if value is not None}
+    parameters = {**params, **extra}
+    check_parameters(metric, parameters, also=also)
+    return metric(**parameters)
 
 
 def as_judge(
-    given: object, foreign: type = Model, wrap: Callable[[Any], Model] = lambda model: model
+    judge: object, foreign: type = Model, wrap: Callable[[Any], Model] = lambda model: model
 ) -> Judge | None:
-    """Return the judge that a judge, a model, or another library's model stands for; None for None.
+    """Coerce a judge, a model or another library's model to a judge. None stays None.
 
     Args:
-        given: What a caller gave as ``judge=``.
+        judge: What a caller gave as ``judge=``.
         foreign: The other library's class.
         wrap: Makes a `Model` of an object of that class.
 
     Raises:
         ParameterError: It is none of these.
     """
-    if given is None or isinstance(given, Judge):
-        return given
-    model = wrap(given) if isinstance(given, foreign) else given
-    if not isinstance(model, Model):
-        write = suggest_code(given)
-        raise ParameterError(
-            f"judge={type(given).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
-            f"{foreign.__name__} with nothing around it.{f' For this one, write judge={write}.' if write else ''}"
-        )
-    return LLMJudge(model)
+    if judge is None or isinstance(judge, Judge):
+        return judge
+    model = wrap(judge) if isinstance(judge, foreign) else judge
+    if isinstance(model, Model):
+        return LLMJudge(model)
+    message = (
+        f"judge={type(judge).__name__} is no judge. Give LexicalJudge(), LLMJudge(model), a model, or a "
+        f"{foreign.__name__} with nothing around it."
+    )
+    instead = suggest_code(judge)
+    if instead:
+        message += f" For this one, write judge={instead}."
+    raise ParameterError(message)
 
 
 @dataclass(frozen=True)
@@ -203,14 +208,19 @@ class Wrapper:
         Raises:
             ParameterError: A parameter is unknown or out of range.
         """
-        keys = {name: value for name, value in params.items() if name in _KEYS}
-        rest = {name: value for name, value in params.items() if name not in _KEYS}
-        return cls.of(build_metric(metric, rest, also=_KEYS, **settings), None, keys, schema)
+        keys: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
+        for name, value in params.items():
+            (keys if name in _KEYS else parameters)[name] = value
+        built = build_metric(metric, parameters, also=_KEYS, **settings)
+        return cls.of(built, None, keys, schema)
 
     @property
     def judge(self) -> Judge | None:
         """Who judges: the metric's own judge, else the embedded one; None for a metric without verdicts of a judge."""
-        return (self.metric.judge or default_judge()) if isinstance(self.metric, JudgedMetric) else None
+        if not isinstance(self.metric, JudgedMetric):
+            return None
+        return self.metric.judge or default_judge()
 
     def read(self, record: Any) -> Sample:
         """Read the fields that the metric needs from a record: a mapping with sides, or with the fields themselves.
@@ -232,21 +242,27 @@ class Wrapper:
         """
         run = self._run_of(record)
         try:
-            with part_of(run if run.named else None) if self.metric.waits else nullcontext():
-                score = await self.metric.ascore(run.seen(self.metric, self.read(record)))
-        except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+            with self._part_of(run):
+                sample = self.read(record)
+                run.check_labels(self.metric, sample)
+                score = await self.metric.ascore(sample)
+        except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
             score = self.failed(error, strict=strict and not run.may_go_on(error, record))
-        return run.warned_of(self, score)
+        run.warn_of_embedded_judge(self, score)
+        return score
 
     def score(self, record: Any, *, strict: bool = True) -> Score:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascore`."""
         run = self._run_of(record)
         try:
-            with part_of(run if run.named else None) if self.metric.waits else nullcontext():
-                score = self.metric.score(run.seen(self.metric, self.read(record)))
-        except Exception as error:  # noqa: BLE001 - it is raised again, or told in the score
+            with self._part_of(run):
+                sample = self.read(record)
+                run.check_labels(self.metric, sample)
+                score = self.metric.score(sample)
+        except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
             score = self.failed(error, strict=strict and not run.may_go_on(error, record))
-        return run.warned_of(self, score)
+        run.warn_of_embedded_judge(self, score)
+        return score
 
     def summary(self, records: Iterable[Any]) -> Summary:
         """Score records and return the means; one that cannot be read counts as one without fields."""
@@ -258,6 +274,11 @@ class Wrapper:
             return Sample(**{**self.schema.read(record, self.keys, (), wanted), "id": None})
         except CtxMetricsError:
             return Sample()
+
+    def _part_of(self, run: FrameworkRun) -> AbstractContextManager[object]:
+        if not self.metric.waits:
+            return nullcontext()
+        return part_of(run if run.named else None)
 
     def _run_of(self, record: Any) -> FrameworkRun:
         name = self.schema.evaluation(record) if self.schema.evaluation else None
@@ -273,9 +294,9 @@ class Wrapper:
         if strict and not isinstance(error, NotTextError):
             raise error
         code = error.code if isinstance(error, (MissingFieldError, NotTextError)) else "metric_error"
-        message = (
-            safe_text(error) if code == "not_text" else f"{type(error).__name__}: {safe_text(error)}"
-        )
+        message = safe_text(error)
+        if code != "not_text":
+            message = f"{type(error).__name__}: {message}"
         return self.metric.build(Sample(), None, reason_code=code, message=message)
 
 
@@ -293,44 +314,44 @@ class FrameworkRun:
     _unsent: Any = None
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
 
-    def seen(self, metric: Metric, sample: Sample) -> Sample:
-        """Return a sample of the run; where the first ones of a metric say something about ids and labels, log it once."""
+    def check_labels(self, metric: Metric, sample: Sample) -> None:
+        """Log once what the first samples of a metric say about ids and labels."""
         labels = self._labels[metric.name] if self.named else None
         if labels is None:
-            return sample
+            return
         with _lock:
             labels.add(sample)
-            notes = labels.notes() if labels.samples in _LOOKS else ()
-            if notes or labels.samples == _LOOKS[-1]:  # enough is known
+            notes = labels.notes() if labels.samples in _CHECKS else ()
+            if notes or labels.samples == _CHECKS[-1]:  # enough is known
                 self._labels[metric.name] = None
         for note in notes:
             _log.warning("labels so far, %s: %s", metric.name, note)
-        return sample
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
         """Whether the failure is that a request about this record could not be built: only this record may be the cause."""
         if not (self.named and isinstance(error, RequestError)):
             return False
-        self._unsent = record if self._unsent is None else self._unsent
+        if self._unsent is None:
+            self._unsent = record
         return self._unsent is record
 
-    def warned_of(self, wrapper: Wrapper, score: Score) -> Score:
-        """Return a score. Warn, once, if its verdicts are the embedded judge's although its metric names no judge."""
+    def warn_of_embedded_judge(self, wrapper: Wrapper, score: Score) -> None:
+        """Warn, once, if the verdicts are the embedded judge's although the metric names no judge."""
         metric, schema = wrapper.metric, wrapper.schema
         embedded = isinstance(metric, JudgedMetric) and metric.judge is None
         if self.warned or not embedded or score.provenance.judge is None or not score.verdicts:
-            return score
+            return
         with _lock:
             warned, self.warned = self.warned, True
-        if not warned:
-            text = (
-                f"No judge was given, so ctxmetrics' embedded judge answers: it compares words, not meaning. "
-                f"For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
-                "judge=LexicalJudge()."
-            )
-            # Without a registry Python shows the warning again in the next run.
-            warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
-        return score
+        if warned:
+            return
+        text = (
+            f"No judge was given, so ctxmetrics' embedded judge answers: it compares words, not meaning. "
+            f"For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
+            "judge=LexicalJudge()."
+        )
+        # Without a registry Python shows the warning again in the next run.
+        warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
 
 
 # Two threads must not make two runs of one name, nor warn twice.
@@ -350,9 +371,8 @@ class SampleWrapper(Wrapper):
         """Return the sample."""
         if isinstance(record, Sample):
             return record
-        return Sample(
-            **{name: getattr(record, name, None) for name in (*self.metric.requires, *self.metric.uses)}
-        )
+        names = (*self.metric.requires, *self.metric.uses)
+        return Sample(**{name: getattr(record, name, None) for name in names})
 
     @staticmethod
     def given(record: Mapping[str, Any], where: str = "Sample") -> Sample:
@@ -386,43 +406,43 @@ class SampleWrapper(Wrapper):
         options.setdefault("progress", False)
         options.setdefault("timeout", current_run().timeout)
         places: dict[str, int] = {}
-        found = [self._checked(record, number, places) for number, record in enumerate(records, 1)]
-        samples = [item for item in found if isinstance(item, Sample)]
-        if found and not samples:
-            raise next(item for item in found if isinstance(item, SampleError))
+        errors: dict[int, SampleError] = {}
+        samples: list[Sample] = []
+        for number, record in enumerate(records, 1):
+            try:
+                samples.append(self._read_unique(record, number, places))
+            except SampleError as problem:
+                errors[number] = problem
+        if errors and not samples:
+            raise next(iter(errors.values()))
         results = await aevaluate(samples, [self.metric], **options)
         for note in results.summary().notes:
             _log.warning("labels, %s: %s", self.metric.name, note)
         rows, run = iter(results), FrameworkRun()
-        return [
-            run.warned_of(
-                self,
-                self.failed(item) if isinstance(item, SampleError) else next(rows)[self.metric.name],
-            )
-            for item in found
-        ]
+        scores = []
+        for number in range(1, len(samples) + len(errors) + 1):
+            error = errors.get(number)
+            score = next(rows)[self.metric.name] if error is None else self.failed(error)
+            run.warn_of_embedded_judge(self, score)
+            scores.append(score)
+        return scores
 
-    def _checked(
-        self, record: Mapping[str, Any], number: int, places: dict[str, int]
-    ) -> Sample | SampleError:
-        """Read a sample, or return what is wrong with it: unlike `aevaluate`, a batch refuses that sample only."""
-        try:
-            sample = self.given(record, f"Sample {number}")
-            check_id(sample, number, places)
-        except SampleError as error:
-            return error
+    def _read_unique(self, record: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample:
+        """Read a sample whose id no sample before it has."""
+        sample = self.given(record, f"Sample {number}")
+        check_id(sample, number, places)
         return sample
 
 
 def compact(score: Score) -> dict[str, Any]:
     """Return what a framework may keep beside the number: JSON-ready data, the verdicts by id only."""
-    told = score.to_dict()
+    fields = score.to_dict()
     return {
         "count": score.count,
         "judge": score.provenance.judge,
         "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
         "attribution": plain(score.attribution),
-        **{name: told[name] for name in _TOLD},
+        **{name: fields[name] for name in _COMPACT},
     }
 
 
@@ -437,9 +457,10 @@ def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
         NotTextError: One was found.
     """
     for place, value in values.items():
-        listed = isinstance(value, list)
-        for number, item in enumerate(value if listed else [value], 1):
+        is_list = isinstance(value, list)
+        for number, item in enumerate(value if is_list else [value], 1):
             text = text_of(item)
-            if isinstance(text, str) and (found := picture.search(text)):
-                where = f"field '{place}'" + (f", item {number}" if listed else "")
-                raise NotTextError(f"{where} {refusal(found.group())}")
+            match = picture.search(text) if isinstance(text, str) else None
+            if match is not None:
+                where = f"field '{place}'" + (f", item {number}" if is_list else "")
+                raise NotTextError(f"{where} {refusal(match.group())}")

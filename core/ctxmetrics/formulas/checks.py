@@ -31,15 +31,20 @@ def check_number(
     """
     if optional and value is None:
         return
-    number = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    low, high = float("-inf") if least is None else least, float("inf") if most is None else most
-    if not number or not low <= value <= high:  # type: ignore[operator]  # a number by now
-        bounds = ("" if least is None else f" from {least:g}") + (
-            "" if most is None else f" to {most:g}"
-        )
-        raise ParameterError(
-            f"{what}={value!r} must be a {'whole ' if whole else ''}number{bounds}{', or None' if optional else ''}."
-        )
+    low = float("-inf") if least is None else least
+    high = float("inf") if most is None else most
+    kinds = int if whole else (int, float)
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    if is_number and low <= value <= high:  # type: ignore[operator]  # false for NaN too
+        return
+    wanted = "a whole number" if whole else "a number"
+    if least is not None:
+        wanted += f" from {least:g}"
+    if most is not None:
+        wanted += f" to {most:g}"
+    if optional:
+        wanted += ", or None"
+    raise ParameterError(f"{what}={value!r} must be {wanted}.")
 
 
 def check_choice(what: str, value: object, choices: Collection[str]) -> None:

@@ -231,9 +231,8 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     (1.0, 0.0)
     """
     retrieved = [_not_negative(gain, f"gains[{index}]") for index, gain in enumerate(gains)]
-    best = sorted(
-        (_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)), reverse=True
-    )
+    best = [_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)]
+    best.sort(reverse=True)
     largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
     if len(largest) > len(best) or any(mine > most for mine, most in zip(largest, best, strict=False)):
         raise ParameterError(
@@ -281,12 +280,10 @@ def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
     if _BOOLEAN.issuperset(map(type, values)):  # as nearly always
         return [*values]
-    wrong = [
-        index for index, value in enumerate(values) if value not in (True, False)
-    ]  # a tuple: no hash is needed
-    if wrong:
-        raise ParameterError(f"{name}[{wrong[0]}] is {values[wrong[0]]!r}: a verdict is True or False")
-    return [*map(bool, values)]
+    for index, value in enumerate(values):
+        if value not in (True, False):  # a tuple: no hash is needed
+            raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
+    return list(map(bool, values))
 
 
 def ratio(numerator: float, denominator: int) -> float | None:

@@ -138,15 +138,19 @@ def relevant_spans(
     (True, True, False)
     """
     filled = covered_spans(retrieved, reference, least)
-    return tuple(
-        full
-        or any(
-            _enough(_length([part]), other, least)
-            for other in reference
-            if (part := common_span(span, other))
-        )
-        for span, full in zip(retrieved, filled, strict=True)
-    )
+    verdicts = []
+    for span, is_filled in zip(retrieved, filled, strict=True):
+        verdicts.append(is_filled or _holds_one(span, reference, least))
+    return tuple(verdicts)
+
+
+def _holds_one(span: Span, reference: Sequence[Span], least: float) -> bool:
+    """Return whether a span holds at least a share of one reference span."""
+    for wanted in reference:
+        part = common_span(span, wanted)
+        if part is not None and _enough(_length([part]), wanted, least):
+            return True
+    return False
 
 
 def merged_spans(spans: Sequence[Span]) -> list[Span]:
@@ -230,8 +234,8 @@ def _length(spans: Sequence[Span]) -> int:
     return sum(end - start for _, start, end in spans)
 
 
-def _enough(found: int, span: Span, least: float) -> bool:
-    return found > 0 and found / (span[2] - span[1]) >= least
+def _enough(count: int, span: Span, least: float) -> bool:
+    return count > 0 and count / (span[2] - span[1]) >= least
 
 
 def _checked(spans: Sequence[Span]) -> Sequence[Span]:

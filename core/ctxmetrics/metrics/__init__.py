@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, ParameterError
-from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.base import Metric, registered_metrics
 from ctxmetrics.metrics.ids import (
     IDBasedAveragePrecision,
     IDBasedContextPrecision,
@@ -23,39 +23,12 @@ from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, ContextUt
 from ctxmetrics.metrics.spans import SpanBasedContextPrecision, SpanBasedContextRecall
 from ctxmetrics.metrics.strings import NonLLMContextPrecision, NonLLMContextRecall
 
-# The metrics that are used where none is named, by name.
-METRICS: Mapping[str, type[Metric]] = MappingProxyType(
-    {
-        metric.base_name: metric
-        for metric in (
-            ContextRecall,
-            ContextPrecision,
-            ContextUtilization,
-            NonLLMContextRecall,
-            NonLLMContextPrecision,
-            IDBasedContextRecall,
-            IDBasedContextPrecision,
-        )
-    }
-)
-# Every metric by its name: the metrics above, and those that are used on request.
+# Every metric by its name, and those that run where none is named.
 ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
-    {
-        **METRICS,
-        **{
-            metric.base_name: metric
-            for metric in (
-                IDBasedNDCG,
-                IDBasedAveragePrecision,
-                IDBasedReciprocalRank,
-                IDBasedHitRate,
-                IDBasedPrecisionAtK,
-                IDBasedRecallAtK,
-                SpanBasedContextRecall,
-                SpanBasedContextPrecision,
-            )
-        },
-    }
+    {metric.base_name: metric for metric in registered_metrics()}
+)
+METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {name: metric for name, metric in ALL_METRICS.items() if metric.runs_by_default}
 )
 
 _NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
@@ -86,9 +59,11 @@ __all__ = [
 
 def metric_named(name: str, convention: str = "default") -> Metric | None:
     """Return the metric of a name; None where the library has none of it, or a parameter is a function."""
-    base, given = parsed(name)
+    base, parameters = parsed(name)
+    if base not in ALL_METRICS:
+        return None
     try:
-        return ALL_METRICS[base](**{"convention": convention, **given}) if base in ALL_METRICS else None
+        return ALL_METRICS[base](**{"convention": convention, **parameters})
     except CtxMetricsError:
         return None
 
@@ -102,13 +77,16 @@ def parsed(text: str) -> tuple[str, dict[str, Any]]:
     match = _NAME.match(text.strip())
     if match is None:
         return text, {}
-    given: dict[str, Any] = {}
-    for pair in filter(None, (part.strip() for part in (match.group(2) or "").split(","))):
+    parameters: dict[str, Any] = {}
+    for part in (match.group(2) or "").split(","):
+        pair = part.strip()
+        if not pair:
+            continue
         key, equals, value = pair.partition("=")
         if not equals:
             raise ParameterError(f"metric {text!r}: {pair!r} is no parameter=value.")
-        given[key.strip()] = _value(value.strip())
-    return match.group(1), given
+        parameters[key.strip()] = _value(value.strip())
+    return match.group(1), parameters
 
 
 def _value(text: str) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.version import __version__
@@ -33,8 +33,56 @@ def named_choice(choices: object) -> Mapping[str, Any]:
     return FrozenDict({**NAMED, "choices": get_args(choices)})
 
 
+_MetricClass = TypeVar("_MetricClass", bound="Metric")
+
+_METRICS: list[type[Metric]] = []
+
+
+def registered(metric: type[_MetricClass]) -> type[_MetricClass]:
+    """Make a metric known by its `base_name`: ``--metric``, files of results, golden cases."""
+    _METRICS.append(metric)
+    return metric
+
+
+def registered_metrics() -> list[type[Metric]]:
+    """Return the registered metrics: first those that run where none is named, then by family."""
+    families = get_args(Family)
+    return sorted(
+        _METRICS, key=lambda metric: (not metric.runs_by_default, families.index(metric.family))
+    )
+
+
+class Definition:
+    """What a metric's class says about it. Parameters of an object may change what is no ClassVar."""
+
+    base_name: ClassVar[str]
+    family: ClassVar[Family]
+    # Whether the convention's bands, which are about recall, apply to it.
+    banded: ClassVar[bool] = False
+    # Whether the command line runs it where no metric is named.
+    runs_by_default: ClassVar[bool] = False
+    # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
+    waits: ClassVar[bool] = False
+
+    formula_name: str
+    # Fields a sample must have.
+    requires: tuple[str, ...]
+    # Fields that the metric also uses where a sample has them.
+    uses: tuple[str, ...] = ()
+    # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
+    counts: tuple[str, str]
+
+    # Only an object has these.
+    name: str
+    rules: Convention
+    pass_mark: float | None
+    # Whether contexts of one source count as one, and whether each context must have an id for it.
+    grouped: bool = False
+    needs_pairs: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
-class Metric(ABC):
+class Metric(Definition, ABC):
     """One definition of a number, with its parameters.
 
     A metric is frozen data: two with equal parameters are equal, and it can be pickled and copied.
@@ -47,33 +95,11 @@ class Metric(ABC):
             no more than these.
         name: The metric's name; parameters that change the number and are not the default are part of it.
         rules: The convention's data.
-        pass_mark: The threshold in force: the scale's top when strict, else the given one, else the convention's.
+        pass_mark: The threshold in force: the scale's top when strict, else the threshold, else the convention's.
 
     Raises:
         ParameterError: A parameter is out of range or of the wrong type.
     """
-
-    base_name: ClassVar[str]
-    family: ClassVar[Family]
-    formula_name: ClassVar[str]
-    # Fields a sample must have.
-    requires: ClassVar[tuple[str, ...]]
-    # Fields that the metric also uses where a sample has them.
-    uses: ClassVar[tuple[str, ...]] = ()
-    # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
-    counts: ClassVar[tuple[str, str]]
-    # Whether the convention's bands, which are about recall, apply to it.
-    banded: ClassVar[bool] = False
-    # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
-    waits: ClassVar[bool] = False
-
-    # Values that are computed from the parameters of an object.
-    name: ClassVar[str]
-    rules: ClassVar[Convention]
-    # Whether contexts of one source count as one, and whether each context must have an id for it.
-    grouped: ClassVar[bool] = False
-    needs_pairs: ClassVar[bool] = False
-    pass_mark: ClassVar[float | None]
 
     convention: str = field(default="default", metadata=NAMED)
     threshold: float | None = None
@@ -82,44 +108,50 @@ class Metric(ABC):
 
     if not TYPE_CHECKING:  # the generated signature is the one that type checkers look at
 
-        def __new__(cls, *args: object, **given: object) -> Any:
+        def __new__(cls, *args: object, **parameters: object) -> Any:
             """Check the parameters' names, so that a typing error is answered with the nearest name."""
             if args:
                 raise ParameterError(
                     f"{cls.__name__} takes its parameters by name. Write {cls.__name__}(top_k=5), for example."
                 )
-            if not cls.__dataclass_fields__.keys() >= given.keys():
-                check_parameters(cls, given)
+            if not cls.__dataclass_fields__.keys() >= parameters.keys():
+                check_parameters(cls, parameters)
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         rules = CONVENTIONS[self.convention]
-        if formula := getattr(self, "formula", None):  # where there is a choice
-            vars(self)["formula_name"] = str(formula)
+        top_k_optional = not type(self).top_k
+        check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=top_k_optional)
+        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
+        pass_mark = rules.threshold if self.threshold is None else self.threshold
+        if self.strict:
+            pass_mark = rules.scale
+        vars(self).update(name=self._build_name(), rules=rules, pass_mark=pass_mark)
+        formula = getattr(self, "formula", None)
+        if formula is not None:
+            vars(self).update(formula_name=str(formula))
         group = getattr(self, "group", "context")
         if (group or rules.group) == "source":
-            vars(self).update(
-                grouped=True,
-                needs_pairs=group is not None,
-                uses=(*self.uses, "retrieved_context_ids"),
-            )
-        check_number(
-            f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=not type(self).top_k
-        )
-        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
-        given = []
+            uses = (*self.uses, "retrieved_context_ids")
+            vars(self).update(grouped=True, needs_pairs=group is not None, uses=uses)
+
+    def _build_name(self) -> str:
+        """Return the name with the parameters that change the number.
+
+        Raises:
+            ParameterError: Such a parameter has a value that it cannot have.
+        """
+        parameters = []
         for item in fields(self):
-            if item.metadata.get("named") and (value := getattr(self, item.name)) != item.default:
-                if choices := item.metadata.get("choices"):
-                    check_choice(f"{self.base_name}: {item.name}", value, choices)
-                given.append(f"{item.name}={getattr(value, '__name__', None) or value}")
-        own = rules.threshold if self.threshold is None else self.threshold
-        vars(self).update(
-            name=self.base_name + (f"({', '.join(given)})" if given else ""),
-            rules=rules,
-            pass_mark=rules.scale if self.strict else own,
-        )
+            value = getattr(self, item.name)
+            if not item.metadata.get("named") or value == item.default:
+                continue
+            choices = item.metadata.get("choices")
+            if choices:
+                check_choice(f"{self.base_name}: {item.name}", value, choices)
+            parameters.append(f"{item.name}={getattr(value, '__name__', None) or value}")
+        return f"{self.base_name}({', '.join(parameters)})" if parameters else self.base_name
 
     @abstractmethod
     def score(self, sample: Sample) -> Score:
@@ -135,6 +167,7 @@ class Metric(ABC):
         return self.score(sample)
 
     def __init_subclass__(cls) -> None:
+        """Note whether the class has an `ascore` of its own."""
         cls.waits = cls.ascore is not Metric.ascore
 
     def check_sample(self, sample: Sample) -> None:
@@ -144,12 +177,11 @@ class Metric(ABC):
             MissingFieldError: Names the sample, the fields and the metric.
             SampleError: Sources are asked for, and the ids are not one a context.
         """
-        if missing := [name for name in self.requires if not sample.has(name)]:
-            fix = (
-                "Count its facts with unit='fact'"
-                if "reference" in missing and sample.reference_facts
-                else "Fill the field"
-            )
+        missing = [name for name in self.requires if not sample.has(name)]
+        if missing:
+            fix = "Fill the field"
+            if "reference" in missing and sample.reference_facts:
+                fix = "Count its facts with unit='fact'"
             raise MissingFieldError(
                 f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."
@@ -164,22 +196,23 @@ class Metric(ABC):
 
         The id of a context may be the name of a picture's file.
         """
-        for name in (name for name in (*self.requires, *self.uses) if name not in TEXTS_OF):
+        for name in (*self.requires, *self.uses):
+            if name in TEXTS_OF:
+                continue
             value = getattr(sample, name)
-            listed = isinstance(value, (tuple, dict))
-            texts = value if listed else (value or "",)
+            is_list = isinstance(value, (tuple, dict))
+            texts = value if is_list else (value or "",)
             if name == "retrieved_contexts":
                 texts = texts[: self.top_k]
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
             elif name == "stages":
-                texts = tuple(
-                    text for stage in (sample.stages or {}).values() for text in stage.contexts or ()
-                )
+                texts = _texts_of_stages(sample)
             for number, text in enumerate(texts, 1):
-                if found := in_text(text, alone=listed):
-                    item = f", item {number}" if listed else ""
-                    message = f"field '{name}'{item} {refusal(found)}"
+                picture = in_text(text, alone=is_list)
+                if picture:
+                    place = f"field '{name}'" + (f", item {number}" if is_list else "")
+                    message = f"{place} {refusal(picture)}"
                     return self.build(sample, None, reason_code="not_text", message=message)
         return None
 
@@ -201,27 +234,29 @@ class Metric(ABC):
         Verdicts may be given as a function, which is called when they are first read. Where sources count, the value is
         theirs, and the verdicts stay those of the contexts. Metadata that is None is left out.
         """
-        made: Any = verdicts if callable(verdicts) else tuple(verdicts)
-        found = {name: item for name, item in (metadata or {}).items() if item is not None}
+        counted: Any = verdicts if callable(verdicts) else tuple(verdicts)
+        extra = {name: item for name, item in (metadata or {}).items() if item is not None}
         if self.grouped and value is not None and _are_pairs(sample):
-            made = tuple(verdicts() if callable(verdicts) else verdicts)
-            if hits := _by_source(made, sample.retrieved_context_ids or ()):
-                value, found["sources"] = self.to_value(hits), len(hits)
-        rules, scaled, band = self.rules, self.scaled(value), None
-        if rules.bands and self.banded and scaled is not None:
-            band = next((item.text for item in rules.bands if scaled >= item.edge), None)
-        signals_of = rules.signals if self.family == "recall" else None
-        signals, extra = (None, {}) if signals_of is None else signals_of(scaled, made)
+            counted = tuple(verdicts() if callable(verdicts) else verdicts)
+            hits = _by_source(counted, sample.retrieved_context_ids or ())
+            if hits:
+                value = self.to_value(hits)
+                extra["sources"] = len(hits)
+        scaled = self.scaled(value)
+        signals: Any = None
+        details: Mapping[str, Any] = EMPTY
+        if self.rules.signals is not None and self.family == "recall":
+            signals, details = self.rules.signals(scaled, counted)
         return Score(
             metric=self.name,
             value=scaled,
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=band,
-            verdicts=made,
+            band=self._band(scaled) if self.banded and self.rules.bands else None,
+            verdicts=counted,
             signals=signals,
-            metadata=FrozenDict({**extra, **found}) or EMPTY,
+            metadata=FrozenDict({**details, **extra}) or EMPTY,
             provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
@@ -233,6 +268,13 @@ class Metric(ABC):
             counted=self.counts,
             context_lengths=context_lengths,
         )
+
+    def _band(self, value: float | None) -> str | None:
+        """Return the convention's wording of a value on its scale."""
+        for band in self.rules.bands:
+            if value is not None and value >= band.edge:
+                return band.text
+        return None
 
     def scaled(self, value: float | None) -> float | None:
         """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict.
@@ -261,9 +303,12 @@ class Metric(ABC):
         if retrieved and reference:
             return None
         sides = self.rules.empty[self.family]
-        worth = (
-            sides.no_reference if retrieved else sides.nothing_retrieved if reference else sides.both
-        )
+        if retrieved:
+            worth = sides.no_reference
+        elif reference:
+            worth = sides.nothing_retrieved
+        else:
+            worth = sides.both
         code, side = "no_reference", "the reference side is empty"
         if reference:
             code, side = "no_retrieved_contexts", "nothing was retrieved"
@@ -293,20 +338,21 @@ class ListMetric(Metric):
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""
         self.check_sample(sample)
-        if self.reads_texts and (refused := self.check_texts(sample)) is not None:
+        refused = self.check_texts(sample) if self.reads_texts else None
+        if refused is not None:
             return refused
         retrieved, reference = self.sides(sample)
         empty = self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
         if empty is not None:
             return empty
-        value, found = self.compare(retrieved, reference)
-        return self.build(sample, value, _Later(self, tuple(found), retrieved, reference))
+        value, hits = self.compare(retrieved, reference)
+        return self.build(sample, value, _LaterVerdicts(self, tuple(hits), retrieved, reference))
 
     def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
         """Return whether no list holds a picture where the metric reads text; see `check_texts`."""
-        return not self.reads_texts or not any(
-            in_text(text, alone=True) for text in chain.from_iterable(lists)
-        )
+        if not self.reads_texts:
+            return True
+        return not any(in_text(text, alone=True) for text in chain.from_iterable(lists))
 
     def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k that were retrieved, and the reference."""
@@ -328,27 +374,31 @@ class ListMetric(Metric):
             pairs: What was retrieved, and the reference.
             shared: What other metrics have computed for the same pairs.
         """
-        return [self.scaled(self.compare(one[: self.top_k], other)[0]) for one, other in pairs]
+        values = []
+        for retrieved, reference in pairs:
+            value, _ = self.compare(retrieved[: self.top_k], reference)
+            values.append(self.scaled(value))
+        return values
 
     @abstractmethod
-    def verdicts(self, found: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
-        """Return the verdicts of what was found in two lists."""
+    def verdicts(self, hits: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
+        """Build the verdicts from what `compare` returned beside the value."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
-    """The data of verdicts that are not made yet, which take a tenth of the memory."""
+class _LaterVerdicts:
+    """The data of verdicts that are not built yet, which take a tenth of the memory."""
 
     metric: ListMetric
-    found: Sequence[Any]
+    hits: Sequence[Any]
     retrieved: Sequence[Any]
     reference: Any
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.hits)
 
     def __call__(self) -> Sequence[Verdict]:
-        return self.metric.verdicts(self.found, self.retrieved, self.reference)
+        return self.metric.verdicts(self.hits, self.retrieved, self.reference)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +412,7 @@ class TextPrecision(Metric):
             the convention's, where contexts and ids are pairs.
     """
 
-    formula_name: ClassVar[str] = "average_precision"
+    formula_name = "average_precision"
 
     formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
@@ -374,7 +424,14 @@ def _by_source(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
     for verdict, id_ in zip(verdicts, ids, strict=False):
         source = id_.partition(SPAN_MARK)[0]
         hits[source] = hits.get(source, False) or verdict.value is True
-    return [*hits.values()]
+    return list(hits.values())
+
+
+def _texts_of_stages(sample: Sample) -> list[str]:
+    texts: list[str] = []
+    for stage in (sample.stages or {}).values():
+        texts += stage.contexts or ()
+    return texts
 
 
 def _are_pairs(sample: Sample) -> bool:
@@ -383,39 +440,43 @@ def _are_pairs(sample: Sample) -> bool:
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     """Return the reason code and the message of missing verdicts that count, or (None, None) when there are none."""
-    verdicts = [verdict for verdict in verdicts if verdict.weight]
-    missing = [verdict for verdict in verdicts if verdict.value is None]
+    counted = [verdict for verdict in verdicts if verdict.weight]
+    missing = [verdict for verdict in counted if verdict.value is None]
     if not missing:
         return None, None
-    causes = sorted({verdict.code for verdict in missing if verdict.code})
+    codes = {verdict.code for verdict in missing if verdict.code}
     reasons = {verdict.reason for verdict in missing if verdict.reason}
-    because = f" ({', '.join(causes)})" if causes else ""
-    detail = f": {next(iter(reasons))}" if len(reasons) == 1 else ""
-    ids = some_of((verdict.id for verdict in missing), most=5)
-    return "not_judged", f"{len(missing)} of {len(verdicts)} not judged{because}: {ids}{detail}"
+    message = f"{len(missing)} of {len(counted)} not judged"
+    if codes:
+        message += f" ({', '.join(sorted(codes))})"
+    message += f": {some_of((verdict.id for verdict in missing), most=5)}"
+    if len(reasons) == 1:
+        message += f": {reasons.pop()}"
+    return "not_judged", message
 
 
 # Scores of one run share their provenance, which takes less memory than one each.
 _provenance = lru_cache(maxsize=256)(Provenance)
 
 
-def check_parameters(metric: type[Metric], given: Iterable[str], *, also: Iterable[str] = ()) -> None:
+def check_parameters(metric: type[Metric], names: Iterable[str], *, also: Iterable[str] = ()) -> None:
     """Raise unless the metric has all these parameters.
 
     Args:
         metric: Its class.
-        given: The names that a caller wrote.
+        names: The names that a caller wrote.
         also: Further names that the caller may have meant, to suggest where one is misspelt.
 
     Raises:
         ParameterError: It has no such parameter; the message names the nearest one.
     """
-    known = {item.name for item in fields(metric)}
-    for name in given:
-        if name not in known:
-            choices = sorted(known | set(also))
-            near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ParameterError(
-                f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
-            )
+    parameters = {item.name for item in fields(metric)}
+    for name in names:
+        if name in parameters:
+            continue
+        choices = sorted(parameters | set(also))
+        nearest = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+        hint = f" Did you mean '{nearest[0]}'?" if nearest else ""
+        raise ParameterError(
+            f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
+        )

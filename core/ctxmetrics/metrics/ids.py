@@ -10,7 +10,7 @@ from typing import ClassVar
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, named_choice
+from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, named_choice, registered
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Verdict
 
@@ -25,25 +25,30 @@ class IDMetric(ListMetric):
     """
 
     family: ClassVar[Family] = "id_recall"
-    requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
-    counts: ClassVar[tuple[str, str]] = ("retrieved id", "relevant")
+    requires = ("retrieved_context_ids", "reference_context_ids")
+    counts = ("retrieved id", "relevant")
 
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the value of two lists of ids that are not empty, and for each that is counted whether it is a hit."""
-        counted, others = (reference, retrieved) if self.counts_reference else (retrieved, reference)
-        there = {*others}
-        hits = [id_ in there for id_ in dict.fromkeys(counted)]
+        counted: Iterable[str] = retrieved
+        others = reference
+        if self.counts_reference:
+            counted, others = reference, retrieved
+        wanted = set(others)
+        hits = [id_ in wanted for id_ in dict.fromkeys(counted)]
         return self.to_value(hits), hits
 
     def verdicts(
-        self, found: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
+        self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
     ) -> list[Verdict]:
         """Return a verdict an id that is counted."""
-        return [*map(_verdict, dict.fromkeys(reference if self.counts_reference else retrieved), found)]
+        counted = reference if self.counts_reference else retrieved
+        return list(map(_verdict, dict.fromkeys(counted), hits))
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedContextRecall(IDMetric):
     """The share of the reference ids that were retrieved.
@@ -55,12 +60,14 @@ class IDBasedContextRecall(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_context_recall"
-    formula_name: ClassVar[str] = "share"
-    counts: ClassVar[tuple[str, str]] = ("reference id", "retrieved")
+    runs_by_default: ClassVar[bool] = True
+    formula_name = "share"
+    counts = ("reference id", "retrieved")
     counts_reference: ClassVar[bool] = True
     banded: ClassVar[bool] = True
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedContextPrecision(IDMetric):
     """How many of the retrieved ids are reference ids, or how early they stand.
@@ -73,96 +80,14 @@ class IDBasedContextPrecision(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_context_precision"
+    runs_by_default: ClassVar[bool] = True
     family: ClassVar[Family] = "id_precision"
-    formula_name: ClassVar[str] = "share"
+    formula_name = "share"
 
     formula: Formula = field(default="share", metadata=named_choice(Formula))
 
 
-@dataclass(frozen=True, kw_only=True)
-class IDBasedAveragePrecision(IDMetric):
-    """Average precision over all reference ids, as information retrieval has it: an id that was not retrieved counts.
-
-    Formula: the sum of precision at the rank of each retrieved reference id / all reference ids. Range
-    0 to 1. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Its mean over samples is
-    the MAP. `IDBasedContextPrecision` with ``formula="average_precision"`` divides by the *retrieved*
-    reference ids. Source: ``map`` of trec_eval.
-    """
-
-    base_name: ClassVar[str] = "id_based_average_precision"
-    formula_name: ClassVar[str] = "average_precision_over_all"
-
-    def compare(
-        self, retrieved: Sequence[str], reference: Iterable[str]
-    ) -> tuple[float | None, Sequence[bool]]:
-        """Divide by all reference ids."""
-        _, hits = super().compare(retrieved, reference)
-        return average_precision(hits, relevant_in_all=len({*reference})), hits
-
-
-@dataclass(frozen=True, kw_only=True)
-class IDBasedHitRate(IDMetric):
-    """Whether any retrieved id is a reference id: 1.0 or 0.0.
-
-    Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source: ``success_k`` of trec_eval.
-    """
-
-    base_name: ClassVar[str] = "id_based_hit_rate"
-    formula_name: ClassVar[str] = "hit_rate"
-
-    def to_value(self, hits: Sequence[bool]) -> float:
-        """1.0 where any id is relevant, else 0.0."""
-        return hit_rate(hits)
-
-
-@dataclass(frozen=True, kw_only=True)
-class IDBasedReciprocalRank(IDMetric):
-    """One over the rank of the first reference id that was retrieved.
-
-    Range 0 to 1; 0.0 where no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
-    ``recip_rank`` of trec_eval.
-    """
-
-    base_name: ClassVar[str] = "id_based_reciprocal_rank"
-    formula_name: ClassVar[str] = "reciprocal_rank"
-
-    def to_value(self, hits: Sequence[bool]) -> float:
-        """1 / rank of the first relevant id."""
-        return reciprocal_rank(hits)
-
-
-@dataclass(frozen=True, kw_only=True)
-class IDBasedPrecisionAtK(IDMetric):
-    """Reference ids among the first k / k, also where fewer were retrieved.
-
-    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
-    ``P_k`` of trec_eval.
-    """
-
-    base_name: ClassVar[str] = "id_based_precision_at_k"
-    formula_name: ClassVar[str] = "precision_at_k"
-
-    top_k: int = field(default=10, metadata=NAMED)
-
-    def to_value(self, hits: Sequence[bool]) -> float | None:
-        """Relevant ids among the first k / k."""
-        return precision_at_k(hits, self.top_k)
-
-
-@dataclass(frozen=True, kw_only=True)
-class IDBasedRecallAtK(IDBasedContextRecall):
-    """Reference ids among the first k / all reference ids.
-
-    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
-    ``recall_k`` of trec_eval.
-    """
-
-    base_name: ClassVar[str] = "id_based_recall_at_k"
-    banded: ClassVar[bool] = False
-
-    top_k: int = field(default=10, metadata=NAMED)
-
-
+@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedNDCG(IDMetric):
     """Normalised discounted cumulative gain of the ranked ids, graded where the sample has grades.
@@ -175,7 +100,7 @@ class IDBasedNDCG(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_ndcg"
-    formula_name: ClassVar[str] = "ndcg"
+    formula_name = "ndcg"
 
     def sides(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
         """Return the retrieved ids, and the grades of the reference ids."""
@@ -188,11 +113,98 @@ class IDBasedNDCG(IDMetric):
         """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
         _, hits = super().compare(retrieved, grades)
-        return ndcg(
-            [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)],
-            list(grades.values()),
-            self.top_k,
-        ), hits
+        gains = [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)]
+        return ndcg(gains, list(grades.values()), self.top_k), hits
+
+
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedAveragePrecision(IDMetric):
+    """Average precision over all reference ids, as information retrieval has it: an id that was not retrieved counts.
+
+    Formula: the sum of precision at the rank of each retrieved reference id / all reference ids. Range
+    0 to 1. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Its mean over samples is
+    the MAP. `IDBasedContextPrecision` with ``formula="average_precision"`` divides by the *retrieved*
+    reference ids. Source: ``map`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_average_precision"
+    formula_name = "average_precision_over_all"
+
+    def compare(
+        self, retrieved: Sequence[str], reference: Iterable[str]
+    ) -> tuple[float | None, Sequence[bool]]:
+        """Divide by all reference ids."""
+        _, hits = super().compare(retrieved, reference)
+        return average_precision(hits, relevant_in_all=len({*reference})), hits
+
+
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedReciprocalRank(IDMetric):
+    """One over the rank of the first reference id that was retrieved.
+
+    Range 0 to 1; 0.0 where no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
+    ``recip_rank`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_reciprocal_rank"
+    formula_name = "reciprocal_rank"
+
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1 / rank of the first relevant id."""
+        return reciprocal_rank(hits)
+
+
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedHitRate(IDMetric):
+    """Whether any retrieved id is a reference id: 1.0 or 0.0.
+
+    Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source: ``success_k`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_hit_rate"
+    formula_name = "hit_rate"
+
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1.0 where any id is relevant, else 0.0."""
+        return hit_rate(hits)
+
+
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedPrecisionAtK(IDMetric):
+    """Reference ids among the first k / k, also where fewer were retrieved.
+
+    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
+    ``P_k`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_precision_at_k"
+    formula_name = "precision_at_k"
+
+    top_k: int = field(default=10, metadata=NAMED)
+
+    def to_value(self, hits: Sequence[bool]) -> float | None:
+        """Relevant ids among the first k / k."""
+        return precision_at_k(hits, self.top_k)
+
+
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedRecallAtK(IDBasedContextRecall):
+    """Reference ids among the first k / all reference ids.
+
+    Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
+    ``recall_k`` of trec_eval.
+    """
+
+    base_name: ClassVar[str] = "id_based_recall_at_k"
+    runs_by_default: ClassVar[bool] = False
+    banded: ClassVar[bool] = False
+
+    top_k: int = field(default=10, metadata=NAMED)
 
 
 # Samples with the same id share its verdict, which takes less memory.
@@ -208,19 +220,14 @@ def _grades(sample: Sample) -> dict[str, float]:
         SampleError: The label is no mapping, a grade is no number, or a grade contradicts the reference ids.
     """
     who = sample.called()
-    given = sample.labels.get("relevance") or {}
-    if not isinstance(given, Mapping):
+    labels = sample.labels.get("relevance") or {}
+    if not isinstance(labels, Mapping):
         raise SampleError(
             f"{who}: labels['relevance'] must map ids to grades, such as {{'doc1': 3, 'doc2': 1}}."
         )
     grades = dict.fromkeys(sample.reference_context_ids or (), 1.0)
-    for id_, grade in given.items():
-        number = (
-            isinstance(grade, (int, float))
-            and not isinstance(grade, bool)
-            and 0 <= grade <= _LARGEST_GRADE
-        )
-        if not number or (grade > 0) != (str(id_) in grades):
+    for id_, grade in labels.items():
+        if not _is_grade(grade) or (grade > 0) != (str(id_) in grades):
             raise SampleError(
                 f"{who}: labels['relevance'] gives {str(id_)[:80]!r} the grade {str(grade)[:80]}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
@@ -228,3 +235,8 @@ def _grades(sample: Sample) -> dict[str, float]:
         if grade > 0:
             grades[str(id_)] = float(grade)
     return grades
+
+
+def _is_grade(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value <= _LARGEST_GRADE  # type: ignore[operator]  # a number by now

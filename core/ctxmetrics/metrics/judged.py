@@ -28,22 +28,71 @@ from ctxmetrics.judges.base import (
     checked_answer,
     checked_verdict,
 )
-from ctxmetrics.metrics.base import NAMED, Metric, TextPrecision, named_choice, not_judged
+from ctxmetrics.metrics.base import (
+    NAMED,
+    Definition,
+    Metric,
+    TextPrecision,
+    named_choice,
+    not_judged,
+    registered,
+)
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import part_of
 from ctxmetrics.samples import Fact, Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import Stage, of_last, pool_of, recorded
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
-from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
+from ctxmetrics.verdicts import DOUBTFUL, Evidence, Usage, Verdict
 
 Relevance = Literal["useful", "supports"]
 # The weights of the words for a fact's importance in a weighted mean.
 _WORTH: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What a metric asks about one sample.
+
+    Attributes:
+        answer: The text whose units are looked for, or for which a context may be useful.
+        contexts: The retrieved contexts that count, in rank order.
+        user_input: The question of the sample.
+        stages: The stages of the retrieval that are judged.
+        facts: The sample's facts, where these are the units.
+        weights: How much each fact counts.
+        has_units: Whether anything is asked about.
+    """
+
+    answer: str
+    contexts: tuple[str, ...]
+    user_input: str | None
+    stages: Mapping[str, Stage]
+    facts: Sequence[Fact]
+    weights: Sequence[float]
+    has_units: bool
+
+
+class _JudgedDefinition(Definition):
+    """What the class of a judged metric says about it; see `Definition`."""
+
+    runs_by_default: ClassVar[bool] = True
+    answer_field: ClassVar[str] = "reference"
+    # Whether its verdicts are about the units: then a score has an attribution.
+    counts_units: ClassVar[bool] = False
+
+    requires: tuple[str, ...] = ("reference", "retrieved_contexts")
+    uses: tuple[str, ...] = ("user_input", "references", "stages")
+
+    # The unit that is used; None where the answer is not cut into units (a response is not): then only
+    # contexts are rated.
+    counted_unit: Unit | None = None
+    # Whether the judge is asked which units the contexts support; else, which contexts are useful.
+    about_units: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
-class JudgedMetric(Metric):
+class JudgedMetric(_JudgedDefinition, Metric):
     """A metric whose verdicts come from a judge.
 
     Attributes:
@@ -53,46 +102,39 @@ class JudgedMetric(Metric):
         language: ISO 639 code of the answer; detected from the script where None.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("reference", "retrieved_contexts")
-    answer_field: ClassVar[str] = "reference"
-    uses: ClassVar[tuple[str, ...]] = ("user_input", "references", "stages")
-    # Whether its verdicts are about the units: then a score has an attribution.
-    counts_units: ClassVar[bool] = False
-    # Whether the judge is asked which units the contexts support; else, which contexts are useful.
-    about_units: ClassVar[bool] = False
-    # The unit that is used; None where the answer is not cut into units (a response is not): then only
-    # contexts are rated.
-    counted_unit: ClassVar[Unit | None] = None
-
     judge: Judge | None = None
     unit: Unit | None = field(default=None, metadata=named_choice(Unit))
     language: str | None = field(default=None, metadata=NAMED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.answer_field == "reference":
-            vars(self)["counted_unit"] = self.unit or self.rules.unit
-        vars(self)["about_units"] = self.counts_units or getattr(self, "relevance", None) == "supports"
+        unit = (self.unit or self.rules.unit) if self.answer_field == "reference" else None
+        about_units = self.counts_units or getattr(self, "relevance", None) == "supports"
+        vars(self).update(counted_unit=unit, about_units=about_units)
         if self.counts_units:
-            vars(self)["counts"] = (self.counted_unit, "supported")
-        if self.counted_unit == "fact":  # what this object needs, unlike its class
-            vars(self).update(
-                requires=("reference_facts", "retrieved_contexts"), uses=(*self.uses, "reference")
-            )
-        if self.language is not None and (
-            not isinstance(self.language, str) or not self.language.isascii()
-        ):
+            vars(self).update(counts=(unit, "supported"))
+        if unit == "fact":  # what this object needs, unlike its class
+            requires = ("reference_facts", "retrieved_contexts")
+            vars(self).update(requires=requires, uses=(*self.uses, "reference"))
+        language = self.language
+        if language is not None and (not isinstance(language, str) or not language.isascii()):
             raise ParameterError(
-                f"{self.base_name}: language={self.language!r} must be an ISO 639 code such as 'en'."
+                f"{self.base_name}: language={language!r} must be an ISO 639 code such as 'en'."
             )
-        if self.judge is not None and not isinstance(self.judge, Judge):
-            write = suggest_code(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
+        if self.judge is None:
+            return
+        if not isinstance(self.judge, Judge):
+            instead = suggest_code(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
             raise ParameterError(
-                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={write}."
+                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={instead}."
             )
-        if self.judge and self.counted_unit == "claim" and not isinstance(self.judge, DecomposingJudge):
+        if unit == "claim":
+            self._check_decomposes(self.judge)
+
+    def _check_decomposes(self, judge: Judge) -> None:
+        if not isinstance(judge, DecomposingJudge):
             raise CannotDecomposeError(
-                f"{self.name} counts claims, and {self.judge.name} cannot break a text into claims. "
+                f"{self.name} counts claims, and {judge.name} cannot break a text into claims. "
                 "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
             )
 
@@ -106,52 +148,104 @@ class JudgedMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample. See `Metric.score`."""
-        from ctxmetrics.models.runtime.background import run_sync
+        from ctxmetrics.models.runtime.background import run_at_once, run_sync
 
+        judge = default_judge() if self.judge is None else self.judge
+        if getattr(judge, "waits", None) is False:
+            return run_at_once(self.ascore, sample)
         return run_sync(self.ascore, sample)
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
         self.check_sample(sample)
         if "reference" in self.requires and sample.references is not None:
-            return await self._best(sample, sample.references or ("",))
-        if (refused := self.check_texts(sample)) is not None:
+            return await self._score_best_reference(sample, sample.references or ("",))
+        refused = self.check_texts(sample)
+        if refused is not None:
             return refused
-        judge, unit = self.judge, self.counted_unit
+        judge = self.judge
         if judge is None:
-            return await self.with_judge(default_judge()).ascore(sample)
-        facts = (sample.reference_facts or ()) if unit == "fact" else ()
-        answer: str = getattr(sample, self.answer_field) or "\n".join(fact.text for fact in facts)
-        contexts = (sample.retrieved_contexts or ())[: self.top_k]
-        stages = self.stages_of(sample, contexts) if sample.stages and "stages" in self.uses else EMPTY
-        cut = {"fact": "facts", "claim": "claims"}.get(unit or "") or splitter()
-        provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
-        if stages and not _judges_alone(judge):
-            provenance["judge"] += " over stages"
-        if self.counts_units:
-            provenance["context_lengths"] = tuple(map(len, contexts))
-        weights = self.weights(sample) if unit == "fact" else []
-        expected = any(weights) if unit == "fact" else has_content(answer)
-        empty = self.empty(sample, retrieved=bool(contexts or stages), reference=expected, **provenance)
-        if empty is not None:
-            return empty
+            judge = default_judge()
+            if self.counted_unit == "claim":
+                self._check_decomposes(judge)
+        question = self._build_question(sample)
+        provenance = self._build_provenance(judge, question)
+        retrieved = bool(question.contexts or question.stages)
+        if not (retrieved and question.has_units):
+            empty = self.empty(sample, retrieved=retrieved, reference=question.has_units, **provenance)
+            if empty is not None:
+                return empty
         request = JudgeRequest(
-            units=tuple(fact.text for fact in facts),
-            contexts=contexts,
-            answer=answer,
-            user_input=sample.user_input,
-            language=self.language or detect_language(answer),
+            units=tuple(fact.text for fact in question.facts),
+            contexts=question.contexts,
+            answer=question.answer,
+            user_input=question.user_input,
+            language=self.language or detect_language(question.answer),
         )
         with part_of(self):
-            judgement = await self._judge(judge, request, stages)
+            judgement = await self._judge(judge, request, question.stages)
         verdicts = judgement.verdicts
-        if self.counts_units and facts:
-            verdicts = tuple(map(self.weighed, verdicts, facts, weights))
-        missing = any(verdict.value is None for verdict in verdicts)
-        code, message = not_judged(verdicts) if missing else (None, None)
+        if self.counts_units and question.facts:
+            verdicts = tuple(map(self.weighed, verdicts, question.facts, question.weights))
+        return self._build_score(sample, replace(judgement, verdicts=verdicts), question, provenance)
+
+    def _build_question(self, sample: Sample) -> _Question:
+        """Read from a sample what is asked.
+
+        Raises:
+            MissingFieldError: A fact has no importance, and the metric needs it.
+        """
+        contexts = (sample.retrieved_contexts or ())[: self.top_k]
+        stages: Mapping[str, Stage] = EMPTY
+        if sample.stages and "stages" in self.uses:
+            stages = self.stages_of(sample, contexts)
+        answer: str = getattr(sample, self.answer_field) or ""
+        facts: Sequence[Fact] = ()
+        weights: Sequence[float] = ()
+        if self.counted_unit == "fact":
+            facts = sample.reference_facts or ()
+            weights = self.weights(sample)
+            answer = answer or "\n".join(fact.text for fact in facts)
+        return _Question(
+            answer=answer,
+            contexts=contexts,
+            user_input=sample.user_input,
+            stages=stages,
+            facts=facts,
+            weights=weights,
+            has_units=any(weights) if self.counted_unit == "fact" else has_content(answer),
+        )
+
+    def _build_provenance(self, judge: Judge, question: _Question) -> dict[str, Any]:
+        """Return who judges, and how the answer is cut."""
+        cut = {"fact": "facts", "claim": "claims"}.get(self.counted_unit or "") or splitter()
+        provenance: dict[str, Any] = {
+            "judge": judge.name,
+            "splitter": cut,
+            "warnings": judge.warnings,
+        }
+        if question.stages and not _judges_alone(judge):
+            provenance["judge"] = f"{judge.name} over stages"
+        if self.counts_units:
+            provenance["context_lengths"] = tuple(map(len, question.contexts))
+        return provenance
+
+    def _build_score(
+        self, sample: Sample, judgement: Judgement, question: _Question, provenance: Mapping[str, Any]
+    ) -> Score:
+        """Apply the formula to the verdicts. Where one that counts is missing, there is no value."""
+        verdicts = judgement.verdicts
+        code, message = None, None
+        if any(verdict.value is None for verdict in verdicts):
+            code, message = not_judged(verdicts)
+        value = None
+        if code is None and self.counted_unit == "fact" and self.counts_units:  # they may weigh
+            value = Attribution(verdicts, tuple(map(len, question.contexts))).recall()
+        elif code is None:
+            value = self.to_value([verdict.value is True for verdict in verdicts])
         return self.build(
             sample,
-            None if code else self.value_of(verdicts, contexts),
+            value,
             verdicts,
             reason_code=code,
             message=message,
@@ -166,7 +260,7 @@ class JudgedMetric(Metric):
             **provenance,
         )
 
-    async def _best(self, sample: Sample, references: Sequence[str]) -> Score:
+    async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
         """Score a sample with each of its references, and return the score with the highest value; it says whose it is.
 
         A reference without a letter or digit counts only where all are so. Where one could not be
@@ -178,21 +272,20 @@ class JudgedMetric(Metric):
         counting = [score for score in scores if score.reason_code != "no_reference"] or scores
         best = max(counting, key=lambda score: -1.0 if score.value is None else score.value)
         if best.value != self.rules.scale:
-            best = next((score for score in counting if score.value is None), best)
+            for score in counting:
+                if score.value is None:
+                    best = score
+                    break
         number = next(number for number, score in enumerate(scores, 1) if score is best)
-        told = {"reference_number": number, "reference_values": [score.value for score in scores]}
+        values = [score.value for score in scores]
         return replace(
             best,
             message=best.message or f"the value is that of reference {number} of {len(scores)}",
-            metadata=FrozenDict({**best.metadata, **told}),
+            metadata=FrozenDict(
+                {**best.metadata, "reference_number": number, "reference_values": values}
+            ),
             usage=sum((score.usage for score in scores), Usage()),
         )
-
-    def value_of(self, verdicts: tuple[Verdict, ...], contexts: Sequence[str]) -> float | None:
-        """Apply the formula to complete verdicts."""
-        if self.counted_unit == "fact" and self.counts_units:  # they may weigh
-            return Attribution(verdicts, tuple(map(len, contexts))).recall()
-        return self.to_value([verdict.value is True for verdict in verdicts])
 
     def weights(self, sample: Sample) -> list[float]:
         """Return how much each fact counts: 1 each, unless the metric weighs them."""
@@ -200,10 +293,17 @@ class JudgedMetric(Metric):
 
     def weighed(self, verdict: Verdict, fact: Fact, weight: float) -> Verdict:
         """Return the verdict about a fact with the fact's id, its weight, and the value of a part of it."""
-        partial = getattr(self, "partial", None) or None
-        known = {"fact_id": fact.id, "weight": None if weight == 1 else weight, "partial": partial}
-        added = {name: value for name, value in known.items() if value is not None}
-        return replace(verdict, details=FrozenDict({**verdict.details, **added})) if added else verdict
+        details: dict[str, Any] = {}
+        if fact.id is not None:
+            details["fact_id"] = fact.id
+        if weight != 1:
+            details["weight"] = weight
+        partial = getattr(self, "partial", None)
+        if partial:
+            details["partial"] = partial
+        if not details:
+            return verdict
+        return replace(verdict, details=FrozenDict({**verdict.details, **details}))
 
     def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
         """Return the stages of a sample that are judged: those with texts, the last one with these contexts.
@@ -216,10 +316,11 @@ class JudgedMetric(Metric):
             if stage.contexts is not None
         }
         name, last = list(stages.items())[-1]
-        ids = None if last.ids is None else last.ids[: len(contexts)]
-        stages[name] = Stage(contexts, ids)
-        asked = contexts or (self.counts_units and any(stage.contexts for stage in stages.values()))
-        return stages if asked else EMPTY
+        stages[name] = Stage(contexts, None if last.ids is None else last.ids[: len(contexts)])
+        if contexts:
+            return stages
+        any_context = any(stage.contexts for stage in stages.values())
+        return stages if self.counts_units and any_context else EMPTY
 
     async def _judge(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
@@ -232,30 +333,32 @@ class JudgedMetric(Metric):
         if self.counted_unit == "sentence":
             request = replace(request, units=split_sentences(request.answer, request.language))
         elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
-            try:
-                claims = checked_answer(
-                    await judge.decompose(request.answer, language=request.language), Claims
-                )
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-                claims = Claims(claims=(), code=failure(error)[0])
+            claims = await _decompose(judge, request)
             if claims.code or not claims.claims:
-                code = claims.code or "invalid_reply"
-                reason = f"the {self.answer_field} could not be broken into claims"
-                whole = Verdict(
-                    id=self.answer_field, value=None, text=request.answer, code=code, reason=reason
-                )
-                return Judgement(verdicts=(whole,), usage=claims.usage)
+                return self._no_claims(claims, request)
             request = replace(request, units=claims.claims)
-        judgement = await (
-            self._ask_stages(judge, request, stages) if stages else self.ask(judge, request)
-        )
+        if stages:
+            judgement = await self._ask_stages(judge, request, stages)
+        else:
+            judgement = await self.ask(judge, request)
         if self.about_units and not self.counts_units:
             judgement = replace(judgement, verdicts=_supporting(judgement.verdicts, request))
         if claims is not None:  # whose prompt cut the units, and whose judged them
-            prompts = ", ".join(filter(None, (claims.prompt, judgement.prompt)))
+            prompts = [prompt for prompt in (claims.prompt, judgement.prompt) if prompt]
             usage = claims.usage + judgement.usage
-            judgement = replace(judgement, usage=usage, prompt=prompts or None)
+            judgement = replace(judgement, usage=usage, prompt=", ".join(prompts) or None)
         return judgement
+
+    def _no_claims(self, claims: Claims, request: JudgeRequest) -> Judgement:
+        """Return the judgement of an answer that was not broken into claims: the whole is not judged."""
+        verdict = Verdict(
+            id=self.answer_field,
+            value=None,
+            text=request.answer,
+            code=claims.code or "invalid_reply",
+            reason=f"the {self.answer_field} could not be broken into claims",
+        )
+        return Judgement(verdicts=(verdict,), usage=claims.usage)
 
     async def _ask_stages(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
@@ -264,18 +367,15 @@ class JudgedMetric(Metric):
         if not _judges_alone(judge):
             pool, _ = pool_of(stages.values())
             judgement = await self.ask(judge, replace(request, contexts=pool))
-            told = (
-                recorded(stages, (), judgement.verdicts)
-                if self.about_units
-                else of_last(stages, judgement.verdicts)
-            )
-            return replace(judgement, verdicts=told)
+            if self.about_units:
+                return replace(judgement, verdicts=recorded(stages, (), judgement.verdicts))
+            return replace(judgement, verdicts=of_last(stages, judgement.verdicts))
         if not self.about_units:
             return await self.ask(judge, request)
-        judgements = [
-            await self.ask(judge, replace(request, contexts=stage.contexts or ()))
-            for stage in stages.values()
-        ]
+        judgements = []
+        for stage in stages.values():
+            request_of_stage = replace(request, contexts=stage.contexts or ())
+            judgements.append(await self.ask(judge, request_of_stage))
         verdicts = recorded(stages, [judgement.verdicts for judgement in judgements])
         return replace(judgements[-1], verdicts=verdicts)
 
@@ -285,34 +385,29 @@ class JudgedMetric(Metric):
         Exactly one verdict for each unit, or context, is returned, in order: no judge can change a
         denominator or a rank.
         """
-        about_units = self.about_units
-        ids, texts = (
-            (request.unit_ids, request.units)
-            if about_units
-            else (request.context_ids, request.contexts)
-        )
+        answer, ids, texts = judge.rate, request.context_ids, request.contexts
+        if self.about_units:
+            answer, ids, texts = judge.attribute, request.unit_ids, request.units
         missing = _MISSING
         try:
-            judgement = checked_answer(
-                await (judge.attribute if about_units else judge.rate)(request), Judgement
-            )
+            judgement = checked_answer(await answer(request), Judgement)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
             remember_keys_of(judge)
             code, reason = failure(error)
             judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
         by_id: dict[str, Verdict] = {}
         for verdict in judgement.verdicts:
-            if verdict.id in by_id and by_id[verdict.id].value != verdict.value:
+            first = by_id.setdefault(verdict.id, verdict)
+            if first is not verdict and first.value != verdict.value:
                 by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
-            else:
-                by_id.setdefault(verdict.id, verdict)
-        verdicts = tuple(
-            checked_verdict(replace(by_id.get(id_, missing), id=id_, text=text), request.contexts)
-            for id_, text in zip(ids, texts, strict=True)
-        )
-        return replace(judgement, verdicts=verdicts)
+        verdicts = []
+        for id_, text in zip(ids, texts, strict=True):
+            verdict = replace(by_id.get(id_, missing), id=id_, text=text)
+            verdicts.append(checked_verdict(verdict, request.contexts))
+        return replace(judgement, verdicts=tuple(verdicts))
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class ContextRecall(JudgedMetric):
     """The share of the reference's units that the retrieved contexts support.
@@ -335,8 +430,8 @@ class ContextRecall(JudgedMetric):
 
     base_name: ClassVar[str] = "context_recall"
     family: ClassVar[Family] = "recall"
-    formula_name: ClassVar[str] = "share"
-    counts: ClassVar[tuple[str, str]] = ("sentence", "supported")
+    formula_name = "share"
+    counts = ("sentence", "supported")
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
 
@@ -360,23 +455,24 @@ class ContextRecall(JudgedMetric):
         weighting = self.weighting or self.rules.weighting
         if weighting is None:
             return super().weights(sample)
-        given = [fact.importance for fact in sample.reference_facts or ()]
-        if None in given:
+        worths = [fact.importance for fact in sample.reference_facts or ()]
+        if None in worths:
             raise MissingFieldError(
-                f"{sample.called()}: field 'reference_facts', item {given.index(None) + 1} has no importance, which "
+                f"{sample.called()}: field 'reference_facts', item {worths.index(None) + 1} has no importance, which "
                 f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
             )
         if weighting == "vital":
-            return [float(worth == "vital") for worth in given]
-        return [float(_WORTH.get(worth, worth)) for worth in given]  # type: ignore[arg-type]  # none is None
+            return [float(worth == "vital") for worth in worths]
+        return [float(_WORTH.get(worth, worth)) for worth in worths]  # type: ignore[arg-type]  # none is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _RatedPrecision(TextPrecision, JudgedMetric):
     family: ClassVar[Family] = "precision"
-    counts: ClassVar[tuple[str, str]] = ("context", "useful")
+    counts = ("context", "useful")
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(_RatedPrecision):
     """Whether the contexts that help to give the reference stand first.
@@ -398,6 +494,7 @@ class ContextPrecision(_RatedPrecision):
     relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class ContextUtilization(_RatedPrecision):
     """Context precision with the response in place of the reference: no reference is needed.
@@ -408,12 +505,21 @@ class ContextUtilization(_RatedPrecision):
     """
 
     base_name: ClassVar[str] = "context_utilization"
-    requires: ClassVar[tuple[str, ...]] = ("response", "retrieved_contexts")
-    uses: ClassVar[tuple[str, ...]] = ("user_input",)
+    requires = ("response", "retrieved_contexts")
+    uses = ("user_input",)
     answer_field: ClassVar[str] = "response"
 
 
 _MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
+
+
+async def _decompose(judge: DecomposingJudge, request: JudgeRequest) -> Claims:
+    """Break the answer into claims, or return the code that says why it could not be."""
+    try:
+        claims = await judge.decompose(request.answer, language=request.language)
+        return checked_answer(claims, Claims)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
+        return Claims(claims=(), code=failure(error)[0])
 
 
 def failure(error: BaseException) -> tuple[str, str]:
@@ -446,24 +552,33 @@ def _judges_alone(judge: Judge) -> bool:
 
 def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:
     """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
-    rests = Attribution(tuple(units), tuple(map(len, request.contexts))).rests_on()
-    missing = [unit for unit in units if unit.value is None]
+    rests_on = Attribution(tuple(units), tuple(map(len, request.contexts))).rests_on()
+    missing = next((unit for unit in units if unit.value is None), None)
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
-        found = [unit for unit, contexts in zip(units, rests, strict=True) if index in contexts]
-        spans = tuple(span for unit in found for span in unit.evidence if span.context == index)
-        if found:
-            reason = f"supports {', '.join(unit.id for unit in found)}"
-            code = found[0].code if all(unit.code in DOUBTFUL for unit in found) else None
-            verdicts.append(
-                Verdict(id=id_, value=True, text=text, reason=reason, code=code, evidence=spans)
+        resting = [unit for unit, contexts in zip(units, rests_on, strict=True) if index in contexts]
+        verdict = Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
+        if resting:
+            reason = f"supports {', '.join(unit.id for unit in resting)}"
+            doubtful = all(unit.code in DOUBTFUL for unit in resting)
+            evidence = _evidence_in(index, resting)
+            verdict = Verdict(
+                id=id_,
+                value=True,
+                text=text,
+                reason=reason,
+                code=resting[0].code if doubtful else None,
+                evidence=evidence,
             )
-        elif missing:
-            verdicts.append(
-                Verdict(id=id_, value=None, text=text, code=missing[0].code, reason=missing[0].reason)
-            )
-        else:
-            verdicts.append(
-                Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
-            )
+        elif missing is not None:
+            verdict = replace(verdict, value=None, code=missing.code, reason=missing.reason)
+        verdicts.append(verdict)
     return tuple(verdicts)
+
+
+def _evidence_in(index: int, units: Sequence[Verdict]) -> tuple[Evidence, ...]:
+    """Return the evidence of units that stands in one context."""
+    evidence: list[Evidence] = []
+    for unit in units:
+        evidence += [span for span in unit.evidence if span.context == index]
+    return tuple(evidence)

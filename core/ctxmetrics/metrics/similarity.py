@@ -15,6 +15,7 @@ import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -114,19 +115,19 @@ def best_matches(
     Source:
         ``NonLLMStringSimilarity`` of Ragas 0.4.3.
 
-    >>> found = best_matches(["The tower is in Paris.", "Berlin"], ["The tower is in Paris!"], cutoff=0.5)
-    >>> found.for_references, found.for_retrieved[1]
+    >>> matches = best_matches(["The tower is in Paris.", "Berlin"], ["The tower is in Paris!"], cutoff=0.5)
+    >>> matches.for_references, matches.for_retrieved[1]
     ((Match(place=0, similarity=0.9545454545454546),), None)
     """
     settled = best and not callable(measure) and frozenset(retrieved) == frozenset(references)
     if settled or not best or not isinstance(measure, Hashable):
-        return _compared(retrieved, references, measure, cutoff, best)
+        return _compare(retrieved, references, measure, cutoff, best)
     key = (hashed(retrieved), hashed(references), measure, cutoff)
-    found = MEMORY.peek(key)
-    if found is None:
-        found = _compared(retrieved, references, measure, cutoff, best)
-        MEMORY.remember(key, found)
-    return found
+    matches = MEMORY.peek(key)
+    if matches is None:
+        matches = _compare(retrieved, references, measure, cutoff, best)
+        MEMORY.remember(key, matches)
+    return matches
 
 
 def similarities(
@@ -146,7 +147,7 @@ def similarities(
     import numpy as np
 
     if callable(measure):
-        return np.array(_asked(measure, retrieved, references), np.float64)
+        return np.array(_call(measure, retrieved, references), np.float64)
     from rapidfuzz import distance, process
 
     distances: NDArray[np.float64] = process.cdist(
@@ -159,7 +160,7 @@ def similarities(
     return 1.0 - distances
 
 
-def _compared(
+def _compare(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, best: bool
 ) -> BestMatches:
     """Compare the open pairs: all pairs except those of two texts that stand on both sides."""
@@ -229,36 +230,61 @@ def _best(
     """
     if any(len(row) < len(places) for row in values.values()):  # some are settled
         highest = {text: max(row, default=0.0) for text, row in values.items()}
-        near = [text for text in values if highest[text] > cutoff] if best else []
-        for group in (near, [text for text in values if highest[text] <= cutoff]):
-            if group:
-                least = max(cutoff, min([highest[text] for text in group]))
-                for text, row in zip(group, compare(group, least).tolist(), strict=True):
-                    values[text] += row
+        near = [text for text in values if highest[text] > cutoff]
+        far = [text for text in values if highest[text] <= cutoff]
+        for group in (near if best else [], far):
+            if not group:
+                continue
+            least = max(cutoff, min([highest[text] for text in group]))
+            for text, row in zip(group, compare(group, least).tolist(), strict=True):
+                values[text] += row
     matches: dict[str, Match | None] = dict.fromkeys(values)
     for text, row in values.items():
-        if (value := max(row)) >= cutoff:
+        value = max(row)
+        if value >= cutoff:
             # A row that was compared with open texts alone is shorter: their places come first.
-            first = min([place for place, other in zip(places, row, strict=False) if other == value])
-            matches[text] = Match(first, value)
+            equal = [place for place, other in zip(places, row, strict=False) if other == value]
+            matches[text] = Match(min(equal), value)
     return matches
 
 
-def _asked(
+def _call(
     measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]
 ) -> list[list[float]]:
-    """Ask a function about each pair, or about all at once if it needs a single argument."""
+    """Call a function with each pair, or with all at once if it needs a single argument."""
     if not _takes_all(measure):
-        return [[_checked(measure, row, column) for column in columns] for row in rows]
-    pairs = [(row, column) for row in rows for column in columns]
+        return [_call_for_row(measure, row, columns) for row in rows]
+    pairs = list(product(rows, columns))
     try:
         scores = read_scores(measure(pairs), len(pairs))
     except PredictionError as error:
         raise ParameterError(f"similarity {_name(measure)}: {error}") from None
-    if problem := next((score for score in scores if isinstance(score, str)), None):
-        raise ParameterError(f"similarity {_name(measure)}: {problem}")
-    values = iter(map(float, scores))
-    return [[next(values) for _ in columns] for _ in rows]
+    values: list[float] = []
+    for score in scores:
+        if isinstance(score, str):
+            raise ParameterError(f"similarity {_name(measure)}: {score}")
+        values.append(float(score))
+    width = len(columns)
+    return [values[row * width : (row + 1) * width] for row in range(len(rows))]
+
+
+def _call_for_row(
+    measure: Callable[[str, str], float], row: str, columns: Sequence[str]
+) -> list[float]:
+    """Call a function with one retrieved text and each reference.
+
+    Raises:
+        ParameterError: It returns something else than a number in 0..1.
+    """
+    values: list[float] = []
+    for column in columns:
+        value = measure(row, column)
+        if not isinstance(value, Real) or not 0 <= value <= 1:  # false for NaN too
+            raise ParameterError(
+                f"similarity {_name(measure)} returned {value!r}: it must return a number in 0..1"
+            )
+        values.append(float(value))
+    return values
 
 
 def _takes_all(measure: Callable[..., Any]) -> bool:
@@ -275,12 +301,3 @@ def _takes_all(measure: Callable[..., Any]) -> bool:
 
 def _name(measure: Callable[..., Any]) -> str:
     return getattr(measure, "__qualname__", repr(measure))
-
-
-def _checked(measure: Callable[[str, str], float], retrieved: str, reference: str) -> float:
-    value = measure(retrieved, reference)
-    if not isinstance(value, Real) or not 0 <= value <= 1:  # false for NaN too
-        raise ParameterError(
-            f"similarity {_name(measure)} returned {value!r}: it must return a number in 0..1"
-        )
-    return float(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -33,7 +33,7 @@ from ctxmetrics.formulas import (
     span_recall,
 )
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice
+from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice, registered
 from ctxmetrics.reading import SPAN_MARK, write_span
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -77,9 +77,9 @@ class SpanMetric(ListMetric):
         min_cover: The share of a span, 0 to 1, from which on it counts as found. With 0, one character is enough.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("retrieved_context_ids", "reference_context_ids")
-    uses: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
-    formula_name: ClassVar[str] = "share"
+    requires = ("retrieved_context_ids", "reference_context_ids")
+    uses = ("retrieved_contexts", "reference_contexts")
+    formula_name = "share"
 
     min_cover: float = field(default=0.5, metadata=NAMED)
 
@@ -93,16 +93,15 @@ class SpanMetric(ListMetric):
         Raises:
             SampleError: An id names no span, or one source is spelled in two ways.
         """
-        retrieved, reference = (
-            list(_passages(sample, name, getattr(sample, texts)))
-            for name, texts in zip(self.requires, self.uses, strict=True)
-        )
+        retrieved = _read_passages(sample, "retrieved_context_ids", sample.retrieved_contexts)
+        reference = _read_passages(sample, "reference_context_ids", sample.reference_contexts)
         retrieved = retrieved[: self.top_k]
         reference = list({passage.span: passage for passage in reference}.values())
         _check_spelling(sample, [*retrieved, *reference])
         return retrieved, reference
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class SpanBasedContextRecall(SpanMetric):
     """The share of the reference text that was retrieved, however the text was cut into chunks.
@@ -120,35 +119,37 @@ class SpanBasedContextRecall(SpanMetric):
 
     base_name: ClassVar[str] = "span_based_context_recall"
     family: ClassVar[Family] = "id_recall"
-    counts: ClassVar[tuple[str, str]] = ("reference span", "found")
+    counts = ("reference span", "found")
     banded: ClassVar[bool] = True
 
     unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vars(self)["formula_name"] = f"share_of_{self.unit}s"
+        vars(self).update(formula_name=f"share_of_{self.unit}s")
 
     def compare(
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the share that was found, and for each reference span whether it was."""
-        found = merged_spans([passage.span for passage in retrieved])
-        wanted = [passage.span for passage in reference]
-        hits = covered_spans(wanted, found, self.min_cover)
-        return share(hits) if self.unit == "span" else span_recall(wanted, found), hits
+        spans = [passage.span for passage in reference]
+        merged = merged_spans([passage.span for passage in retrieved])
+        hits = covered_spans(spans, merged, self.min_cover)
+        value = share(hits) if self.unit == "span" else span_recall(spans, merged)
+        return value, hits
 
     def verdicts(
-        self, found: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+        self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return a verdict a reference span."""
         merged = merged_spans([passage.span for passage in retrieved])
         return [
-            _of_reference(passage, hit, merged, retrieved)
-            for passage, hit in zip(reference, found, strict=True)
+            _reference_verdict(passage, hit, merged, retrieved)
+            for passage, hit in zip(reference, hits, strict=True)
         ]
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class SpanBasedContextPrecision(SpanMetric):
     """How much of the retrieved text is reference text, or how early the relevant contexts stand.
@@ -171,7 +172,7 @@ class SpanBasedContextPrecision(SpanMetric):
 
     base_name: ClassVar[str] = "span_based_context_precision"
     family: ClassVar[Family] = "id_precision"
-    counts: ClassVar[tuple[str, str]] = ("retrieved span", "relevant")
+    counts = ("retrieved span", "relevant")
 
     formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
 
@@ -179,22 +180,23 @@ class SpanBasedContextPrecision(SpanMetric):
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the precision, and for each retrieved context whether it is relevant."""
-        found = [passage.span for passage in retrieved]
+        spans = [passage.span for passage in retrieved]
         wanted = [passage.span for passage in reference]
-        hits = relevant_spans(found, wanted, self.min_cover)
+        hits = relevant_spans(spans, wanted, self.min_cover)
         if self.formula == "ap":
             return average_precision(hits, epsilon=self.rules.epsilon), hits
-        return (span_iou if self.formula == "iou" else span_precision)(wanted, found), hits
+        formula = span_iou if self.formula == "iou" else span_precision
+        return formula(wanted, spans), hits
 
     def verdicts(
-        self, found: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
+        self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return a verdict a retrieved context."""
         merged = merged_spans([passage.span for passage in reference])
-        return [
-            _of_retrieved(index, passage, hit, merged)
-            for index, (passage, hit) in enumerate(zip(retrieved, found, strict=True))
-        ]
+        verdicts = []
+        for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):
+            verdicts.append(_retrieved_verdict(index, passage, hit, merged))
+        return verdicts
 
 
 def read_span(id_: str, where: str) -> Span:
@@ -207,37 +209,42 @@ def read_span(id_: str, where: str) -> Span:
     Raises:
         SampleError: The id names no span, or one that no text can have.
     """
-    match, shown = _ID.fullmatch(id_), repr(id_[:_SHOWN])
+    match = _ID.fullmatch(id_)
+    shortened = repr(id_[:_SHOWN])
     if match is None:
         raise SampleError(
-            f"{where}: {shown} does not say where its text stands. Write SOURCE#char=START,END, such as "
+            f"{where}: {shortened} does not say where its text stands. Write SOURCE#char=START,END, such as "
             "'handbook.md#char=120,480': characters from 0, the end excluded. Of a document it is made where the "
             "metadata has source and start_index (text splitters: add_start_index=True)."
         )
     source, *numbers = match.groups()
     if max(map(len, numbers)) > MOST_DIGITS:
         raise SampleError(
-            f"{where}: {shown} is beyond the end of any text. Write the numbers of characters."
+            f"{where}: {shortened} is beyond the end of any text. Write the numbers of characters."
         )
     start, end = map(int, numbers)
     if start >= end:
         raise SampleError(
-            f"{where}: {shown} ends at or before its start. Write the start first; the end is one past the last character."
+            f"{where}: {shortened} ends at or before its start. Write the start first; the end is one past the last character."
         )
     return source, start, end
 
 
-def _passages(sample: Sample, name: str, texts: Sequence[str] | None) -> Iterator[LocatedText]:
+def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> list[LocatedText]:
+    """Read the spans of a field of ids. Texts belong to them where there is one for each."""
     ids: tuple[str, ...] = getattr(sample, name)
-    known = texts if texts is not None and len(texts) == len(ids) else None
+    if texts is None or len(texts) != len(ids):
+        texts = None
+    passages = []
     for index, id_ in enumerate(ids):
         span = read_span(id_, f"{sample.called()}: field '{name}', item {index + 1}")
-        text = known[index] if known else None
+        text, note = None if texts is None else texts[index], ""
         length = span[2] - span[1]
-        if text is None or len(text) == length:
-            yield LocatedText(id_, span, text)
-        else:
-            yield LocatedText(id_, span, note=f"its text has {len(text)} characters, its span {length}")
+        if text is not None and len(text) != length:
+            note = f"its text has {len(text)} characters, its span {length}"
+            text = None
+        passages.append(LocatedText(id_, span, text, note))
+    return passages
 
 
 def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
@@ -248,11 +255,11 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
     """
     spelled: dict[str, str] = {}
     for source in dict.fromkeys(passage.span[0] for passage in passages):
-        other = spelled.setdefault(plain_source(source), source)
-        if other != source:
+        first = spelled.setdefault(plain_source(source), source)
+        if first != source:
             raise SampleError(
-                f"{sample.called()}: {other[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
-                f"Write {min(other, source, key=len)[:_SHOWN]!r} in all ids."
+                f"{sample.called()}: {first[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
+                f"Write {min(first, source, key=len)[:_SHOWN]!r} in all ids."
             )
 
 
@@ -264,104 +271,124 @@ def plain_source(source: str) -> str:
     )
 
 
-def _of_reference(
+def _reference_verdict(
     passage: LocatedText, hit: bool, merged: Sequence[Span], retrieved: Sequence[LocatedText]
 ) -> Verdict:
     """Say what part of a reference span was found, by which contexts, and which part was missed."""
     source, start, end = passage.span
     parts = common_spans([passage.span], merged)
     missed = _between(passage.span, parts)
-    contexts = {
-        index: part
-        for index, other in enumerate(retrieved)
-        if (part := common_span(passage.span, other.span))
+    by_context: dict[int, Span] = {}
+    for index, context in enumerate(retrieved):
+        part = common_span(passage.span, context.span)
+        if part is not None:
+            by_context[index] = part
+    count = characters(parts)
+    details: dict[str, Any] = {
+        "characters": end - start,
+        "found": count,
+        "contexts": tuple(by_context),
     }
-    found = characters(parts)
-    details: dict[str, Any] = {"characters": end - start, "found": found, "contexts": tuple(contexts)}
-    reason = f"{found} of {end - start} characters retrieved"
-    if contexts:
-        reason += f", in {', '.join(f'c{index + 1}' for index in contexts)}"
+    reason = f"{count} of {end - start} characters retrieved"
+    if by_context:
+        reason += f", in {', '.join(f'c{index + 1}' for index in by_context)}"
     if missed:
-        details["missed"] = tuple(_part(part, passage.cut(part)) for part in missed)
-        reason += f"; missed: {_listed(missed, passage)}"
-    if not contexts and (other_source := _like(source, retrieved)):
+        details["missed"] = tuple(_to_dict(part, passage.cut(part)) for part in missed)
+        reason += f"; missed: {_describe_parts(missed, passage)}"
+    like = None if by_context else _source_of_same_name(source, retrieved)
+    if like:
         reason += (
-            f"; {other_source[:_SHOWN]!r}, of which a part was retrieved, has the same file name: "
+            f"; {like[:_SHOWN]!r}, of which a part was retrieved, has the same file name: "
             "if it is the same source, write it in one way"
         )
+    evidence: list[Evidence] = []
+    for index, part in by_context.items():
+        evidence += _evidence(index, retrieved[index], part, whole=part == passage.span)
     return Verdict(
         id=passage.id,
         value=hit,
         text=passage.text or passage.id,
-        reason="; ".join(filter(None, (reason, passage.note))),
-        evidence=tuple(
-            item
-            for index, part in contexts.items()
-            for item in _evidence(index, retrieved[index], part, whole=part == passage.span)
-        ),
+        reason=f"{reason}; {passage.note}" if passage.note else reason,
+        evidence=tuple(evidence),
         details=FrozenDict(details),
     )
 
 
-def _of_retrieved(index: int, passage: LocatedText, hit: bool, reference: Sequence[Span]) -> Verdict:
+def _retrieved_verdict(
+    index: int, passage: LocatedText, hit: bool, reference: Sequence[Span]
+) -> Verdict:
     """Say how much of a retrieved context is reference text."""
     _, start, end = passage.span
     parts = common_spans([passage.span], reference)
-    found = characters(parts)
-    reason = f"{found} of {end - start} characters are reference text"
+    count = characters(parts)
+    reason = f"{count} of {end - start} characters are reference text"
+    evidence: list[Evidence] = []
+    for part in parts:
+        evidence += _evidence(index, passage, part, whole=True)
     return Verdict(
         id=f"c{index + 1}",
         value=hit,
         text=passage.id,
-        reason="; ".join(filter(None, (reason, passage.note))),
-        evidence=tuple(item for part in parts for item in _evidence(index, passage, part, whole=True)),
-        details=FrozenDict({"characters": end - start, "reference": found}),
+        reason=f"{reason}; {passage.note}" if passage.note else reason,
+        evidence=tuple(evidence),
+        details=FrozenDict({"characters": end - start, "reference": count}),
     )
 
 
-def _evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> Iterator[Evidence]:
+def _evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> list[Evidence]:
+    """Return a part of a context as evidence; empty where its text is not known."""
     quote = passage.cut(part)
-    if quote is not None:
-        begin = passage.span[1]
-        yield Evidence(index, part[1] - begin, part[2] - begin, quote, whole)
+    if quote is None:
+        return []
+    begin = passage.span[1]
+    return [Evidence(index, part[1] - begin, part[2] - begin, quote, whole)]
 
 
 def _between(span: Span, parts: Sequence[Span]) -> list[Span]:
     """Return what of a span is in none of its parts, which are in order and apart."""
     source, start, end = span
-    edges = [start, *(edge for part in parts for edge in part[1:]), end]
-    return [
-        (source, left, right)
-        for left, right in zip(edges[::2], edges[1::2], strict=True)
-        if left < right
-    ]
+    gaps: list[Span] = []
+    for _, begin, last in parts:
+        if start < begin:
+            gaps.append((source, start, begin))
+        start = last
+    if start < end:
+        gaps.append((source, start, end))
+    return gaps
 
 
-def _part(part: Span, text: str | None) -> dict[str, Any]:
-    return {"start": part[1], "end": part[2], **({} if text is None else {"text": text})}
+def _to_dict(part: Span, text: str | None) -> dict[str, Any]:
+    edges: dict[str, Any] = {"start": part[1], "end": part[2]}
+    return edges if text is None else {**edges, "text": text}
 
 
-def _listed(parts: Sequence[Span], passage: LocatedText) -> str:
-    shown = [f"{part[1]} to {part[2]}{_quoted(passage.cut(part))}" for part in parts[:_SHOWN_PARTS]]
-    more = len(parts) - len(shown)
-    return ", ".join([*shown, f"{more} more"] if more else shown)
+def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
+    """List the first parts with their texts, and say how many more there are."""
+    descriptions = []
+    for part in parts[:_SHOWN_PARTS]:
+        _, start, end = part
+        descriptions.append(f"{start} to {end}{_quoted(passage.cut(part))}")
+    more = len(parts) - len(descriptions)
+    if more:
+        descriptions.append(f"{more} more")
+    return ", ".join(descriptions)
 
 
 def _quoted(text: str | None) -> str:
-    return "" if text is None else f' "{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
+    if text is None:
+        return ""
+    dots = "…" if len(text) > _SHOWN else ""
+    return f' "{text[:_SHOWN]}{dots}"'
 
 
-def _like(source: str, retrieved: Sequence[LocatedText]) -> str | None:
+def _source_of_same_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:
     """Return a retrieved source, other than this one, that has its file name."""
     name = posixpath.basename(plain_source(source))
-    return next(
-        (
-            other
-            for passage in retrieved
-            if (other := passage.span[0]) != source and posixpath.basename(plain_source(other)) == name
-        ),
-        None,
-    )
+    for passage in retrieved:
+        candidate = passage.span[0]
+        if candidate != source and posixpath.basename(plain_source(candidate)) == name:
+            return candidate
+    return None
 
 
 def labelled(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:

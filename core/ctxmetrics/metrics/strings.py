@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.conventions import Family
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
+from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision, registered
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class StringMetric(ListMetric):
             it. It takes six to ten times as long and changes no verdict.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ("retrieved_contexts", "reference_contexts")
+    runs_by_default: ClassVar[bool] = True
+    requires = ("retrieved_contexts", "reference_contexts")
     reads_texts: ClassVar[bool] = True
 
     min_similarity: float = field(default=0.5, metadata=NAMED)
@@ -52,8 +53,9 @@ class StringMetric(ListMetric):
         from ctxmetrics.metrics.similarity import best_matches
 
         cut = 0.0 if self.explain else self.min_similarity
-        found, hits = self._read(best_matches(retrieved, reference, self.similarity, cut))
-        return self.to_value(hits), list(zip(found, hits, strict=True))
+        matches = self._counted(best_matches(retrieved, reference, self.similarity, cut))
+        hits = self._hits(matches)
+        return self.to_value(hits), list(zip(matches, hits, strict=True))
 
     def values(
         self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
@@ -66,42 +68,47 @@ class StringMetric(ListMetric):
         k, measure, cut = self.top_k, self.similarity, self.min_similarity
         if (k, measure, cut) not in shared:
             shared[k, measure, cut] = [
-                best_matches(one[:k], other, measure, cut, best=False) for one, other in pairs
+                best_matches(texts[:k], reference, measure, cut, best=False)
+                for texts, reference in pairs
             ]
-        return [self.scaled(self.to_value(self._read(found)[1])) for found in shared[k, measure, cut]]
+        values = []
+        for best in shared[k, measure, cut]:
+            hits = self._hits(self._counted(best))
+            values.append(self.scaled(self.to_value(hits)))
+        return values
 
-    def _read(self, matches: BestMatches) -> tuple[tuple[Match | None, ...], list[bool]]:
-        """Return the match of each text that is counted, and whether it is a hit."""
+    def _counted(self, matches: BestMatches) -> tuple[Match | None, ...]:
+        """Return the match of each text that is counted."""
+        return matches.for_references if self.counts_reference else matches.for_retrieved
+
+    def _hits(self, matches: Sequence[Match | None]) -> list[bool]:
+        """Return for each match whether it is a hit."""
         cut = self.min_similarity
-        found = matches.for_references if self.counts_reference else matches.for_retrieved
-        above = self.counts_reference and self.rules.strict_string_recall
-        hits = [
-            match is not None and (match.similarity > cut if above else match.similarity >= cut)
-            for match in found
-        ]
-        return found, hits
+        if self.counts_reference and self.rules.strict_string_recall:
+            return [match is not None and match.similarity > cut for match in matches]
+        return [match is not None and match.similarity >= cut for match in matches]
 
     def verdicts(
         self,
-        found: Sequence[tuple[Match | None, bool]],
+        hits: Sequence[tuple[Match | None, bool]],
         retrieved: Sequence[str],
         reference: Sequence[str],
     ) -> list[Verdict]:
         """Return a verdict a text that is counted, with the one that it is most like."""
-        counted = reference if self.counts_reference else retrieved
-        kind, others = (
-            ("r", "retrieved context") if self.counts_reference else ("c", "reference context")
-        )
+        letter, texts, others = "c", retrieved, "reference context"
+        if self.counts_reference:
+            letter, texts, others = "r", reference, "retrieved context"
         verdicts = []
-        for number, ((match, hit), text) in enumerate(zip(found, counted, strict=True), 1):
+        for index, ((match, hit), text) in enumerate(zip(hits, texts, strict=True)):
             evidence: tuple[Evidence, ...] = ()
             if match is not None and hit:
-                at = match.place if self.counts_reference else number - 1
-                evidence = (Evidence(at, 0, len(retrieved[at]), retrieved[at]),)
-            reason, details = _finding(match, others, self.min_similarity)
+                context = match.place if self.counts_reference else index
+                quote = retrieved[context]
+                evidence = (Evidence(context, 0, len(quote), quote),)
+            reason, details = _describe(match, others, self.min_similarity)
             verdicts.append(
                 Verdict(
-                    id=f"{kind}{number}",
+                    id=f"{letter}{index + 1}",
                     value=hit,
                     text=text,
                     reason=reason,
@@ -114,22 +121,24 @@ class StringMetric(ListMetric):
 
 # Verdicts share the texts about equal matches: no match, or an equal text in this place.
 @lru_cache(maxsize=1_024, typed=True)
-def _finding(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
+def _describe(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
     """Return the reason and the details of a verdict."""
-    place, similarity = (None, None) if match is None else (match.place, match.similarity)
-    reached = similarity is not None and similarity >= cut
-    reason = "" if place is None else f"most like {others} {place + 1}, similarity {similarity:.3f}"
+    reached = match is not None and match.similarity >= cut
+    parts = []
     if not reached:
-        reason = f"no {others} reaches a similarity of {cut:g}" + (f"; {reason}" if reason else "")
+        parts.append(f"no {others} reaches a similarity of {cut:g}")
+    if match is not None:
+        parts.append(f"most like {others} {match.place + 1}, similarity {match.similarity:.3f}")
     details = {
-        "best_match": place,
-        "similarity": similarity,
+        "best_match": None if match is None else match.place,
+        "similarity": None if match is None else match.similarity,
         "below_cutoff": not reached,
         "min_similarity": cut,
     }
-    return reason, FrozenDict(details)
+    return "; ".join(parts), FrozenDict(details)
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class NonLLMContextRecall(StringMetric):
     """The share of the reference contexts that some retrieved context resembles.
@@ -143,12 +152,13 @@ class NonLLMContextRecall(StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
-    counts: ClassVar[tuple[str, str]] = ("reference context", "found")
+    counts = ("reference context", "found")
     counts_reference: ClassVar[bool] = True
     banded: ClassVar[bool] = True
-    formula_name: ClassVar[str] = "share"
+    formula_name = "share"
 
 
+@registered
 @dataclass(frozen=True, kw_only=True)
 class NonLLMContextPrecision(TextPrecision, StringMetric):
     """Whether the retrieved contexts that resemble a reference context stand first.
@@ -162,4 +172,4 @@ class NonLLMContextPrecision(TextPrecision, StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
-    counts: ClassVar[tuple[str, str]] = ("context", "relevant")
+    counts = ("context", "relevant")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
+from ctxmetrics.reading.cells import find_doubled
 from ctxmetrics.reading.documents import is_missing
 from ctxmetrics.reading.shapes import group_rows
 from ctxmetrics.results.columns import REASON

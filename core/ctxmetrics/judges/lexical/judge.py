@@ -99,6 +99,8 @@ class LexicalJudge:
     """``lexical``, with the parameters that are not the default."""
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
     """What it is, and where its measured agreement with people is written."""
+    waits: ClassVar[bool] = False
+    """It waits for nothing, so that a sync call needs no other thread."""
     judges_stages_alone: ClassVar[bool] = True
     """It judges each stage of a retrieval alone, which costs nothing; other judges are asked once about all stages."""
 

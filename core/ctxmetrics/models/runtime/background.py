@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,6 +36,9 @@ _CANCEL_SECONDS = 0.05
 
 # How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
 WAKE_SECONDS = 0.5
+
+# Whether the code runs within `run_at_once`.
+_at_once: ContextVar[bool] = ContextVar("ctxmetrics_at_once", default=False)
 
 # The loop of each process, by process id: a forked child finds its parent's here, and must not use it.
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
@@ -112,6 +116,24 @@ def run_sync(
         raise
 
 
+def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Run a coroutine function that waits for nothing, in this thread, and return its result.
+
+    `in_thread` calls its function in this thread, too. Should the coroutine wait all the same, it is begun again by
+    `run_sync`.
+    """
+    token = _at_once.set(True)
+    coroutine = function(*args)
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        coroutine.close()
+        _at_once.reset(token)
+    return run_sync(function, *args)
+
+
 def cancellations() -> int:
     """Return how often the task that runs in this thread was asked to end.
 
@@ -137,6 +159,8 @@ async def on_background(
 
 async def in_thread(function: Callable[[], T]) -> T:
     """Call a function in a worker thread, from any loop; when cancelled, do not wait for its end."""
+    if _at_once.get():
+        return function()
     from anyio import to_thread
 
     return await on_background(

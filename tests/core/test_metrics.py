@@ -1,0 +1,84 @@
+"""What all metrics have in common: their registration, their types, and where they run."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import typing
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from ctxmetrics import ContextRecall, IDMetric, Judgement, LexicalJudge, Sample
+from ctxmetrics.errors import CannotDecomposeError
+from ctxmetrics.metrics import ALL_METRICS, METRICS, Metric
+
+SAMPLE = Sample(reference="The tower is 330 m high.", retrieved_contexts=["The tower is 330 m high."])
+
+
+def test_metrics_that_run_by_default_come_first_and_each_recall_before_its_precision() -> None:
+    assert list(METRICS) == [
+        "context_recall",
+        "context_precision",
+        "context_utilization",
+        "non_llm_context_recall",
+        "non_llm_context_precision",
+        "id_based_context_recall",
+        "id_based_context_precision",
+    ]
+    assert list(ALL_METRICS)[: len(METRICS)] == list(METRICS)
+
+
+def test_a_metric_that_is_not_registered_is_not_known_by_name() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Own(IDMetric):
+        base_name = "own"
+        formula_name = "share"
+
+    assert Own().name == "own"
+    assert "own" not in ALL_METRICS
+
+
+@pytest.mark.parametrize("metric", ALL_METRICS.values(), ids=ALL_METRICS)
+@pytest.mark.parametrize("convention", ["default", "deepeval", "trec"])
+def test_no_class_variable_is_written_on_an_object(metric: type[Metric], convention: str) -> None:
+    hints: dict[str, object] = {}
+    for kind in reversed(metric.__mro__):
+        hints.update(inspect.get_annotations(kind))
+    assert "ClassVar" in str(hints["base_name"])
+    own = vars(metric(convention=convention))
+    assert {"name", "rules", "pass_mark"} <= own.keys()
+    assert [name for name in own if "ClassVar" in str(hints[name])] == []
+
+
+def test_the_embedded_judge_needs_no_thread_in_score() -> None:
+    code = (
+        "import threading\n"
+        "from ctxmetrics import ContextRecall, ContextPrecision, LexicalJudge, Sample\n"
+        "text = 'The tower is 330 m high. ' * 4_000\n"
+        "sample = Sample(reference='The tower is 330 m high.', retrieved_contexts=[text])\n"
+        "for metric in (ContextRecall(), ContextPrecision(judge=LexicalJudge())):\n"
+        "    assert metric.score(sample).value == 1.0\n"
+        "assert threading.active_count() == 1, threading.enumerate()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_judge_that_waits_although_it_says_it_does_not_is_awaited() -> None:
+    import asyncio
+
+    class Waiting(LexicalJudge):
+        waits: ClassVar[bool] = False
+
+        async def attribute(self, request: typing.Any) -> Judgement:
+            await asyncio.sleep(0)
+            return await super().attribute(request)
+
+    assert ContextRecall(judge=Waiting()).score(SAMPLE).value == 1.0
+
+
+def test_claims_of_the_default_judge_are_refused() -> None:
+    with pytest.raises(CannotDecomposeError, match="lexical cannot break a text into claims"):
+        ContextRecall(unit="claim").score(SAMPLE)
