@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Limits: the most of each figure.
 LIMITS = {
-    "lines of code": 23_500,
+    "lines of code": 24_500,
     "comprehensions": 70.0,
     "ternaries": 45.0,
     "participles": 300,
-    "longest function": 50,
+    "longest function": 57,
 }
 # Participles that name nothing: a name says what the thing is.
 PARTICIPLES = frozenset({"found", "given", "said", "told", "asked", "shown", "seen", "kept"})
