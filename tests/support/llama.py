@@ -90,7 +90,7 @@ class LlamaServer:
 
 
 def _serve(weights: str, port: int, threads: int) -> None:
-    import xllamacpp
+    import xllamacpp  # pyright: ignore[reportMissingImports] - a tool of some tests, not of the dev extra
 
     options = xllamacpp.CommonParams()
     options.model.path, options.model_alias = weights, {MODEL}
