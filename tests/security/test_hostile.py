@@ -23,6 +23,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.reading.pictures import in_text
 from ctxmetrics.results.report.report import render_html
 from ctxmetrics.text import split_sentences
 from support import FakeOpenAIServer, answer_from, missing
@@ -335,7 +336,8 @@ def _batches(category, canary, *, alone):
         if batch and (alone or len(batch) == 6 or sum(map(len, batch)) + len(text) > 14_000):
             yield batch
             batch = []
-        batch.append(text)
+        # What is a picture or an address alone is refused as a sample; beside a word it is text.
+        batch.append(f"Text: {text}" if in_text(text, alone=True) else text)
     yield batch
 
 
@@ -595,7 +597,7 @@ def test_entries_for_ids_nobody_asked_about_decide_nothing(desk, canary, categor
         "useful": {text: {"useful": True} for text in ("c1", *texts)},
     }
     without = {**reply, "sentences": {text: reply["sentences"][text] for text in texts}}
-    expected = ((reply, 1.0, None), (without, None, "missing_id"))
+    expected = ((reply, 1.0, None), (without, None, "invalid_reply"))
     sample = Sample(reference=FACT, retrieved_contexts=[SOURCE])
     for given, value, code in (*expected, ({**reply, "code": "00000000"}, None, "wrong_data")):
         desk.respond = lambda _, given=given: json.dumps(given)

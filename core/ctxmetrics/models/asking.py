@@ -56,18 +56,14 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         JudgeError: It did not answer.
         ParameterError: What it returned is no reply.
     """
-    import asyncio
-
     seconds: Any = getattr(model, "timeout", None)
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
         seconds = run.timeout
     tracer, spent = _tracer(), list[Usage]()
-    # The loop's next turn: a client that raises before it has sent nothing over this loop.
     turns: list[None] = []
-    turn = asyncio.get_running_loop().call_soon(turns.append, None)
     with nullcontext() if tracer is None else _traced(tracer, model, prompt, spent):
         try:
-            generate = partial(model.generate, prompt, schema)
+            generate = partial(_generate, model, prompt, schema, turns)
             if getattr(model, "times_requests", False):
                 reply = await generate()
             else:
@@ -91,11 +87,20 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                 tokenizer = run.tokenizers.setdefault(model.identity, Tokenizer())
                 tokenizer.check(prompt, usage, reply.cached_tokens)
             return replace(reply, usage=usage)
-        finally:
-            turn.cancel()
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # out here, where it does not drag along what it came from
+
+
+async def _generate(model: Model, prompt: Prompt, schema: type[BaseModel], turns: list[None]) -> Reply:
+    """Ask the model, and note the loop's next turn: a client that raises before it has sent nothing over this loop."""
+    import asyncio
+
+    turn = asyncio.get_running_loop().call_soon(turns.append, None)
+    try:
+        return await model.generate(prompt, schema)
+    finally:
+        turn.cancel()
 
 
 @contextmanager

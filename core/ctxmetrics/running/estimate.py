@@ -36,11 +36,11 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 _SUPPORT = 0.35
 # Characters of a yes about a unit: those of the frame, and the share of the unit's length that is
 # quoted.
-_YES, _QUOTE = 98, 1.25
+_YES, _QUOTE = 92, 1.1
 # Characters of a no about a unit, with what is missing.
-_NO = 74
+_NO = 66
 # Characters of a verdict about a context, a few of them with a quote.
-_CONTEXT = 42
+_CONTEXT = 36
 # The share of a context's length that is quoted where only usefulness is asked; useless contexts are
 # not quoted.
 _QUOTED = 0.09

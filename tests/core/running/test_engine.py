@@ -1056,7 +1056,7 @@ def test_another_models_judgements_are_not_reused(tmp_path):
 def test_a_reply_that_was_no_use_is_not_kept(tmp_path):
     from ctxmetrics.judges.llm.judge import forget
 
-    with FakeOpenAIServer(answer_from(), faults=[Fault("prose_only", times=4)]) as server:
+    with FakeOpenAIServer(answer_from(), faults=[Fault("prose_only", times=2)]) as server:
         judge = server_judge(server)
         first = evaluate([sample(1)], [ContextRecall()], judge=judge, cache=tmp_path)
         assert codes(first) == ["not_judged"]

@@ -248,8 +248,15 @@ class Judge {
       [...(evidence ?? []), ...(quote ? [{ context: id, quote }] : [])].map((one) => ({ id, ...this.find(one) })));
     const echoes = String(reply.code).startsWith(CODE);
     if (!echoes && !(entries.length === every.length && quotes.length && quotes.every((one) => one.place && !one.elsewhere))) return all("wrong_data", 1);
+    // A part that lacks an id that was asked and holds one that is not in the data may be shifted.
+    const shifted = new Set(["sentences", "useful"].filter((name) => {
+      const ids = new Set(Object.keys(reply[name] ?? {}).map((id) => id.trim()));
+      const lacks = pending.some((id) => (id in this.texts) === (name === "sentences") && !ids.has(id));
+      return lacks && [...ids].some((id) => !known.has(id) || (id in this.texts) !== (name === "sentences"));
+    }));
     return new Map(pending.map((id) => {
       const own = entries.filter((entry) => entry.id === id);
+      if (shifted.has(id in this.texts ? "sentences" : "useful")) return [id, { value: null, code: "invalid_reply", again: 2 }];
       if (own.some(isBlank)) return [id, { value: null, code: "wrong_data", again: 2 }];
       const found = id in this.texts ? this.unit(id, own, quotes) : this.context(id, own, quotes);
       return [id, !echoes && found.code === null ? { ...found, code: "no_echo" } : found];

@@ -250,7 +250,8 @@ def _read_parts(
     """Read what a reply says about each id that was asked.
 
     A copy of the prompt's example decides nothing: an entry that repeats its texts, and, beside such an entry, one that
-    is the example's own.
+    is the example's own. Where a part lacks an id that was asked and holds one that was not shown, its entries may be
+    shifted by one: none of them decides anything.
     """
     replies: dict[str, ReplyEntry] = {}
     copied: dict[str, set[str]] = {}
@@ -260,7 +261,11 @@ def _read_parts(
         for id_, entry in entries.items():
             if _repeats_example(entry, part.units.get(id_, ""), part, pack):
                 copied[name].add(id_)
-        replies |= {id_: entries[id_] for id_ in ids}
+        shown_ids = part.units if name == "sentences" else part.contexts
+        if _may_be_shifted(entries, ids, shown_ids):
+            replies |= {id_: ReplyEntry("invalid_reply") for id_ in ids}
+        else:
+            replies |= {id_: entries[id_] for id_ in ids}
     all_copied = copied["sentences"] | copied["useful"]
     answers_example = not all_copied.isdisjoint((*units, *contexts))
     for name, ids in (("sentences", units), ("useful", contexts)):
@@ -269,6 +274,13 @@ def _read_parts(
             if id_ in copied[name] or (beside_copy and replies[id_] in _example_entries(pack, id_)):
                 replies[id_] = ReplyEntry("wrong_data")
     return replies
+
+
+def _may_be_shifted(
+    entries: Mapping[str, ReplyEntry], ids: Sequence[str], shown_ids: Collection[str]
+) -> bool:
+    lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
+    return lacks_one and not entries.keys() <= set(shown_ids)
 
 
 @lru_cache(maxsize=256)

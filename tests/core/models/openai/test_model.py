@@ -122,7 +122,7 @@ def test_the_request_holds_prompt_schema_and_parameters():
 def test_none_is_not_sent():
     with FakeOpenAIServer(answer_from()) as server:
         ask(server, temperature=None, seed=None, reply_format="text")
-        assert set(server.requests[0].body) == {"model", "messages"}
+        assert set(server.requests[0].body) == {"model", "messages", "max_tokens"}
 
 
 def test_the_reply_comes_with_the_tokens_the_server_counted():
@@ -132,7 +132,7 @@ def test_the_reply_comes_with_the_tokens_the_server_counted():
     assert reply.content == '{"sentences": {}, "useful": {}}'
     assert reply.usage.calls == 1
     assert reply.usage.prompt_tokens == math.ceil((len(asked.system) + len(asked.user)) / 4)
-    assert reply.usage.completion_tokens == math.ceil(33 / 4)
+    assert reply.usage.completion_tokens == math.ceil(31 / 4)
     assert not reply.usage.estimated
 
 
