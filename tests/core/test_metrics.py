@@ -18,7 +18,7 @@ from ctxmetrics.metrics import ALL_METRICS, METRICS, Metric
 SAMPLE = Sample(reference="The tower is 330 m high.", retrieved_contexts=["The tower is 330 m high."])
 
 
-def test_metrics_that_run_by_default_come_first_and_each_recall_before_its_precision() -> None:
+def test_default_metrics_come_first_each_recall_before_precision() -> None:
     assert list(METRICS) == [
         "context_recall",
         "context_precision",
@@ -66,7 +66,7 @@ def test_the_embedded_judge_needs_no_thread_in_score() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_judge_that_waits_although_it_says_it_does_not_is_awaited() -> None:
+def test_a_judge_that_says_it_does_not_wait_is_awaited() -> None:
     import asyncio
 
     class Waiting(LexicalJudge):

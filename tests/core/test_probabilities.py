@@ -53,7 +53,7 @@ def test_parts_count_where_no_context_states_the_unit_alone():
     assert verdict.reason == "probability 0.800 in contexts 1, 2 together"
 
 
-def test_parts_do_not_count_beside_a_context_that_states_the_unit():
+def test_parts_do_not_count_beside_a_whole_context():
     verdict = judge_unit(0.2, 0.6, together=0.9)
     assert [(item.context, item.whole) for item in verdict.evidence] == [(1, True)]
     assert verdict.details["probability"] == 0.6
@@ -76,7 +76,7 @@ def test_parts_below_the_bar_are_no_evidence():
         (0.34, False, None),
     ],
 )
-def test_a_probability_near_the_bar_is_doubtful_and_keeps_its_value(probability, value, code):
+def test_a_probability_near_the_bar_is_doubtful(probability, value, code):
     bar = Bar(0.5, doubt=0.15)
     unit = judge_unit(probability, bar=bar)
     (context,) = judge_contexts(["c1"], [row(probability)], bar)
@@ -113,7 +113,7 @@ def test_a_context_is_useful_by_its_best_row_or_as_a_part():
     assert verdicts[3].evidence == ()
 
 
-def test_a_failed_cell_costs_a_context_its_verdict_only_where_nothing_else_is_a_yes():
+def test_a_failed_cell_costs_a_verdict_where_no_other_is_a_yes():
     rows = [row("no answer", "no answer"), row(0.8, 0.2)]
     useful, unknown = judge_contexts(["c1", "c2"], rows, BAR)
     assert useful.value is True

@@ -69,7 +69,7 @@ def test_reference_label_compares_with_the_weakest_sentence():
     )  # the judge says no to all: .5; the bar is right on all
 
 
-def test_labels_of_sentences_are_compared_one_by_one_and_those_missing_left_out():
+def test_labels_of_sentences_are_compared_one_by_one():
     found = propose_bar("unit_supported", [score_of(0.9, 0.55, 0.2)] * 10, [(True, None, False)] * 10)
     assert found is not None
     assert (found.labels, found.gain) == (20, 0)

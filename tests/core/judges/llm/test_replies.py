@@ -157,7 +157,7 @@ NO = CONTEXT.replace("true", "false")
         "sentences twice", "two replies", "no context ids", "no cells", "cut off, a brace in a quote",
     ],
 )  # fmt: skip
-def test_contexts_inside_the_sentences_that_could_mean_two_things_decide_nothing(content: str) -> None:
+def test_ambiguous_contexts_inside_the_sentences_decide_nothing(content: str) -> None:
     with pytest.raises(UnreadableReplyError):
         read(content)
 
