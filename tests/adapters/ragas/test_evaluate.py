@@ -369,8 +369,11 @@ def test_max_workers_bounds_requests(evaluate: Any, row: Row, llms: Any, labels:
         assert (server.count, server.max_in_flight) == (16, 2)
 
 
-def test_unlimited_workers(evaluate: Any, row: Row, llms: Any, labels: Any) -> None:
-    """Ragas writes -1 for no limit."""
+def test_unlimited_workers(
+    evaluate: Any, row: Row, llms: Any, labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ragas writes -1 for no limit. A server on this machine would begin with two requests."""
+    monkeypatch.setattr("ctxmetrics.models.asking.is_local", lambda name: False)
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(20)]
     with FakeOpenAIServer(labels, latency=0.2) as server:
         metric = ours.ContextRecall(llm=llms.instructor_async(server))
