@@ -164,11 +164,6 @@ def _of_stage(pooled: Sequence[Verdict], place: Sequence[int], size: int) -> lis
     return [_within(verdict, place, size) for verdict in pooled]
 
 
-def _of_stage(pooled: Sequence[Verdict], place: Sequence[int], size: int) -> list[Verdict]:
-    """Return what the verdicts about a pool say of one stage; see `_within`."""
-    return [_within(verdict, place, size) for verdict in pooled]
-
-
 def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
     """Return what a verdict about a pool says of one stage, whose contexts stand at these places of the pool.
 
