@@ -80,6 +80,14 @@ class Definition:
     grouped: bool = False
     needs_pairs: bool = False
 
+    def __init_subclass__(cls, **values: Any) -> None:
+        """Take what a class says about itself: ``requires``, ``uses``, ``counts``."""
+        super().__init_subclass__()
+        for name, value in values.items():
+            if name not in Definition.__annotations__:
+                raise TypeError(f"{cls.__name__}: {name}= is not known")
+            setattr(cls, name, value)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Definition, ABC):
@@ -166,9 +174,9 @@ class Metric(Definition, ABC):
         """Score one sample. Raises as `score` does."""
         return self.score(sample)
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
         """Note whether the class has an `ascore` of its own."""
-        cls.waits = cls.ascore is not Metric.ascore
+        super().__init_subclass__(waits=cls.ascore is not Metric.ascore, **options)
 
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.

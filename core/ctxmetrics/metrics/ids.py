@@ -18,15 +18,17 @@ _LARGEST_GRADE = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
-class IDMetric(ListMetric):
+class IDMetric(
+    ListMetric,
+    requires=("retrieved_context_ids", "reference_context_ids"),
+    counts=("retrieved id", "relevant"),
+):
     """A metric that compares the retrieved ids with the reference ids.
 
     Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank.
     """
 
     family: ClassVar[Family] = "id_recall"
-    requires = ("retrieved_context_ids", "reference_context_ids")
-    counts = ("retrieved id", "relevant")
 
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
@@ -50,7 +52,7 @@ class IDMetric(ListMetric):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class IDBasedContextRecall(IDMetric):
+class IDBasedContextRecall(IDMetric, counts=("reference id", "retrieved")):
     """The share of the reference ids that were retrieved.
 
     Formula: |retrieved and reference| / |reference|, as sets. Range 0 to 1. Nothing retrieved: 0.0. No reference ids:
@@ -62,7 +64,6 @@ class IDBasedContextRecall(IDMetric):
     base_name: ClassVar[str] = "id_based_context_recall"
     runs_by_default: ClassVar[bool] = True
     formula_name = "share"
-    counts = ("reference id", "retrieved")
     counts_reference: ClassVar[bool] = True
     banded: ClassVar[bool] = True
 

@@ -409,7 +409,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class ContextRecall(JudgedMetric):
+class ContextRecall(JudgedMetric, counts=("sentence", "supported")):
     """The share of the reference's units that the retrieved contexts support.
 
     Formula: supported units / units. Range 0 to 1 (0 to 100 under ``aegis``). Nothing retrieved: 0.0. A reference
@@ -431,7 +431,6 @@ class ContextRecall(JudgedMetric):
     base_name: ClassVar[str] = "context_recall"
     family: ClassVar[Family] = "recall"
     formula_name = "share"
-    counts = ("sentence", "supported")
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
 
@@ -467,9 +466,8 @@ class ContextRecall(JudgedMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RatedPrecision(TextPrecision, JudgedMetric):
+class _RatedPrecision(TextPrecision, JudgedMetric, counts=("context", "useful")):
     family: ClassVar[Family] = "precision"
-    counts = ("context", "useful")
 
 
 @registered
@@ -496,7 +494,9 @@ class ContextPrecision(_RatedPrecision):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class ContextUtilization(_RatedPrecision):
+class ContextUtilization(
+    _RatedPrecision, requires=("response", "retrieved_contexts"), uses=("user_input",)
+):
     """Context precision with the response in place of the reference: no reference is needed.
 
     Formula, range and degenerate values as `ContextPrecision`; an empty response is None, ``no_response``.
@@ -505,8 +505,6 @@ class ContextUtilization(_RatedPrecision):
     """
 
     base_name: ClassVar[str] = "context_utilization"
-    requires = ("response", "retrieved_contexts")
-    uses = ("user_input",)
     answer_field: ClassVar[str] = "response"
 
 

@@ -70,15 +70,17 @@ class LocatedText:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanMetric(ListMetric):
+class SpanMetric(
+    ListMetric,
+    requires=("retrieved_context_ids", "reference_context_ids"),
+    uses=("retrieved_contexts", "reference_contexts"),
+):
     """A metric that compares the retrieved spans with the reference spans, character by character.
 
     Attributes:
         min_cover: The share of a span, 0 to 1, from which on it counts as found. With 0, one character is enough.
     """
 
-    requires = ("retrieved_context_ids", "reference_context_ids")
-    uses = ("retrieved_contexts", "reference_contexts")
     formula_name = "share"
 
     min_cover: float = field(default=0.5, metadata=NAMED)
@@ -103,7 +105,7 @@ class SpanMetric(ListMetric):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class SpanBasedContextRecall(SpanMetric):
+class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
     """The share of the reference text that was retrieved, however the text was cut into chunks.
 
     Formula: characters of the union of the reference spans that stand in a retrieved span / characters of that union;
@@ -119,7 +121,6 @@ class SpanBasedContextRecall(SpanMetric):
 
     base_name: ClassVar[str] = "span_based_context_recall"
     family: ClassVar[Family] = "id_recall"
-    counts = ("reference span", "found")
     banded: ClassVar[bool] = True
 
     unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
@@ -151,7 +152,7 @@ class SpanBasedContextRecall(SpanMetric):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class SpanBasedContextPrecision(SpanMetric):
+class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant")):
     """How much of the retrieved text is reference text, or how early the relevant contexts stand.
 
     Formula, with the *common* characters, those of the union of the reference spans that stand in a
@@ -172,7 +173,6 @@ class SpanBasedContextPrecision(SpanMetric):
 
     base_name: ClassVar[str] = "span_based_context_precision"
     family: ClassVar[Family] = "id_precision"
-    counts = ("retrieved span", "relevant")
 
     formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
 

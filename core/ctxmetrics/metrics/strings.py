@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StringMetric(ListMetric):
+class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contexts")):
     """A metric whose verdicts come from string similarity.
 
     Attributes:
@@ -31,7 +31,6 @@ class StringMetric(ListMetric):
     """
 
     runs_by_default: ClassVar[bool] = True
-    requires = ("retrieved_contexts", "reference_contexts")
     reads_texts: ClassVar[bool] = True
 
     min_similarity: float = field(default=0.5, metadata=NAMED)
@@ -140,7 +139,7 @@ def _describe(match: Match | None, others: str, cut: float) -> tuple[str, Frozen
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextRecall(StringMetric):
+class NonLLMContextRecall(StringMetric, counts=("reference context", "found")):
     """The share of the reference contexts that some retrieved context resembles.
 
     Formula: reference contexts whose best similarity reaches ``min_similarity`` / reference contexts (``>=``; under
@@ -152,7 +151,6 @@ class NonLLMContextRecall(StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
-    counts = ("reference context", "found")
     counts_reference: ClassVar[bool] = True
     banded: ClassVar[bool] = True
     formula_name = "share"
@@ -160,7 +158,7 @@ class NonLLMContextRecall(StringMetric):
 
 @registered
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextPrecision(TextPrecision, StringMetric):
+class NonLLMContextPrecision(TextPrecision, StringMetric, counts=("context", "relevant")):
     """Whether the retrieved contexts that resemble a reference context stand first.
 
     Formula: average precision over retrieved contexts whose best similarity to a reference context is at least
@@ -172,4 +170,3 @@ class NonLLMContextPrecision(TextPrecision, StringMetric):
 
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
-    counts = ("context", "relevant")

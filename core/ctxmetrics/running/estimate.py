@@ -36,9 +36,9 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 _SUPPORT = 0.35
 # Characters of a yes about a unit: those of the frame, and the share of the unit's length that is
 # quoted.
-_YES, _QUOTE = 92, 1.1
+_YES, _QUOTE = 92, 1.25
 # Characters of a no about a unit, with what is missing.
-_NO = 66
+_NO = 68
 # Characters of a verdict about a context, a few of them with a quote.
 _CONTEXT = 36
 # The share of a context's length that is quoted where only usefulness is asked; useless contexts are

@@ -73,7 +73,7 @@ class Capabilities:
         self.refused: set[str] = set()
         if thinks:
             self.refused |= {"temperature", "max_tokens"}
-        self.bounded = not thinks
+        self.bounded: bool = not thinks
         self.smallest_refused: dict[str, int] = {}
         self.settled = False
         self._discovery = asyncio.Lock()

@@ -56,8 +56,8 @@ class UnsentError(JudgeError):
 
     def __init__(self, message: str, error: BaseException) -> None:
         super().__init__(message)
-        self.kind = type(error).__name__
-        self.where = ""
+        self.kind: str = type(error).__name__
+        self.where: str = ""
         frames = traceback.extract_tb(error.__traceback__)
         if frames:
             self.where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
