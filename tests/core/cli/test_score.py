@@ -580,7 +580,10 @@ def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: in
             "Check that the server runs, and its address in --base-url.",
         ),
         "wrong key": ("Incorrect API key provided", "Check the key in OPENAI_API_KEY"),
-        "unusable": ("invalid_reply: no reply could be read as a verdict", "Try another model in --judge."),
+        "unusable": (
+            "invalid_reply: no reply could be read as a verdict",
+            "Try another model in --judge.",
+        ),
     }[fault]
     key = "right" if fault == "wrong key" else None
     with FakeOpenAIServer(answer_from(), faults=faults, api_key=key) as server:

@@ -49,7 +49,8 @@ def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -
     """
     low, _ = item.basis.interval or (0.0, 0.0)
     problem = None
-    if low < -margin:
+    unchanged = not item.changed and item.basis.difference == 0
+    if low < -margin and not unchanged:
         problem = f"{item.name} may have fallen by more than {margin:g}"
     return _find_problem(comparison, item, problem)
 
