@@ -189,7 +189,8 @@ def test_hostile_texts_stay_texts(page, tmp_path):
         id="<script>window.owned=10</script>",
         user_input=text,
         reference=f"{text} Paris is the capital.",
-        retrieved_contexts=[text, *HOSTILE],
+        # A picture alone is refused as a sample; beside a word it is text.
+        retrieved_contexts=[text, *(f"Text: {item}" for item in HOSTILE)],
     )
     file = written(tmp_path, [hostile])
     seen = text.replace("\u202e", "\ufffd").replace("\u202c", "\ufffd").replace("\u2066", "\ufffd")
