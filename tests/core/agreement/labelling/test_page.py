@@ -126,9 +126,10 @@ def test_ten_samples_by_keyboard_survive_a_kill(page, tmp_path):
         page.press("q")
         status, printed = running.wait()
         addresses.append(running.address)
+    lines = printed.strip().split("\n")
     assert (
         status,
-        printed.strip().endswith("20 yes, 20 no, 10 cannot say, 0 skipped; 0 of 50 questions are open"),
+        lines[-2].endswith("20 yes, 20 no, 10 cannot say, 0 skipped; 0 of 50 questions are open"),
     ) == (0, True)
     assert (saved(file), len(expected)) == (expected, 50)
     assert len({name for name, _ in expected}) == 10
