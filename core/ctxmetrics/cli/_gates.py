@@ -116,7 +116,7 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
             f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
         )
     if not 0 <= value <= scale:
-        is_percentage = scale == 1 < value <= 100  # noqa: PLR2004
+        is_percentage = scale == 1 < value <= 100  # noqa: PLR2004 - a percentage
         hint = f" Write {name}={value / 100:g}." if is_percentage else ""
         raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
     if not rate and 0 < value <= 1 < scale:

@@ -89,7 +89,7 @@ class Queue:
         Returns:
             The scores that are remembered, and those to come.
         """
-        if self._process != os.getpid():  # a forked child has no threads, and may hold a lock for ever
+        if self._process != os.getpid():  # a forked child has no threads to release a lock
             self._start_empty()
         coming: dict[Pair, Future[Score]] = {}
         with self._changed:

@@ -232,7 +232,7 @@ class OpenAIModel:
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
             while True:
                 body = request_body(self, prompt, schema, capabilities, lessons.form)
-                # A limit of the reply's tokens that nobody asked for.
+                # A limit of the reply that the library sets, not the user.
                 bounded = self.max_tokens is None and not _BOUNDS.isdisjoint(body)
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)

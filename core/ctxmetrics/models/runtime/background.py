@@ -127,7 +127,7 @@ def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> 
     try:
         coroutine.send(None)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value  # type: ignore[no-any-return]  # what the coroutine returned
     finally:
         coroutine.close()
         _at_once.reset(token)
