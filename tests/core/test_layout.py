@@ -31,6 +31,7 @@ CALLED_BY_OTHERS = [
     *(
         "on_error",
         "keep_texts",
+        "one_context",
         "requests_per_minute",
         "tokens_per_minute",
     ),  # options of a run, read by their names
