@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.span_labels import label_spans
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
+    from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.judges.llm.judge import LLMJudge, forget
     from ctxmetrics.judges.nli import NLIJudge
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.ids import IDMetric
     from ctxmetrics.models.base import Model, Prompt, Reply
+    from ctxmetrics.models.decisions import DecisionModel, Decisions
+    from ctxmetrics.models.openai.decisions import DecisionAPI
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.models.runtime.cache import VerdictCache
     from ctxmetrics.results.comparison.compare import compare
@@ -66,6 +69,10 @@ _HOME = {
     "Claims": "judges.base",
     "Comparison": "results.comparison.view",
     "CtxMetricsError": "errors",
+    "DecisionAPI": "models.openai.decisions",
+    "DecisionJudge": "judges.decision",
+    "DecisionModel": "models.decisions",
+    "Decisions": "models.decisions",
     "Estimate": "running.estimate",
     "Evidence": "verdicts",
     "IDMetric": "metrics.ids",
@@ -108,6 +115,10 @@ __all__ = [
     "ContextRecall",
     "ContextUtilization",
     "CtxMetricsError",
+    "DecisionAPI",
+    "DecisionJudge",
+    "DecisionModel",
+    "Decisions",
     "Estimate",
     "Evidence",
     "IDBasedAveragePrecision",

@@ -22,6 +22,7 @@ VerdictCode = Literal[
     "weak_evidence",  # the quote is in the context and proves little
     "contradicted",  # the reply contradicts itself, or the text it was asked about
     "uncertain",  # the embedded judge found a contradiction: a person should look
+    "near_bar",  # the probability is near the bar: it could as well be the other answer
     "no_echo",  # the reply did not repeat the code of its request, and its quotes are right
     "wrong_data",  # the reply answers another request
     "rate_limited",
@@ -40,7 +41,7 @@ CHARACTERS_A_TOKEN = 4
 # Codes that a yes or no of a language model may carry, the most serious last.
 FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")
 # Codes of verdicts that are counted as doubtful wherever a mean is shown.
-DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain"})
+DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain", "near_bar"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from ctxmetrics.verdicts import Evidence, Usage
 
 _COUNTS = ("batch_size", "window", "max_windows", "workers")
 # Parameters that change verdicts.
-_RULES = ("bar", "window", "max_windows")
+_RULES = ("bar", "doubt", "window", "max_windows")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class NLIJudge:
             called in a thread, an async one in the library's own event loop.
         identity: Name and version of the model and whatever else changes its scores. Scores are kept under it.
         bar: From what probability on a unit is supported. Choose it by `ctxmetrics.agree`.
+        doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
         batch_size: Pairs in one call at most.
         window: Sentences of a window.
         max_windows: Windows of one context that are asked about for one unit.
@@ -78,6 +79,7 @@ class NLIJudge:
     _: KW_ONLY
     identity: str
     bar: float = 0.5
+    doubt: float = 0.0
     batch_size: int = 64
     window: int = 3
     max_windows: int = 3
@@ -99,6 +101,7 @@ class NLIJudge:
         for name in _COUNTS:
             check_number(f"NLIJudge: {name}", getattr(self, name), 1, whole=True)
         check_number("NLIJudge: bar", self.bar, 0, 1)
+        check_number("NLIJudge: doubt", self.doubt, 0, 1)
         check_number("NLIJudge: wait_seconds", self.wait_seconds, 0)
         queue = Queue(self.predict, self.batch_size, self.workers, self.wait_seconds)
         object.__setattr__(self, "_queue", queue)
@@ -120,14 +123,16 @@ class NLIJudge:
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         rows, usage = await self._compare(request, request.units)
-        return Judgement(verdicts=judge_units(request.unit_ids, rows, Bar(self.bar)), usage=usage)
+        return Judgement(
+            verdicts=judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)), usage=usage
+        )
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
         alone = [f"{request.user_input} {request.answer}"] if request.user_input else []
         rows, usage = await self._compare(request, units, alone)
-        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar))
+        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return Judgement(verdicts=verdicts, usage=usage)
 
     async def _compare(

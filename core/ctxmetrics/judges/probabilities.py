@@ -20,11 +20,13 @@ class Cell(NamedTuple):
         probability: How likely the context states the unit.
         span: The sentences of the context that were read, or that are nearest to the unit.
         failure: Why there is no probability.
+        code: The verdict code of the failure.
     """
 
     probability: float = 0.0
     span: Evidence | None = None
     failure: str | None = None
+    code: str = "judge_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,9 @@ def _judge_unit(id_: str, row: Row, bar: Bar) -> Verdict:
     best, together = likeliest(row.cells), Cell()
     if row.is_open(bar):
         together = row.together
-    failure = best.failure or together.failure
-    if failure is not None:
-        return Verdict(id=id_, value=None, code="judge_error", reason=failure)
+    for cell in (best, together):
+        if cell.failure is not None:
+            return Verdict(id=id_, value=None, code=cell.code, reason=cell.failure)
     whole = [cell.span for cell in row.cells if cell.span and bar.is_met(cell.probability)]
     parts = row.parts(bar)
     probability = max(best.probability, together.probability)
@@ -139,14 +141,14 @@ def _explain(best: Cell, together: Cell, parts: Sequence[Evidence], *, alone: bo
 def _judge_context(id_: str, cells: Sequence[Cell], part: Evidence | None, bar: Bar) -> Verdict:
     """Judge a context by its cells; ``part`` is what a unit needs of it together with others."""
     best = likeliest(cell for cell in cells if cell.failure is None)
-    failure = likeliest(cells).failure
+    worst = likeliest(cells)
     span, reason = part, f"probability {best.probability:.3f}"
     if best.span is not None and bar.is_met(best.probability):
         span = best.span
     elif part is not None:
         reason += " alone, needed with others"
-    elif failure is not None:
-        return Verdict(id=id_, value=None, code="judge_error", reason=failure)
+    elif worst.failure is not None:
+        return Verdict(id=id_, value=None, code=worst.code, reason=worst.failure)
     return Verdict(
         id=id_,
         value=span is not None,

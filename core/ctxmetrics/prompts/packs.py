@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.prompts.decisions import DECISION_VERSION, DECISIONS_EN, DECISIONS_RU
 from ctxmetrics.prompts.texts import EN, KEYS_EN, KEYS_RU, RU, VERSIONS
 
 
@@ -24,6 +25,7 @@ class Pack:
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The same for false.
         keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
+        decisions: The questions to a decision model (`ctxmetrics.prompts.decisions`); without them English ones are asked.
         versions: The name of each prompt, such as ``joint-en-3``, by its step.
         examples: The texts of the prompts' examples, in lower case: a reply that repeats one answers the example.
         example_replies: The replies of the examples.
@@ -35,6 +37,7 @@ class Pack:
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
     keys: str = KEYS_EN
+    decisions: Mapping[str, str] = field(default=FrozenDict(DECISIONS_EN))
     versions: Mapping[str, str] = field(init=False, repr=False)
     examples: frozenset[str] = field(init=False, repr=False)
     example_replies: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
@@ -44,6 +47,7 @@ class Pack:
             dict.fromkeys(self.texts, self.version) if isinstance(self.version, int) else self.version
         )
         names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
+        names["decision"] = f"decision-{self.language}-{DECISION_VERSION}"
         object.__setattr__(self, "versions", FrozenDict(names))
         objects = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
         texts = (text.casefold() for text in _leaves(objects) if len(text) > _LONGEST_ID)
@@ -76,6 +80,7 @@ def register_pack(pack: Pack) -> None:
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
         keys=pack.keys,
+        decisions=FrozenDict(pack.decisions),
     )
 
 
@@ -124,5 +129,6 @@ register_pack(
         yes=frozenset({"да", "истина"}),
         no=frozenset({"нет", "ложь"}),
         keys=KEYS_RU,
+        decisions=DECISIONS_RU,
     )
 )

@@ -73,10 +73,7 @@ def render(
         attempt: 0 for the first question.
         vote: Number of the vote.
     """
-    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
-        body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
-    body = _MARKUP.sub(_as_escape, body)
+    body = escape(data)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
     sentences = _ids(data, "sentences", ids) if step in {"attribution", "joint"} else ()
@@ -104,6 +101,21 @@ def render(
         useful=useful,
         reply_tokens=_reply_tokens(len(sentences), len(useful), len(data.get("contexts", ()))),
     )
+
+
+def render_state(pack: Pack, data: Mapping[str, Any]) -> str:
+    """Build the state that a decision model is asked about: the criteria, and the data in a block of its own."""
+    body = escape(data)
+    nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
+    return f"{pack.decisions['rules']}\nBEGIN DATA {nonce}\n{body}\nEND DATA {nonce}"
+
+
+def escape(data: object) -> str:
+    """Write untrusted data as JSON on one line, in which nothing is invisible, and nothing acts on a server."""
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
+        body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
+    return _MARKUP.sub(_as_escape, body)
 
 
 def _ids(data: Mapping[str, Any], name: str, wanted: Collection[str] | None) -> tuple[str, ...]:

@@ -33,9 +33,9 @@ from ctxmetrics.errors import JudgeError, raise_missing
 from ctxmetrics.models.runtime.background import background_loop
 from ctxmetrics.models.runtime.failures import bad_answer
 
-# The clients, by process (as the background loop that their connections belong to), address and key. A forked child
+# The clients, by process (as the background loop that their connections belong to), address, path and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
-_clients: dict[tuple[int, str, str], Client] = {}
+_clients: dict[tuple[int, str, str, str], Client] = {}
 _CLOSING_SECONDS = 2.0
 # More connections than any run has requests in flight: a request that waits for a connection uses up
 # its timeout.
@@ -50,7 +50,7 @@ _MOST_ERROR_BYTES = 64_000
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Sends chat completions to one address with one key. It does not retry: a `Run` does.
+    """Sends requests to one address with one key. It does not retry: a `Run` does.
 
     Attributes:
         http: The HTTP client.
@@ -100,13 +100,13 @@ class Client:
         raise APIStatusError(message, response=response, body=error)
 
 
-def client_for(base_url: str, key: str) -> Client:
-    """Return the client of an address and key. Call it on the background loop only.
+def client_for(base_url: str, key: str, path: str = "chat/completions") -> Client:
+    """Return the client of an address, path and key. Call it on the background loop only.
 
     Raises:
         MissingExtraError: The ``openai`` package is not installed.
     """
-    place = (os.getpid(), base_url, key)
+    place = (os.getpid(), base_url, path, key)
     client = _clients.get(place)
     if client is None:
         try:
@@ -119,7 +119,7 @@ def client_for(base_url: str, key: str) -> Client:
         package = AsyncOpenAI(base_url=base_url, api_key=key, http_client=http)
         defaults = {**package.default_headers, **package.auth_headers, "Accept-Encoding": "gzip"}
         headers = {name: value for name, value in defaults.items() if isinstance(value, str)}
-        request = http.build_request("POST", f"{base_url}/chat/completions", headers=headers)
+        request = http.build_request("POST", f"{base_url}/{path}", headers=headers)
         request.headers.pop("content-length", None)
         client = _clients[place] = Client(http, request)
     return client

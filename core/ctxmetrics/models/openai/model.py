@@ -48,7 +48,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 # The key that is sent to a server that asks for none: the client needs one.
-_NO_KEY = "no-key"
+NO_KEY = "no-key"
 # Parameters with these values are no part of the identity; other parameters are no part of it without a
 # value.
 _USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
@@ -150,7 +150,7 @@ class OpenAIModel:
         check_number("OpenAIModel: timeout", self.timeout, 0.001, optional=True)
         check_choice("OpenAIModel: reply_format", self.reply_format, ("auto", *FORMS))
         address = self.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL
-        object.__setattr__(self, "base_url", _check_address(address))
+        object.__setattr__(self, "base_url", check_address(address, "OpenAIModel"))
         object.__setattr__(self, "extra", _check_extra(self.extra))
         if not isinstance(self.api_key, Key):
             object.__setattr__(self, "api_key", Key(self.api_key))
@@ -285,7 +285,7 @@ class OpenAIModel:
                 f"OpenAIModel: no key for {self.base_url}. Set {holder.variable}, or give api_key=...; for a server "
                 "of your own give base_url=..."
             )
-        return key or _NO_KEY
+        return key or NO_KEY
 
 
 class _RefusedError(Exception):
@@ -461,16 +461,16 @@ def _special(error: Exception) -> JudgeError | None:
     return None
 
 
-def _check_address(address: str) -> str:
-    """Check a server's address; keys do not belong in it."""
+def check_address(address: str, owner: str) -> str:
+    """Check a server's address; keys do not belong in it. The owner is the class that was given it."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable():
         raise ParameterError(
-            "OpenAIModel: base_url must be an address such as 'http://localhost:8000/v1'."
+            f"{owner}: base_url must be an address such as 'http://localhost:8000/v1'."
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ParameterError(
-            "OpenAIModel: base_url holds a user name, password or query, and addresses are logged. Write the plain "
+            f"{owner}: base_url holds a user name, password or query, and addresses are logged. Write the plain "
             "address, and the key as api_key=..."
         )
     return address.rstrip("/")
@@ -480,7 +480,7 @@ def _sendable(key: Any, where: str) -> str:
     """Check that a key can be a header, without saying what it is."""
     text = str(key.get_secret_value() if hasattr(key, "get_secret_value") else key).strip()
     if not (text.isascii() and text.isprintable()) or " " in text:
-        raise ParameterError(f"OpenAIModel: the key in {where} holds a character that no key has.")
+        raise ParameterError(f"the key in {where} holds a character that no key has.")
     return text
 
 

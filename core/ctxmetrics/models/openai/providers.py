@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from ctxmetrics.errors import ParameterError
 
@@ -25,12 +26,14 @@ class Provider:
         key: The environment variable that holds the key.
         local: Whether it is a server on this machine, which asks for no key unless it was told to.
         first: What to do first, besides installing ``ctxmetrics[openai]``.
+        wire: Of decision models, the form of requests and replies.
     """
 
     base_url: str
     key: str
     local: bool = False
     first: str = "get a key"
+    wire: Literal["systemone", "openai"] = "systemone"
 
     def address(self, name: str) -> str:
         """Return the address, with the environment variables in it filled in.
@@ -93,5 +96,25 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             local=True,
             first="llama-server -m FILE.gguf; MODEL is any name",
         ),
+    }
+)
+
+# Where decision models are (`ctxmetrics.models.openai.decisions`). Databricks gives each workspace an address of its own.
+DECISION_PROVIDERS: Mapping[str, Provider] = MappingProxyType(
+    {
+        "typesafe": Provider(base_url="https://api.typesafe.ai/v1", key="TYPESAFE_API_KEY"),
+        "openrouter-decisions": Provider(
+            base_url="https://openrouter.ai/api/v1", key="OPENROUTER_API_KEY"
+        ),
+        "openai-decisions": Provider(base_url="", key="OPENAI_API_KEY", wire="openai"),
+        "azure-decisions": Provider(
+            base_url="{AZURE_OPENAI_ENDPOINT}/openai/v1", key="AZURE_OPENAI_API_KEY", wire="openai"
+        ),
+        "azure-systemone": Provider(
+            base_url="{AZURE_AI_ENDPOINT}/providers/microsoft/v1", key="AZURE_AI_API_KEY"
+        ),
+        "litellm-decisions": Provider(base_url="{LITELLM_PROXY_URL}/v1", key="LITELLM_PROXY_API_KEY"),
+        "databricks-decisions": Provider(base_url="{DATABRICKS_DECISIONS_URL}", key="DATABRICKS_TOKEN"),
+        "systemone": Provider(base_url="http://localhost:8000/v1", key="SYSTEMONE_API_KEY", local=True),
     }
 )

@@ -16,6 +16,7 @@ _CODES = frozenset(
         "request_too_large",  # Anthropic
         "string_above_max_length",  # OpenAI
         "3051",  # Mistral
+        "max_tokens_exceeded",  # TypeSafe
     }
 )
 # Fields with the model's limit.
@@ -31,6 +32,7 @@ _TEXT = re.compile(
     r"|maximum (?:prompt|model|input) length|exceed\w* (?:the )?(?:model'?s? )?token limit"
     r"|(?:prompt|input|request|message)s? (?:is|are|was) too (?:long|large)|too many (?:input )?tokens"
     r"|input token(?:s|s? count)\b.{0,40}exceed|input tokens .{0,40}cannot exceed|maximum number of (?:input )?tokens"
+    r"|too many questions|questions\b.{0,80}(?:at most|maximum|exceed|limit)|(?:at most|maximum|limit).{0,40}\bquestions"
     r"|reduce the length|must have less than \d+ tokens|`inputs` tokens \+|range of input length"
 )
 # Where a text states the limit.
@@ -94,7 +96,7 @@ def _fields(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, 
 
 
 def _names(field: Mapping[str, object]) -> set[str]:
-    return {str(field.get(name)).lower() for name in ("code", "type", "Code")}
+    return {str(field.get(name)).lower() for name in ("code", "type", "Code", "error_type")}
 
 
 def _is_about_reply(field: Mapping[str, object]) -> bool:

@@ -68,6 +68,7 @@ class Run:
         breakers: Those of its models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
         token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
+        question_limits: The most questions that a decision model takes in one request, by its identity, where it refused more.
         tokenizers: What short requests show about the models' tokenizers, by the models' identities.
     """
 
@@ -85,6 +86,7 @@ class Run:
     spent: str | None = None
     problem: JudgeError | None = None
     token_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
+    question_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
     tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(

@@ -1,0 +1,384 @@
+"""Judging with a decision model: a yes-or-no question for each unit and context, answered with a probability.
+
+`_sheets` turns a request into states and questions; `ctxmetrics.models.decisions` asks them and checks the answers;
+`probabilities` turns the answers into verdicts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.secrets import remember_keys_of
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.batches import scores_of_process
+from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.llm.splitting import Part, halves, split_request
+from ctxmetrics.judges.probabilities import Bar, Cell, Row, judge_contexts, judge_units, likeliest
+from ctxmetrics.judges.windows import Window, joined, windows
+from ctxmetrics.models.decisions import STEADY, Answer, DecisionModel, Exchange, is_probability
+from ctxmetrics.models.runtime.failures import SIZE_CODES
+from ctxmetrics.models.runtime.memo import Memo, hashed
+from ctxmetrics.models.runtime.run import current_run
+from ctxmetrics.prompts import Pack, get_pack
+from ctxmetrics.prompts.render import escape, render_state
+from ctxmetrics.text import has_content
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
+
+Layout = Literal["context", "sample"]
+# What every score says: pages and reports show it.
+LABEL = (
+    "Decision model: the evidence is the nearest sentence, found by the library, and no quote of the model; choose the bar "
+    "by labels (ctxmetrics agree)"
+)
+_MOVING = "the provider may give the name {name} to another model: served_model says which one answered"
+# Parameters that change verdicts.
+_RULES = ("bar", "doubt", "layout", "together", "max_characters")
+_MAX_CHARACTERS, _LEAST_CHARACTERS, _MOST_CONTEXTS = 60_000, 1_000, 64
+# In place of an index of a unit: the question is whether a context is useful. In place of one of a context: all together.
+_USEFUL = _ALL = -1
+# Why evidence shares no word with its unit.
+_UNRELATED = frozenset({"unrelated", "fragment"})
+
+
+class Place(NamedTuple):
+    """What a question is about: the indexes of a unit and a context in the request."""
+
+    unit: int
+    context: int
+
+    @property
+    def id(self) -> str:
+        """``s1_c2``; ``c2`` of usefulness, ``s1`` of all contexts together."""
+        parts = []
+        if self.unit != _USEFUL:
+            parts.append(f"s{self.unit + 1}")
+        if self.context != _ALL:
+            parts.append(f"c{self.context + 1}")
+        return "_".join(parts)
+
+
+class _Sheet(NamedTuple):
+    """A state, and the questions about it.
+
+    Attributes:
+        part: The texts that it shows.
+        together: Whether it asks about all contexts together alone.
+    """
+
+    part: Part
+    together: bool = False
+
+
+class _Answers(NamedTuple):
+    """The answers to the questions of a sheet, and what they cost."""
+
+    by_place: dict[Place, list[Answer]]
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class DecisionJudge:
+    """Judges with a decision model: a yes-or-no question for each unit and context, answered with a probability.
+
+    **Support** of a unit by a context: the probability that the context states the unit is at least ``bar``. Where no
+    context states it alone, the probability that all contexts together state it counts; that evidence is not ``whole``.
+
+    **Usefulness** of a context: it supports some unit of the answer, or the probability that it is useful is at least
+    ``bar``.
+
+    All questions are asked at once, whichever metric asks first, and each answer is kept by model, state and question:
+    another bar costs nothing. Each request holds its first question twice; where the two answers differ by more than
+    0.1, the verdicts of the sample are flagged ``contradicted``.
+
+    **Evidence** is the sentence of the context that holds most of the unit's words. The library finds it: the model
+    quotes nothing. A yes whose evidence shares no word with the unit is flagged ``weak_evidence``.
+
+    The verdicts' ``details``: ``probability`` (what is compared with the bar) and, of a unit, ``probabilities`` (one a
+    context).
+
+    Attributes:
+        model: The `DecisionModel`.
+        bar: From what probability on the answer is yes. Choose it by `ctxmetrics.agree`.
+        doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
+        layout: ``"context"`` shows one context a request, so that an answer depends on nothing else, and is kept for
+            other numbers of contexts; ``"sample"`` shows all contexts in one request.
+        together: Ask as well whether all contexts together state a unit.
+        max_questions: Questions in one request at most.
+        max_characters: Characters of units and contexts in one request.
+
+    Raises:
+        ParameterError: The model is no `DecisionModel`, or a parameter is out of range.
+    """
+
+    model: DecisionModel
+    _: KW_ONLY
+    bar: float = 0.5
+    doubt: float = 0.15
+    layout: Layout = "context"
+    together: bool = True
+    max_questions: int = 128
+    max_characters: int = _MAX_CHARACTERS
+    _flights: ClassVar[Memo[_Answers]] = Memo(1, lambda _: False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.model, DecisionModel) and isinstance(self.model.identity, str)):
+            raise ParameterError(
+                f"DecisionJudge: model={type(self.model).__name__} is no decision model: it needs identity and "
+                "decide(state, questions). Write DecisionAPI.preset('PROVIDER', 'MODEL')."
+            )
+        check_number("DecisionJudge: bar", self.bar, 0, 1)
+        check_number("DecisionJudge: doubt", self.doubt, 0, 1)
+        check_choice("DecisionJudge: layout", self.layout, get_args(Layout))
+        check_number("DecisionJudge: max_questions", self.max_questions, 1, whole=True)
+        check_number(
+            "DecisionJudge: max_characters", self.max_characters, _LEAST_CHARACTERS, whole=True
+        )
+        remember_keys_of(self.model)
+
+    @property
+    def name(self) -> str:
+        """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
+        changed = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in _RULES and value != item.default:
+                changed.append(f"{item.name}={value}")
+        rules = f"({', '.join(changed)})" if changed else ""
+        return f"decision:{self.model.identity}{rules}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the evidence is, and whether the model's name may come to mean another model."""
+        if getattr(self.model, "moves", False) is True:
+            return LABEL, _MOVING.format(name=getattr(self.model, "name", self.model.identity))
+        return (LABEL,)
+
+    async def attribute(self, request: JudgeRequest) -> Judgement:
+        """Say for each unit whether the contexts support it."""
+        answers = await self._ask(request)
+        rows = _build_rows(request, answers.by_place, request.units)
+        verdicts = judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
+        return self._judgement(request, request.units, verdicts, answers)
+
+    async def rate(self, request: JudgeRequest) -> Judgement:
+        """Say for each context whether it is useful for giving the answer."""
+        answers = await self._ask(request)
+        rows = _build_rows(request, answers.by_place, request.units)
+        rows += _build_rows(request, answers.by_place, [request.answer], first=_USEFUL)
+        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
+        return self._judgement(request, [request.answer] * len(verdicts), verdicts, answers)
+
+    def _judgement(
+        self,
+        request: JudgeRequest,
+        texts: Sequence[str],
+        verdicts: Sequence[Verdict],
+        answers: _Answers,
+    ) -> Judgement:
+        """Flag doubtful verdicts; ``texts`` are what the evidence of each should share a word with."""
+        every = [answer for own in answers.by_place.values() for answer in own]
+        unsteady = max((answer.gap for answer in every), default=0.0)
+        flagged = []
+        for verdict, text in zip(verdicts, texts, strict=True):
+            unit = Unit(text, request.answer, request.contexts, request.language)
+            flagged.append(_flag(verdict, unit, request.contexts, unsteady))
+        served = sorted({answer.served_model for answer in every if answer.served_model})
+        usage = answers.usage
+        return Judgement(
+            verdicts=tuple(flagged),
+            usage=replace(usage, reused=int(usage.calls == 0)),
+            prompt=get_pack(request.language).versions["decision"],
+            served_model=", ".join(served) or None,
+        )
+
+    async def _ask(self, request: JudgeRequest) -> _Answers:
+        """Ask every question about a request."""
+        asking = [self._ask_in_halves(sheet) for sheet in self._sheets(request)]
+        return _merge(await asyncio.gather(*asking))
+
+    def _sheets(self, request: JudgeRequest) -> Iterator[_Sheet]:
+        """Cut a request into states."""
+        cut = partial(split_request, request, limit=self.max_characters, most=_MOST_CONTEXTS)
+        alone = self.layout == "context"
+        for part in cut("joint" if request.units else "usefulness", per_context=alone):
+            yield _Sheet(part)
+        if alone and self.together and len(_telling(request)) > 1:
+            for part in cut("attribution", per_context=False):
+                yield _Sheet(part, together=True)
+
+    async def _ask_in_halves(self, sheet: _Sheet) -> _Answers:
+        """Ask the questions about a state; where it is too long for the model, about each half of it."""
+        state, questions = self._write(sheet)
+        if not questions:
+            return _Answers({}, Usage())
+        answers = await self._remembered(sheet.part.request, state, questions)
+        codes = {answer.code for own in answers.by_place.values() for answer in own}
+        parts = halves(sheet.part) if codes & SIZE_CODES else None
+        if parts is None:
+            return answers
+        asking = [self._ask_in_halves(sheet._replace(part=part)) for part in parts]
+        return _merge([_Answers({}, answers.usage), *await asyncio.gather(*asking)])
+
+    def _write(self, sheet: _Sheet) -> tuple[str, dict[Place, str]]:
+        """Write the state of a sheet, and its questions."""
+        part, request = sheet.part, sheet.part.request
+        pack = get_pack(request.language)
+        alone, texts = self.layout == "context", list(part.contexts.values())
+        data: dict[str, Any] = {"question": request.user_input}
+        if sheet.together:
+            data["contexts"] = texts
+        elif alone:
+            data["context"] = texts[0] if texts else ""
+        else:
+            data |= {"sentences": part.units} if part.units else {"answer": request.answer}
+            data["contexts"] = part.contexts
+        ask = partial(_question, pack, "_text" if alone else "")
+        telling = _telling(request)
+        contexts = [id_ for id_ in part.contexts if part.places[id_][0] in telling]
+        questions: dict[Place, str] = {}
+        for context in [] if sheet.together else contexts:
+            index = part.places[context][0]
+            for unit, text in part.units.items():
+                place = Place(part.places[unit][0], index)
+                questions[place] = ask("states", text, context=context, sentence=unit)
+            if part.rated:
+                questions[Place(_USEFUL, index)] = ask("useful", request.answer, context=context)
+        if sheet.together or (not alone and self.together and len(contexts) > 1):
+            for unit, text in part.units.items():
+                place = Place(part.places[unit][0], _ALL)
+                questions[place] = ask("together", text, sentence=unit)
+        return render_state(pack, data), questions
+
+    async def _remembered(
+        self, request: JudgeRequest, state: str, questions: Mapping[Place, str]
+    ) -> _Answers:
+        """Answer questions from memory, the cache, requests in flight, or by asking."""
+        run, identity = current_run(), self.model.identity
+        memory, cache = run.memo or scores_of_process, run.cache
+        version = get_pack(request.language).versions["decision"]
+        keys = {place: hashed((version, identity, state, text)) for place, text in questions.items()}
+        answers: dict[Place, list[Answer]] = {}
+        for place, key in keys.items():
+            answer = memory.peek(key)
+            if answer is None and cache is not None:
+                answer = _decode(cache.get(key))
+            if answer is not None:
+                memory.remember(key, answer)
+                answers[place] = [answer]
+        missing = {place: text for place, text in questions.items() if place not in answers}
+        if not missing:
+            return _Answers(answers, Usage())
+
+        async def ask() -> _Answers:
+            exchange = Exchange(self.model, version, state)
+            await exchange.ask({place.id: text for place, text in missing.items()}, self.max_questions)
+            for place in missing:
+                answer = exchange.answers[place.id]
+                if answer.probability is None:
+                    continue
+                memory.remember(keys[place], answer)
+                if cache is not None:
+                    cache.put(keys[place], _encode(answer))
+            new = {place: [exchange.answers[place.id]] for place in missing}
+            return _Answers(new, exchange.usage)
+
+        flight = hashed((str(id(run)), str(self.max_questions), *(keys[place] for place in missing)))
+        new, shared = await self._flights.get(flight, ask)
+        return _Answers({**answers, **new.by_place}, Usage() if shared else new.usage)
+
+
+def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
+    """Write a question; ids and text are put in where the language's words have their names."""
+    words = pack.decisions[f"{about}{form}"]
+    for name, id_ in ids.items():
+        words = words.replace(f"{{{name}}}", id_)
+    return words.replace("{text}", escape(text))
+
+
+def _telling(request: JudgeRequest) -> list[int]:
+    """Return the indexes of the contexts that hold a letter or digit: the others are not asked about."""
+    return [index for index, text in enumerate(request.contexts) if has_content(text)]
+
+
+def _merge(answers: Sequence[_Answers]) -> _Answers:
+    """Put the answers of several states together: a place may have one from each piece of a long context."""
+    merged: dict[Place, list[Answer]] = defaultdict(list)
+    for item in answers:
+        for place, own in item.by_place.items():
+            merged[place] += own
+    return _Answers(merged, sum((item.usage for item in answers), Usage()))
+
+
+def _build_rows(
+    request: JudgeRequest,
+    answers: Mapping[Place, Sequence[Answer]],
+    texts: Sequence[str],
+    first: int = 0,
+) -> list[Row]:
+    """Build a row of cells for each text, whose places begin with a unit's index."""
+    rows = []
+    for index, (_, nearest) in enumerate(windows(request, texts, 1, 1), first):
+        cells = []
+        for context, window in enumerate(nearest):
+            span = window[0].span if window else None
+            cells.append(_to_cell(answers.get(Place(index, context), ()), span))
+        together = Cell()
+        if index != _USEFUL:
+            together = _to_cell(answers.get(Place(index, _ALL), ()), None)
+        rows.append(Row(tuple(cells), together, joined(nearest) or _list_parts(nearest)))
+    return rows
+
+
+def _list_parts(nearest: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
+    """Return the nearest sentence of each context that holds a word of the unit; of all where none does."""
+    every = [window for row in nearest for window in row]
+    holding = [window for window in every if window.held] or every
+    return tuple(replace(window.span, whole=False) for window in holding)
+
+
+def _to_cell(answers: Sequence[Answer], span: Evidence | None) -> Cell:
+    """Make a cell of the answers about one place: of a context in pieces there are several."""
+    cells = []
+    for answer in answers:
+        if answer.probability is None:
+            cells.append(Cell(failure=answer.reason, code=answer.code))
+        else:
+            cells.append(Cell(answer.probability, span))
+    return likeliest(cells)
+
+
+def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> Verdict:
+    """Flag a verdict whose evidence shares no word with its unit, or whose request had two answers to one question."""
+    if verdict.value is None:
+        return verdict
+    doubts = {unit.doubt(contexts[span.context], [span]) for span in verdict.evidence}
+    if doubts and doubts <= _UNRELATED:
+        details = FrozenDict({**verdict.details, "weak": ("unrelated",)})
+        verdict = replace(verdict, code="weak_evidence", details=details)
+    if gap > STEADY:
+        reason = f"{verdict.reason}; a question that was asked twice had answers {gap:.2f} apart"
+        verdict = replace(verdict, code="contradicted", reason=reason)
+    return verdict
+
+
+def _encode(answer: Answer) -> str:
+    return json.dumps([answer.probability, answer.served_model, answer.gap])
+
+
+def _decode(text: str | None) -> Answer | None:
+    """Read a stored answer; None for anything else."""
+    with suppress(ValueError, TypeError, RecursionError):
+        probability, served, gap = json.loads(text or "")
+        if is_probability(probability) and is_probability(gap) and isinstance(served, str):
+            return Answer(probability, served_model=served, gap=gap)
+    return None

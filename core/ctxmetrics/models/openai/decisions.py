@@ -1,0 +1,268 @@
+"""Decision models behind an HTTP address: the two wires that servers speak, and the addresses of providers.
+
+Requests go through the one client of the library (`ctxmetrics.models.openai.client`). Which wire a server speaks is
+given, or follows from the provider: one route can carry either body.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+from urllib.parse import urlsplit
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.models.base import served_name
+from ctxmetrics.models.decisions import Decisions
+from ctxmetrics.models.openai.client import client_for
+from ctxmetrics.models.openai.model import NO_KEY, OPENAI_URL, Key, check_address
+from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
+from ctxmetrics.models.runtime.background import on_background
+from ctxmetrics.models.runtime.failures import bad_answer
+from ctxmetrics.verdicts import Usage
+
+WireName = Literal["systemone", "openai"]
+# Names that a provider gives to another model when it likes.
+_MOVING = ("-latest", "-preview")
+# Fields of the usage by which a server says that it did not read all.
+_CUTS = ("truncated", "state_tokens_dropped", "truncated_questions")
+
+
+class Wire(NamedTuple):
+    """A form of requests and replies.
+
+    Attributes:
+        path: Where requests go, behind the address.
+        provider: The provider whose address is the default.
+        build: Builds the body of a request from model, state and questions.
+        read: Reads the probabilities and the refused ids from the answers of a reply, and the ids in their order.
+    """
+
+    path: str
+    provider: str
+    build: Callable[[str, str, Mapping[str, str]], dict[str, Any]]
+    read: Callable[[Any, Sequence[str]], tuple[dict[str, object], frozenset[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionAPI:
+    """A decision model behind TypeSafe's System One, OpenAI's Decisions, or any server that speaks one of the two.
+
+    Two models with equal parameters are equal. Copies share the key; a pickle holds none.
+
+    Attributes:
+        model: The model's name at the server.
+        wire: ``"systemone"`` or ``"openai"``.
+        base_url: The server's address; None takes TypeSafe's, or OpenAI's. An address without a path gets ``/v1``.
+        api_key: The key; None takes ``TYPESAFE_API_KEY``, or ``OPENAI_API_KEY``. Other servers may need none.
+        timeout: Seconds for one request; None leaves it to the run (120).
+
+    Raises:
+        ParameterError: A parameter is out of range, or there is no key.
+
+    Examples:
+        >>> DecisionAPI("laya", wire="systemone", base_url="http://localhost:8000").identity
+        'systemone/laya@localhost:8000/v1'
+    """
+
+    model: str
+    _: KW_ONLY
+    wire: WireName
+    base_url: str | None = None
+    api_key: str | Key | None = field(default=None, repr=False, compare=False)
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model.strip() or not self.model.isprintable():
+            raise ParameterError("DecisionAPI: model must be the model's name, such as 'jev-1.13.0'.")
+        check_choice("DecisionAPI: wire", self.wire, get_args(WireName))
+        check_number("DecisionAPI: timeout", self.timeout, 0.001, optional=True)
+        default = DECISION_PROVIDERS[WIRES[self.wire].provider]
+        address = check_address(self.base_url or default.base_url or OPENAI_URL, "DecisionAPI")
+        if not urlsplit(address).path:
+            address += "/v1"
+        object.__setattr__(self, "base_url", address)
+        if not isinstance(self.api_key, Key):
+            needed = self.base_url == (default.base_url or OPENAI_URL)
+            object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
+        self._key()  # raises at once where there is none
+
+    @classmethod
+    def preset(cls, provider: str, model: str, **options: Any) -> DecisionAPI:
+        """Return a model of a provider whose wire, address and key variable are known.
+
+        Args:
+            provider: One of `ctxmetrics.models.openai.providers.DECISION_PROVIDERS`, such as ``"typesafe"``.
+            model: The model's name there.
+            **options: Further attributes; ``base_url`` and ``api_key`` replace those of the preset.
+
+        Raises:
+            ParameterError: The provider is unknown, or a variable with a part of its address or its key is not set.
+
+        Examples:
+            >>> DecisionAPI.preset("systemone", "laya").identity
+            'systemone/laya@localhost:8000/v1'
+        """
+        if provider not in DECISION_PROVIDERS:
+            raise ParameterError(
+                f"DecisionAPI: provider {provider!r} is unknown. Choose from: {', '.join(DECISION_PROVIDERS)}; for "
+                "another server give wire=.. and base_url=.."
+            )
+        preset = DECISION_PROVIDERS[provider]
+        if options.get("base_url") is None:
+            options["base_url"] = preset.address(provider)
+        key = options.get("api_key")
+        if not isinstance(key, Key):
+            options["api_key"] = Key(key, preset.key, needed=not preset.local)
+        return cls(model, **{"wire": preset.wire, **options})
+
+    @property
+    def name(self) -> str:
+        """The model's name at the server."""
+        return self.model
+
+    @property
+    def identity(self) -> str:
+        """The wire, the model, and the address."""
+        return f"{self.wire}/{self.model}@{str(self.base_url).partition('://')[2]}"
+
+    @property
+    def moves(self) -> bool:
+        """Whether the provider may give the name to another model."""
+        return self.model.endswith(_MOVING)
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+        """Ask the server; see `ctxmetrics.DecisionModel`.
+
+        Raises:
+            JudgeError: Its reply holds no answers, or the server did not read the whole request.
+            MissingExtraError: The ``openai`` package is not installed.
+            ParameterError: There is no key.
+        """
+        wire = WIRES[self.wire]
+        text = await on_background(self._post, wire.path, wire.build(self.model, state, questions))
+        return read_reply(text, wire, list(questions))
+
+    async def _post(self, path: str, body: dict[str, Any]) -> str:
+        return await client_for(str(self.base_url), self._key(), path).post(body)
+
+    def _key(self) -> str:
+        holder = self.api_key if isinstance(self.api_key, Key) else Key(None)
+        key = holder.reveal()
+        if key is None and holder.needed:
+            raise ParameterError(
+                f"DecisionAPI: no key for {self.base_url}. Set {holder.variable}, or give api_key=...; for a server of "
+                "your own give base_url=..."
+            )
+        return key or NO_KEY
+
+
+def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
+    """Read the body of a reply with status 200.
+
+    Args:
+        text: The body. Untrusted.
+        wire: Its form.
+        ids: The ids of the questions, in order.
+
+    Raises:
+        JudgeError: It holds no answers (retryable), or the server did not read the whole request.
+    """
+    try:
+        body = json.loads(text, object_pairs_hook=_drop_repeated)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}")
+    counts = body.get("usage")
+    if not isinstance(counts, dict):
+        counts = {}
+    untrusted: Any = {
+        "prompt_tokens": counts.get("input_tokens"),
+        "completion_tokens": counts.get("output_tokens"),
+        "cost": counts.get("cost"),
+    }
+    usage = Usage(calls=1, **untrusted)
+    if any(counts.get(name) for name in _CUTS):
+        raise JudgeError(
+            "the server cut the request: it read a part of the state or of the questions",
+            reason_code="truncated_prompt",
+        )
+    probabilities, refused = wire.read(body.get("answers"), ids)
+    if body.get("answers") is None:
+        raise bad_answer("the server's answer holds no answers")
+    return Decisions(
+        probabilities=probabilities,
+        refused=refused,
+        usage=usage,
+        served_model=served_name(body.get("model")),
+    )
+
+
+def _drop_repeated(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Make a dictionary in which a key that came twice has no value."""
+    counts = Counter(name for name, _ in pairs)
+    return {name: value if counts[name] == 1 else None for name, value in pairs}
+
+
+def _build_systemone(model: str, state: str, questions: Mapping[str, str]) -> dict[str, Any]:
+    asked = {id_: {"type": "noul", "instructions": text} for id_, text in questions.items()}
+    return {"model": model, "state": state, "questions": asked}
+
+
+def _read_systemone(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object], frozenset[str]]:
+    """Read the answers by id."""
+    if not isinstance(answers, dict):
+        return {}, frozenset()
+    probabilities: dict[str, object] = {}
+    for id_ in ids:
+        answer = answers.get(id_)
+        if isinstance(answer, dict):
+            probabilities[id_] = answer.get("noul") if answer.get("type") == "noul" else answer
+    return probabilities, frozenset()
+
+
+def _build_openai(model: str, state: str, questions: Mapping[str, str]) -> dict[str, Any]:
+    asked = [
+        {"type": "predicate", "name": id_, "instructions": text} for id_, text in questions.items()
+    ]
+    return {"model": model, "input": state, "questions": asked}
+
+
+def _read_openai(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object], frozenset[str]]:
+    """Read the answers by name; those without one by place, where there are as many as questions."""
+    if not isinstance(answers, list):
+        return {}, frozenset()
+    whole = len(answers) == len(ids)
+    by_id: dict[str, list[Mapping[str, Any]]] = {id_: [] for id_ in ids}
+    for place, answer in enumerate(answers):
+        if not isinstance(answer, dict):
+            continue
+        name = answer.get("name")
+        if name is None and whole:
+            name = ids[place]
+        if isinstance(name, str) and name in by_id:
+            by_id[name].append(answer)
+    probabilities: dict[str, object] = {}
+    refused = []
+    for id_, own in by_id.items():
+        if len(own) != 1:  # none, or two that may differ
+            continue
+        answer = own[0]
+        if answer.get("type") == "refusal":
+            refused.append(id_)
+        else:
+            probabilities[id_] = (
+                answer.get("probability") if answer.get("type") == "predicate" else answer
+            )
+    return probabilities, frozenset(refused)
+
+
+WIRES: Mapping[str, Wire] = {
+    "systemone": Wire("systemone", "typesafe", _build_systemone, _read_systemone),
+    "openai": Wire("decisions", "openai-decisions", _build_openai, _read_openai),
+}
