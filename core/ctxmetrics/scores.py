@@ -116,7 +116,7 @@ class Score:
 
     @property
     def doubtful(self) -> Mapping[str, int]:
-        """How many verdicts are weak, unverified, contradicted or uncertain, by their code."""
+        """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
         codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
         return Counter(codes) if codes else EMPTY
 

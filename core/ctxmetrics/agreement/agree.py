@@ -104,7 +104,8 @@ class AgreementReport:
         people: How far several annotators agree, where a labels file has several.
         draw: How the samples of a labels file were drawn.
         clusters: How many clusters of samples there are, where clusters were asked for.
-        bars: For the embedded judge: a proposed `Bar` for each kind of label about support.
+        bars: For the embedded judge a proposed `Bar` for each kind of label about support; for judges that give
+            probabilities, for each kind of label.
     """
 
     judge: str

@@ -224,6 +224,7 @@ def write_card(path: Path, report: AgreementReport) -> None:
     first = report.results[0]
     compared = {items[0].mean: items for items in report.compared.values()}
     rates = {item.label: item.to_dict() for item in report.agreements}
+    bars = {item.label: item.bar for item in report.bars}
     metrics = []
     for item in corrections:
         labels = compared[item.metric]
@@ -233,7 +234,9 @@ def write_card(path: Path, report: AgreementReport) -> None:
                 metric=item.metric,
                 unit=first[item.metric].counted[0],
                 labels=item.labelled,
-                figures=item.to_dict() | {name: label_rates[name] for name in _RATES},
+                figures=item.to_dict()
+                | {name: label_rates[name] for name in _RATES}
+                | {"bar": bars.get(labels[0].label)},
                 labelled=_list_labelled(labels),
             )
         )

@@ -237,15 +237,17 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float 
     return float((one * other).sum()) / size if size else None
 
 
-# --- a bar for the embedded judge ---
+# --- a bar for the embedded judge, and for judges that give probabilities ---
 
-_BARS = np.arange(0.3, 0.951, 0.01)
+# Bars that are tried: of the embedded judge, and of probabilities.
+_COVERAGES = np.arange(0.3, 0.951, 0.01)
+_PROBABILITIES = np.arange(0.05, 0.991, 0.01)
 _FOLDS, _DRAWS = 10, 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bar(Plain):
-    """A bar (``LexicalJudge.min_coverage``) that fits people's labels.
+    """A bar (``min_coverage`` of `LexicalJudge`, ``bar`` of judges that give probabilities) that fits people's labels.
 
     Attributes:
         label: The kind of label.
@@ -254,6 +256,7 @@ class Bar(Plain):
         gain: Balanced accuracy gained over the run's own verdicts on labels left out: a tenth of the samples at a time, with
             the bar that is best on the others.
         interval: Its 95 % interval: a bootstrap over samples.
+        parameter: The judge's parameter: ``min_coverage`` or ``bar``.
     """
 
     label: str
@@ -261,6 +264,7 @@ class Bar(Plain):
     bar: float
     gain: float
     interval: tuple[float, float]
+    parameter: str = "min_coverage"
 
     @property
     def conclusion(self) -> str:
@@ -268,7 +272,8 @@ class Bar(Plain):
         low, high = self.interval
         text = f"bar {self.bar:.2f}: {self.gain:+.3f} balanced accuracy on labels left out ({low:+.3f} to {high:+.3f})"
         if low > 0:
-            return f"{text}; take LexicalJudge(min_coverage={self.bar:.2f})"
+            advice = f"{self.parameter}={self.bar:.2f}"
+            return f"{text}; take {f'LexicalJudge({advice})' if self.parameter == 'min_coverage' else advice}"
         if self.gain <= 0:
             return f"{text}; it gains nothing: keep the bar"
         return f"{text}; {self.labels} labels are too few to prefer it: keep the bar"
@@ -277,7 +282,7 @@ class Bar(Plain):
 def propose_bar(
     label: str, scores: Sequence[Score | None], people: Sequence[tuple[bool | None, ...] | None]
 ) -> Bar | None:
-    """Propose a bar from labels of support: one a sentence, or one for all of a reference.
+    """Propose a bar from labels: one a sentence, one for all of a reference, or one a context.
 
     Args:
         label: The kind of label.
@@ -285,13 +290,16 @@ def propose_bar(
         people: People's labels on each sample.
 
     Returns:
-        The bar; None if the judge is another one, or labels of one kind only or of fewer than two samples are there.
+        The bar; None if the judge measures nothing, or labels of one kind only or of fewer than two samples are there.
     """
     positions: list[int] = []
     rows: list[tuple[float, bool, bool]] = []
+    measure = "score"
     for position, (score, labels) in enumerate(zip(scores, people, strict=True)):
         if score is not None and labels is not None:
-            own = _rows(score.verdicts, labels)
+            if any("probability" in verdict.details for verdict in score.verdicts):
+                measure = "probability"
+            own = _rows(score.verdicts, labels, measure)
             rows += own
             positions += [position] * len(own)
     if not rows:
@@ -300,16 +308,18 @@ def propose_bar(
     measured, judge, human = (np.array(column) for column in zip(*rows, strict=True))
     if human.all() or not human.any() or groups.max() < 1:
         return None
-    answers = measured[:, None] >= _BARS - 1e-9
+    bars = _COVERAGES if measure == "score" else _PROBABILITIES
+    answers = measured[:, None] >= bars - 1e-9
     left_out = _predict_left_out(answers, human, groups)
     right = np.stack([left_out == human, judge == human], axis=1)
     (gain,) = _gains(right, human, np.ones((1, len(human))))
     return Bar(
         label,
         len(rows),
-        round(float(_BARS[_best(answers, human)]), 2),
+        round(float(bars[_best(answers, human)]), 2),
         float(gain),
         _bootstrap_gain(right, human, groups),
+        "min_coverage" if measure == "score" else "bar",
     )
 
 
@@ -336,11 +346,13 @@ def _bootstrap_gain(
     return float(low), float(high)
 
 
-def _rows(verdicts: Sequence[Verdict], labels: Sequence[bool | None]) -> list[tuple[float, bool, bool]]:
-    """Return coverage, the judge's verdict and people's: of each sentence, or of the reference's lowest sentence."""
-    if any("smallest_k" not in verdict.details or verdict.value is None for verdict in verdicts):
+def _rows(
+    verdicts: Sequence[Verdict], labels: Sequence[bool | None], measure: str
+) -> list[tuple[float, bool, bool]]:
+    """Return what was measured, the judge's verdict and people's: of each verdict, or of the reference's lowest sentence."""
+    if any(measure not in verdict.details or verdict.value is None for verdict in verdicts):
         return []
-    coverages = [float(verdict.details["score"]) for verdict in verdicts]
+    coverages = [float(verdict.details[measure]) for verdict in verdicts]
     values = [bool(verdict.value) for verdict in verdicts]
     if verdicts and len(labels) == 1 != len(verdicts):
         coverages, values = [min(coverages)], [all(values)]
@@ -353,7 +365,7 @@ def _rows(verdicts: Sequence[Verdict], labels: Sequence[bool | None]) -> list[tu
 
 def _best(answers: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
     """Return the place of the best bar; the middle of equals."""
-    balanced = np.zeros(len(_BARS))
+    balanced = np.zeros(answers.shape[1])
     if human.any():
         balanced = balanced + answers[human].mean(axis=0)
     if not human.all():

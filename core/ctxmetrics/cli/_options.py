@@ -199,8 +199,8 @@ class Gates:
         typer.Option(
             min=0,
             max=1,
-            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted or "
-            "uncertain.",
+            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted, "
+            "uncertain or near the bar.",
         ),
     ] = None
     calibration: Annotated[

@@ -123,8 +123,11 @@ def build_judge(judge: str, base_url: str | None, max_characters: int | None = N
     chosen = _find_judge(judge, base_url)
     if max_characters is None:
         return chosen
+    from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
 
+    if isinstance(chosen, DecisionJudge):
+        return replace(chosen, max_characters=max_characters)
     if not isinstance(chosen, LLMJudge):
         raise ParameterError(f"--max-characters is not for --judge {judge}: it asks no language model.")
     return chosen.asking(chosen.model, max_characters=max_characters)
@@ -133,7 +136,7 @@ def build_judge(judge: str, base_url: str | None, max_characters: int | None = N
 def _find_judge(name: str, base_url: str | None) -> Judge:
     """Find the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
-    Providers are those of `ctxmetrics.models.openai.providers`, and what adapters offer under the entry point group
+    Providers are those of `ctxmetrics.models.openai.providers`, also of decision models, and what adapters offer under the entry point group
     ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash. ``MODULE:NAME`` is a
     judge that stands in a Python module of one's own, which is imported.
 
@@ -149,12 +152,17 @@ def _find_judge(name: str, base_url: str | None) -> Judge:
 
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.models.openai.model import OpenAIModel
-    from ctxmetrics.models.openai.providers import PROVIDERS
+    from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, PROVIDERS
 
     provider, _, model = name.partition("/")
+    if model and provider in DECISION_PROVIDERS:
+        from ctxmetrics.judges.decision import DecisionJudge
+        from ctxmetrics.models.openai.decisions import DecisionAPI
+
+        return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url))
     offered = {entry.name: entry for entry in entry_points(group=MODELS)}
     if not model or not (provider in PROVIDERS or provider in offered):
-        raise ParameterError(_no_such_judge(name, [*PROVIDERS, *offered]))
+        raise ParameterError(_no_such_judge(name, [*PROVIDERS, *DECISION_PROVIDERS, *offered]))
     if provider in PROVIDERS:
         return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url))
     if base_url is not None:

@@ -38,7 +38,9 @@ def doctor(
 ) -> None:
     """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
     from ctxmetrics.cli._run import build_judge, build_task
+    from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.running.check_decisions import check_decisions
     from ctxmetrics.running.check_model import check_model
 
     judge = build_judge(**vars(judging))
@@ -47,8 +49,12 @@ def doctor(
     task = None
     if file is not None:
         task = build_task(Input(file=file, **vars(columns)), selection, judge)
-    if isinstance(judge, LLMJudge):
-        check = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
+    if isinstance(judge, (DecisionJudge, LLMJudge)):
+        retries = pace.max_retries or 0
+        if isinstance(judge, DecisionJudge):
+            check = check_decisions(judge, timeout=pace.timeout, max_retries=retries)
+        else:
+            check = check_model(judge, timeout=pace.timeout, max_retries=retries)
         print_result(str(check))
         if not check.ok:
             raise typer.Exit(BAD_INPUT)

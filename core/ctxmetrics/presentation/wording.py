@@ -31,6 +31,7 @@ _DOUBTS: Mapping[str, str] = {
     "weak_evidence": "weak evidence: look at it",
     "contradicted": "contradicted: look at it",
     "uncertain": "contradicted by its evidence: look at it",
+    "near_bar": "near the bar: look at it",
 }
 _UNRELATED = "no word in common with the evidence: look at it"
 # The mark of each verdict, and its colour in a terminal.
@@ -56,6 +57,7 @@ _RUSSIAN: Mapping[str, str] = {
     "weak evidence: look at it": "слабое подтверждение: проверьте",
     "contradicted: look at it": "противоречие: проверьте",
     "contradicted by its evidence: look at it": "подтверждение противоречит тексту: проверьте",
+    "near the bar: look at it": "близко к порогу: проверьте",
     "part": "часть",
     "doubtful": "сомнительно",
     "controls": "контроль",

@@ -28,7 +28,7 @@ class MetricSummary:
         missing: Why rows have no value, by reason code.
         causes: Why verdicts are missing, by verdict code.
         verdicts: How many verdicts there are, missing ones included.
-        doubtful: How many of them are weak, unverified, contradicted or uncertain, by verdict code.
+        doubtful: How many of them are weak, unverified, contradicted, uncertain or near the bar, by verdict code.
         passed: How many reach the pass mark, or None without one.
         threshold: The pass mark, or None.
         convention: Name of the convention.

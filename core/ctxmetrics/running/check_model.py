@@ -91,6 +91,8 @@ _FIX = {
     "echo": "Choose another model, or ask in another form: replies must repeat the code that ends the data.",
     "quotes": "Choose another model: a yes must quote the text word for word.",
     "verdict": "Choose another model, and measure it: ctxmetrics check-judge.",
+    "order": "Take layout='context', and measure the judge: ctxmetrics agree. Its answers depend on what is asked beside them.",
+    "questions": "Give fewer: max_questions= of DecisionJudge.",
     "usage": "Have the server count tokens; until then counts are characters / 4, and so are --max-tokens and costs.",
 }
 # The cause that belongs to a verdict's code.
@@ -119,7 +121,8 @@ class Finding(Plain):
     """One thing that was looked at.
 
     Attributes:
-        name: ``"answer"``, ``"form"``, ``"echo"``, ``"verdicts"`` or ``"usage"``.
+        name: ``"answer"``, ``"form"``, ``"echo"``, ``"verdicts"`` or ``"usage"``; of decision models also ``"order"`` and
+            ``"questions"``.
         told: The result in words. It may hold words of the server: masked, on one line and cut.
         cause: A stable name of what is wrong, such as ``"key"``; None where nothing is.
     """
@@ -152,8 +155,8 @@ class ModelCheck(Plain):
 
     @property
     def ok(self) -> bool:
-        """Whether the model can be used. Tokens that are not counted change no verdict, so they do not matter here."""
-        return all(item.cause in (None, "usage") for item in self.findings)
+        """Whether the model can be used. Tokens that are not counted change no verdict, and an order that matters is flagged: they do not matter here."""
+        return all(item.cause in (None, "usage", "order") for item in self.findings)
 
     def __str__(self) -> str:
         lines = [f"{'model':<15} {clean(self.model, TEXT)}"]
@@ -199,11 +202,11 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
     if score.metadata.get("raw_replies"):
         findings = tuple(_check_reply(score, seconds, judge.model))
     else:
-        findings = (_explain_failure(score.verdicts[0], run.problem),)
+        findings = (explain_failure(score.verdicts[0], run.problem),)
     return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
 
 
-def _explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
+def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
     """Say why no reply came: the status decides, then what the server says."""
     cause = _CODES.get(verdict.code or "", "refused_request")
     if isinstance(problem, UnsentError):

@@ -13,12 +13,14 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.judges.llm.judge import LLMJudge, memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
 from ctxmetrics.models.base import Prompt, Reply
+from ctxmetrics.models.decisions import Decisions
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import Store
 from ctxmetrics.models.runtime.limits import MINUTE
@@ -44,6 +46,8 @@ _CONTEXT = 36
 # The share of a context's length that is quoted where only usefulness is asked; useless contexts are
 # not quoted.
 _QUOTED = 0.09
+# Characters of a question to a decision model beside its instructions.
+_QUESTION = 42
 # Characters of claims for each character of the text.
 _CLAIM = 1.1
 
@@ -120,8 +124,8 @@ def estimate(
     Args:
         samples: As for `evaluate`; an iterator is used up.
         metrics: As for `evaluate`.
-        judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge` or a
-            `ScriptedJudge`.
+        judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge`, a
+            `ScriptedJudge` or a `DecisionJudge`.
         cache: The cache that the run will use; what it holds is free.
         controls: As for `evaluate`; they are counted among the calls and tokens.
 
@@ -227,9 +231,13 @@ def _counting(metric: Metric) -> Metric:
         return metric
     if isinstance(metric.judge, NLIJudge):
         return replace(metric, judge=LexicalJudge())
+    if isinstance(metric.judge, DecisionJudge):
+        model = _DecisionCounter(metric.judge.model.identity)
+        return replace(metric, judge=replace(metric.judge, model=model))
     if not isinstance(metric.judge, LLMJudge):
         raise ParameterError(
-            f"estimate: what {type(metric.judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge and LLMJudge."
+            f"estimate: what {type(metric.judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge, LLMJudge "
+            "and DecisionJudge."
         )
     return replace(metric, judge=metric.judge.asking(_Counter(metric.judge.model.identity)))
 
@@ -251,6 +259,18 @@ class _Counter:
                 completion_tokens=_tokens(length),
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _DecisionCounter:
+    """A decision model that answers no to everything and counts what a real one would read."""
+
+    identity: str
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+        read = len(state) + sum(_QUESTION + len(text) for text in questions.values())
+        usage = Usage(calls=1, prompt_tokens=_tokens(read))
+        return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)
 
 
 def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:

@@ -98,3 +98,17 @@ def test_agree_proposes_a_bar_on_a_lexical_run():
     assert bar.gain == pytest.approx(0.25)
     assert f"reference_supported: {bar.conclusion}" in str(report)
     assert report.to_dict()["bars"][0]["bar"] == bar.bar
+
+
+def test_a_bar_for_judges_that_give_probabilities():
+    # The judge says yes from .5 on, people from .7: .6 is a wrong yes of every third sample.
+    values = (0.9, 0.6, 0.2) * 20
+    scores = []
+    for value in values:
+        verdict = Verdict(id="s1", value=value >= 0.5, text="x", details={"probability": value})
+        scores.append(Score(metric="context_recall", value=0.0, verdicts=(verdict,)))
+    proposed = propose_bar("context_useful", scores, [(value > 0.8,) for value in values])
+    assert proposed is not None
+    assert 0.6 < proposed.bar <= 0.9
+    assert proposed.gain == pytest.approx(0.25)
+    assert proposed.conclusion.endswith(f"; take bar={proposed.bar:.2f}")
