@@ -41,6 +41,7 @@ from ctxmetrics.reading.schema import (
 )
 from ctxmetrics.reading.shapes import split_at
 from ctxmetrics.reading.systems import SCHEMAS
+from ctxmetrics.reading.unanswerable import LABEL, has_mark, is_column
 
 # Lists of texts, or of documents with a text.
 _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
@@ -170,6 +171,9 @@ class Reading:
                 if key in values and not hasattr(values[key], "items"):
                     carried[key] = values.pop(key)
         others = self.others_in(carried)
+        labels = values.get("labels") or {}
+        if has_mark(carried) and hasattr(labels, "items"):
+            values["labels"] = {LABEL: True, **labels}
         metadata = values.get("metadata") or {}
         if carried and hasattr(metadata, "items"):  # a `Sample` refuses any other
             values["metadata"] = {**metadata, **carried}
@@ -219,7 +223,8 @@ class Reading:
                 names.extend(f"{key}.{inner}" for inner in value)
             else:
                 names.append(key)
-        return [name for name in names if name not in self.schema.carried.union(self.columns)]
+        known = self.schema.carried.union(self.columns)
+        return [name for name in names if name not in known and not is_column(name)]
 
     def original(self, path: str) -> str:
         """Return a path as the row has it, from one under the schema's keys."""

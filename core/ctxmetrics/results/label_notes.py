@@ -91,12 +91,14 @@ class Labels:
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
         unanswered: For how many nothing was retrieved.
+        without_answer: How many questions have no answer, and for how many of these something was retrieved.
         contexts: How many samples have contexts, and how many have one with blank lines in it.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
     samples: int = 0
     unanswered: int = 0
+    without_answer: Counter[str] = field(default_factory=Counter)
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     contexts: Counter[str] = field(default_factory=Counter)
@@ -108,6 +110,9 @@ class Labels:
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
         self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
+        if sample.unanswerable:
+            self.without_answer["all"] += 1
+            self.without_answer["retrieved"] += bool(retrieved)
         ids, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if ids and wanted and not in_spans(wanted):
             self.retrieved.update(ids)
@@ -122,6 +127,12 @@ class Labels:
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each."""
         notes = []
+        if self.without_answer["all"]:
+            questions = plural(self.without_answer["all"], "question")
+            nothing = self.without_answer["all"] - self.without_answer["retrieved"]
+            notes.append(
+                f"{questions} without an answer, not in the means; nothing was retrieved for {nothing}"
+            )
         blank = self.contexts["blank lines"]
         if blank >= _JOINED * self.contexts["all"] and blank > 1:
             notes.append(
