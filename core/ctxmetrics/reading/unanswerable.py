@@ -1,4 +1,4 @@
-"""Questions that have no answer: the columns that say so, and references that are a refusal."""
+"""References that name no fact: the columns that say that a question has no answer, refusals, and a yes or no alone."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def has_mark(row: Mapping[str, Any]) -> bool:
 
 
 @cache
-def _refusals() -> frozenset[str]:
+def _phrases(kind: str) -> frozenset[str]:
     text = files("ctxmetrics.reading").joinpath("refusals.json").read_text(encoding="utf-8")
     phrases: set[str] = set()
-    for listed in json.loads(text)["phrases"].values():
+    for listed in json.loads(text)[kind].values():
         phrases.update(map(_plain, listed))
     return frozenset(phrases)
 
@@ -60,4 +60,9 @@ def _plain(text: str) -> str:
 
 def is_refusal(text: str) -> bool:
     """Whether a reference says that there is no answer: it is one of the phrases in ``refusals.json`` and no more."""
-    return len(text) <= _LONGEST and _plain(text) in _refusals()
+    return len(text) <= _LONGEST and _plain(text) in _phrases("phrases")
+
+
+def is_yes_or_no(text: str) -> bool:
+    """Whether a reference is a yes or a no and nothing else."""
+    return len(text) <= _LONGEST and _plain(text) in _phrases("yes_no")

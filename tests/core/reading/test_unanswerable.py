@@ -13,11 +13,13 @@ from ctxmetrics import (
     ContextUtilization,
     IDBasedContextRecall,
     Sample,
+    ScriptedJudge,
     evaluate,
     read_samples,
     score_table,
 )
 from ctxmetrics.reading.unanswerable import has_mark, is_refusal
+from support import answer_from
 from support.command import run_command
 
 if TYPE_CHECKING:
@@ -142,3 +144,20 @@ def test_answers_are_no_refusals(text: str) -> None:
 @pytest.mark.parametrize("row", [{"unanswerable": "no"}, {"unanswerable": None}, {"answer": "no"}, {}])
 def test_rows_without_a_mark(row: dict[str, Any]) -> None:
     assert not has_mark(row)
+
+
+@pytest.mark.parametrize("answer", ["Yes.", "no", "Да.", "Нет", "はい"])
+def test_a_yes_or_no_alone_is_said_to_be_no_words(answer: str) -> None:
+    row = {"user_input": "Is it open?", "reference": answer, "retrieved_contexts": ["It is open."]}
+    summary = evaluate([row, ANSWERED], [ContextRecall()], progress=False).summary()
+    assert summary["context_recall"].mean == 0.5
+    (note,) = summary.notes
+    assert note.startswith("1 reference of a yes or no alone")
+    assert "reference_facts" in note
+
+
+def test_a_judge_that_reads_needs_no_advice_about_a_yes() -> None:
+    row = {"user_input": "Is it open?", "reference": "Yes.", "retrieved_contexts": ["It is open."]}
+    judge = ScriptedJudge(answer_from({"Yes.": (True, "It is open.", "It is open")}), name="labels")
+    results = evaluate([row], [ContextRecall()], judge=judge, progress=False)
+    assert (results[0]["context_recall"].value, results.summary().notes) == (1.0, ())
