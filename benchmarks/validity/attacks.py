@@ -13,6 +13,7 @@ The template sentences were written together with the judge's word lists.
 from __future__ import annotations
 
 import argparse
+import calendar
 import json
 import random
 import re
@@ -30,20 +31,7 @@ BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 """What the judge looks for; the other kinds show what it does not see."""
 KEPT = 0.95
 FLAGGED = 0.02
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS = list(calendar.month_name)[1:]
 UNITS = {
     "miles": "kilometres", "mile": "kilometre", "kilometres": "miles", "kilometers": "miles", "km": "miles",
     "metres": "feet", "meters": "feet", "feet": "metres", "ft": "m", "m": "ft", "foot": "metre", "inches": "centimetres",

@@ -25,13 +25,8 @@ from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.text import split_sentences, stands_in
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-FAMILIES = (
-    "begin-wow-dev",
-    "begin-tc-dev",
-    "begin-cmu-dev",
-    "factcheckgpt-dev",
-    "expertqa-dev",
-    "bump-dev",
+FAMILIES = tuple(
+    f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
 KINDS = ("negation", "number", "few words")
 

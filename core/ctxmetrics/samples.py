@@ -14,6 +14,7 @@ from ctxmetrics.errors import NotTextError, SampleError
 from ctxmetrics.reading import (
     AUTO,
     FIELDS,
+    LABEL,
     TEXT_KEYS,
     TEXTS_OF,
     Header,
@@ -24,6 +25,7 @@ from ctxmetrics.reading import (
     check_keys,
     ids_of,
     is_document,
+    is_refusal,
     labels_are_spans,
     reading_alone,
     relevant,
@@ -94,7 +96,8 @@ class Sample:
         stages: What each step of the retrieval handed on, in order: from the name of a stage to a list of texts, of ids,
             or of documents with both, or to ``{"contexts": [..], "ids": [..]}``; stored as `Stage`. The last stage is
             what was retrieved: it fills the fields of that name, or equals them.
-        labels: What people said about the sample; `ctxmetrics.agreement.agree` says what it reads.
+        labels: What people said about the sample; `ctxmetrics.agreement.agree` says what it reads. ``unanswerable``: the
+            question has no answer.
         metadata: Anything; carried to the results.
 
     Raises:
@@ -198,6 +201,14 @@ class Sample:
     def has(self, name: str) -> bool:
         """Whether a field is there; several references stand for one."""
         return getattr(self, name) is not None or (name == "reference" and self.has("references"))
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether the question has no answer: the label ``unanswerable`` says so, or each reference is a refusal."""
+        mark = self.labels.get(LABEL)
+        if mark is not None:
+            return bool(mark)
+        return all(map(is_refusal, self.references or (self.reference or "",)))
 
     def called(self, otherwise: str = "The sample") -> str:
         """Return what messages call the sample: by its id, where it has one."""

@@ -10,12 +10,14 @@ two Thai letters.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
@@ -47,11 +49,13 @@ _SCRIPTS = {
 }
 # Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+# A word, also with an apostrophe in it.
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
 # What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
-# behind a German article or preposition, or before a month; a full stop that begins a name (".NET"); a quotation before
+# behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
 _MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)]|[IVXL]{1,5}\.|[a-zа-я]\))"
 # Words before the number of an item; behind any other word a number ends a sentence ("Apollo 11.").
@@ -62,13 +66,15 @@ _ITEM_WORDS = (
 _MARK_ALONE = re.compile(rf"(?:(?i:{_ITEM_WORDS})\s+)?{_MARK}")
 _MARK_BEHIND = re.compile(r"(?<=[.!?])\s+\(?\d{1,3}[.)]$")
 _ABBREVIATION = re.compile(
-    r"\b(?:approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
+    r"\b(?:aprox|approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
     r"|табл|гл|п)\.$",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(
     r"\b(?<!I )(?:am|der|die|das|dem|den|des|vom|zum|zur|im|bis|seit)\s+\d{1,4}\.$", re.IGNORECASE
 )
+# Titles and kinds of places before a name, where the splitter knows no language's own.
+_TITLE = re.compile(r"(?<![.\w])(?:M|MM|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп)\.$", re.IGNORECASE)
 _DAY = re.compile(r"\b\d{1,2}\.$")
 _MONTH = re.compile(
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
@@ -167,18 +173,37 @@ def splitter() -> str:
         return "sentencex"
 
 
-def detect_language(text: str) -> str:
-    """Guess the ISO 639 code from the script; Latin script is taken for English.
+@lru_cache(maxsize=1)
+def _function_words() -> dict[str, frozenset[str]]:
+    """Return the most frequent words of languages in Latin script."""
+    text = files("ctxmetrics._internal").joinpath("function_words.json").read_text(encoding="utf-8")
+    return {language: frozenset(words.split()) for language, words in json.loads(text)["words"].items()}
 
-    The first 2,000 characters decide. The code chooses splitting rules, word lists and the prompt pack; give
-    ``language=`` where the guess is wrong.
+
+def _detect_latin(text: str) -> str:
+    """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
+    words = set(_WORD.findall(text.lower()))
+    counts = {language: len(words & frequent) for language, frequent in _function_words().items()}
+    second, first = sorted(counts, key=lambda language: counts[language])[-2:]
+    is_clear = counts[first] > counts[second] and counts[first] > counts["en"] + 1
+    return first if is_clear else "en"
+
+
+def detect_language(text: str) -> str:
+    """Guess the ISO 639 code from the script, and of a text in Latin script from its most frequent words.
+
+    Latin script is English unless the words are clearly those of German, French, Spanish, Italian, Portuguese, Dutch or
+    Polish. The first 2,000 characters decide, of Latin script the first 500. The code chooses splitting rules, word lists
+    and the prompt pack; give ``language=`` where the guess is wrong.
 
     >>> detect_language("Эйфелева башня"), detect_language("北京是首都。"), detect_language("The tower")
     ('ru', 'zh', 'en')
+    >>> detect_language("Der Turm ist nicht hoch."), detect_language("La tour n'est pas dans le parc.")
+    ('de', 'fr')
     """
     sample = text[:2000]
     if sample.isascii() or _OTHER_SCRIPT.search(sample) is None:
-        return "en"
+        return _detect_latin(sample[:500])
     letters = sum(character.isalpha() for character in sample)
     for language, pattern in _SCRIPTS.items():
         count = len(pattern.findall(sample))
@@ -278,9 +303,13 @@ def _continues(text: str, before: Span, start: int) -> bool:
         return True
     if rest[:1].isdigit():
         return _ABBREVIATION.search(piece) is not None
-    return rest[:1].isupper() and (
-        _ORDINAL.search(piece) is not None or bool(_DAY.search(piece) and _MONTH.match(rest))
-    )
+    return rest[:1].isupper() and _needs_name(piece, rest)
+
+
+def _needs_name(piece: str, rest: str) -> bool:
+    """Whether a piece ends with what stands before a name: an ordinal, a title, or a day before its month."""
+    is_title = _ORDINAL.search(piece) or _TITLE.search(piece)
+    return bool(is_title or (_DAY.search(piece) and _MONTH.match(rest)))
 
 
 def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:

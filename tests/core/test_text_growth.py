@@ -85,7 +85,7 @@ def test_blocks_cut_where_the_whole_text_is_cut(language):
         "ja": "「はい。行きます。」言った。いいえ。",
         "de": "Er sagte: „Nein. Nie!“ Am 3. Mai kam Dr. Groß z. B. nach Köln. Warum?",
         "ru": "Он сказал: «Да. Иду». В 1990 г. был г. Москва. Нет!",
-        "fr": "M. Dupré dit : « Oui. Non. » Il part à 3,5 km. Où ?",
+        "fr": "Dupré dit : « Oui. Non. » Il part à 3,5 km. Où ?",
     }[language]
     text = " ".join(said for _ in range(2_000))
     whole, position, wanted = sentencex.segment(language, text[:30_000]), 0, []

@@ -321,7 +321,7 @@ class FrameworkRun:
             return
         with _lock:
             labels.add(sample)
-            notes = labels.notes() if labels.samples in _CHECKS else ()
+            notes = labels.notes(by_words=False) if labels.samples in _CHECKS else ()
             if notes or labels.samples == _CHECKS[-1]:  # enough is known
                 self._labels[metric.name] = None
         for note in notes:

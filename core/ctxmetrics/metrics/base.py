@@ -17,7 +17,7 @@ from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.reading import SPAN_MARK, TEXTS_OF, some_of
+from ctxmetrics.reading import LABEL, SPAN_MARK, TEXTS_OF, some_of
 from ctxmetrics.reading.pictures import in_text, refusal
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -199,6 +199,21 @@ class Metric(Definition, ABC):
                 f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
             )
 
+    def check_answer(self, sample: Sample) -> Score | None:
+        """Return the score of a sample whose question has no answer, where the metric needs one; None for any other."""
+        expected = [name for name in self.requires if name.startswith("reference")]
+        if not expected or not sample.unanswerable:
+            return None
+        why = "its label says so"
+        if not sample.labels.get(LABEL):
+            if (
+                "reference" not in expected
+            ):  # the ids or contexts that are expected may be there all the same
+                return None
+            why = "the reference is a refusal"
+        message = f"the question has no answer: {why}"
+        return self.build(sample, None, reason_code="unanswerable", message=message)
+
     def check_texts(self, sample: Sample) -> Score | None:
         """Return the score of a sample that has a picture where the metric reads text; None where it has none.
 
@@ -345,6 +360,9 @@ class ListMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""
+        no_answer = self.check_answer(sample)
+        if no_answer is not None:
+            return no_answer
         self.check_sample(sample)
         refused = self.check_texts(sample) if self.reads_texts else None
         if refused is not None:

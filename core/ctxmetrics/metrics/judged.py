@@ -157,6 +157,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
+        no_answer = self.check_answer(sample)
+        if no_answer is not None:
+            return no_answer
         self.check_sample(sample)
         if "reference" in self.requires and sample.references is not None:
             return await self._score_best_reference(sample, sample.references or ("",))

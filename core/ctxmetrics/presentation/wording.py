@@ -299,6 +299,10 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
         contexts = list_contexts(verdict)
         if contexts:
             return f"{say('stated in part in', language)} {_join_ids(contexts)}"
+        if (
+            "coverage" in verdict.details
+        ):  # words were compared, nobody read: the verdict's reason says how many
+            return ""
         text = "stated nowhere"
     elif is_expected(counted):
         text = "not retrieved"

@@ -31,11 +31,13 @@ from ctxmetrics.reading.row_file import RowFile
 from ctxmetrics.reading.rows import Reading, check_keys
 from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema, some_of
 from ctxmetrics.reading.systems import SCHEMAS
+from ctxmetrics.reading.unanswerable import LABEL, is_refusal, is_yes_or_no
 
 __all__ = [
     "AUTO",
     "FIELDS",
     "ID_KEYS",
+    "LABEL",
     "OPTIONS",
     "PEEKED",
     "SCALE",
@@ -57,6 +59,8 @@ __all__ = [
     "ids_of",
     "in_spans",
     "is_document",
+    "is_refusal",
+    "is_yes_or_no",
     "labels_are_spans",
     "line_rows",
     "own_id",

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
-from ctxmetrics.reading.rows import Reading, is_ambiguous, letters_of, paths_in, rest_of
+from ctxmetrics.reading.names import letters_of
+from ctxmetrics.reading.rows import Reading, find_fault, is_ambiguous, paths_in, rest_of
 from ctxmetrics.reading.schema import (
     FIELDS,
     LISTS,
@@ -147,14 +148,14 @@ def _with_places(
             value = places[name][1]
             if isinstance(value, str) and not is_list_text(value):
                 single_texts.add(name)
-    names = ("user_input", "response", "reference")
+    names = ("user_input", "response", "reference", *LISTS)
     return replace(
         reading,
         absent=frozenset(FIELDS) - places.keys() if opened else None,
         single=frozenset(single_texts),
         mapping=mapping,
         others=tuple(reading.others_in(rest_of(opened, paths_in(spots)))),
-        texts=frozenset(name for name in names if _has_text(reading, rows, name)),
+        usable=frozenset(name for name in names if _has_usable(reading, rows, name)),
         unread=_unread(reading, opened, places),
     )
 
@@ -188,11 +189,11 @@ def _header_of_data(row: Mapping[str, Any]) -> str | None:
     return header_in(row)
 
 
-def _has_text(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> bool:
-    """Whether one of the first rows has a text in a field."""
+def _has_usable(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> bool:
+    """Whether one of the first rows has a value that a field can use."""
     for row in rows[:PEEKED]:
         _, opened = reading.opened(row)
-        if any(isinstance(value, str) for _, value in reading.spots(opened, name)):
+        if any(value and not find_fault(value, name) for _, value in reading.spots(opened, name)):
             return True
     return False
 

@@ -27,6 +27,8 @@ from ctxmetrics.reading.documents import (
     text_of,
     to_list,
 )
+from ctxmetrics.reading.names import letters_of, suggest_field, written_elsewhere
+from ctxmetrics.reading.pictures import in_value
 from ctxmetrics.reading.schema import (
     FIELDS,
     LISTS,
@@ -36,11 +38,13 @@ from ctxmetrics.reading.schema import (
     Schema,
     first_value,
     heads_of,
-    nearest,
 )
 from ctxmetrics.reading.shapes import split_at
 from ctxmetrics.reading.systems import SCHEMAS
+from ctxmetrics.reading.unanswerable import LABEL, has_mark, is_column
 
+# Lists of texts, or of documents with a text.
+_LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
 # How LangChain prints a document.
 _PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
@@ -70,7 +74,7 @@ class Reading:
         unsure: The fields that two columns may hold: for each the possible ``COLUMN=FIELD``. Then no
             row is read.
         refusal: Why the rows are no samples; then no row is read either.
-        texts: Fields of which some of the first rows has a text: another value is that row's fault alone.
+        usable: Fields of which some of the first rows has a usable value: an unusable one is that row's fault alone.
         joined: The separator of the passages, where the first rows have several in one text.
         split: What separates the passages of a retrieved text; see `ctxmetrics.reading.shapes.split_at`.
     """
@@ -87,7 +91,7 @@ class Reading:
     unsure: tuple[tuple[str, ...], ...] = ()
     refusal: str | None = None
     joined: str | None = None
-    texts: frozenset[str] = frozenset()
+    usable: frozenset[str] = frozenset()
     split: str | None = None
 
     def __post_init__(self) -> None:
@@ -136,7 +140,7 @@ class Reading:
                 error.place = owner
             error.sample = id_
             raise
-        self._drop_others(values, owner)
+        self._drop_unusable(values, owner)
         return values, others
 
     def _read(
@@ -149,6 +153,8 @@ class Reading:
         if self.refusal:
             raise SampleError(self.refusal)
         self._check_names(raw, opened, spots)
+        if self.absent is None and not any(spots[name] for name in OPTIONS):
+            self._check_system(raw)
         if self.unsure:
             options = " or ".join(_map_options(self.unsure[0]))
             raise AmbiguousFieldError(
@@ -165,6 +171,9 @@ class Reading:
                 if key in values and not hasattr(values[key], "items"):
                     carried[key] = values.pop(key)
         others = self.others_in(carried)
+        labels = values.get("labels") or {}
+        if has_mark(carried) and hasattr(labels, "items"):
+            values["labels"] = {LABEL: True, **labels}
         metadata = values.get("metadata") or {}
         if carried and hasattr(metadata, "items"):  # a `Sample` refuses any other
             values["metadata"] = {**metadata, **carried}
@@ -173,7 +182,7 @@ class Reading:
     def _only_answer(self, answers: list[Any]) -> Any:
         if len(answers) == 1:
             return answers[0]
-        if "reference" in self.texts:
+        if "reference" in self.usable:
             return answers
         raise SampleError(
             f"holds {len(answers)} answers.",
@@ -214,7 +223,8 @@ class Reading:
                 names.extend(f"{key}.{inner}" for inner in value)
             else:
                 names.append(key)
-        return [name for name in names if name not in self.schema.carried.union(self.columns)]
+        known = self.schema.carried.union(self.columns)
+        return [name for name in names if name not in known and not is_column(name)]
 
     def original(self, path: str) -> str:
         """Return a path as the row has it, from one under the schema's keys."""
@@ -306,16 +316,17 @@ class Reading:
                     )
         return values
 
-    def _drop_others(self, values: dict[str, Any], who: str) -> None:
-        """Leave out what is no text where other rows have one, and log it: it costs this sample only."""
-        for name in self.texts & values.keys():
-            if not isinstance(values[name], str):
-                kind = type(values.pop(name)).__name__
+    def _drop_unusable(self, values: dict[str, Any], who: str) -> None:
+        """Leave out what is unusable where other rows have a usable value, and log it: it costs this sample only."""
+        for name in self.usable & values.keys():
+            fault = find_fault(values[name], name)
+            if fault:
+                del values[name]
                 logging.getLogger("ctxmetrics").warning(
-                    "%s: field '%s' is a %s, and no text as in other rows: the sample has no %s",
+                    "%s: field '%s' %s, unlike in other rows: the sample has no %s",
                     who,
                     name,
-                    kind,
+                    fault,
                     name,
                 )
 
@@ -413,6 +424,16 @@ class Reading:
                 alike = [str(other)[:80] for other in row if self.misspelt(str(other), absent) == match]
                 raise self._misspelt_error(str(key)[:80], close_key, field_name, alike)
 
+    def _check_system(self, row: Mapping[str, Any]) -> None:
+        """Refuse a row of which another system's names are all that could be a field."""
+        elsewhere = written_elsewhere(row, self.schema.known_keys)
+        if elsewhere:
+            names = ", ".join(f"'{key[:80]}' is '{name}'" for key, name in elsewhere.items())
+            raise UnknownFieldError(
+                f"no key is a field of the schema '{self.name}', and some are another system's: {names}.",
+                "Write schema='auto', the name of the system, or our names.",
+            )
+
     def _misspelt_error(
         self, key: str, close_key: str, field_name: str, alike: list[str]
     ) -> UnknownFieldError:
@@ -472,12 +493,37 @@ def _is_text(cell: Any, value: Any, name: str) -> bool:
 
 
 def _number_as_text(value: Any, name: str) -> Any:
-    """Return a number or a truth value under the name of a text as a text, and anything else as it is."""
+    """Return a number or a truth value in the place of a text as a text, and anything else as it is."""
+    if name in _LISTS_OF_TEXTS and isinstance(value, (list, tuple)):
+        return [_number_as_text(item, "reference") for item in value]
     if name == "id" or name not in TEXTS:
         return value
     if isinstance(value, bool):
         return json.dumps(value)
-    return str(value) if isinstance(value, Real) else value
+    return str(value) if isinstance(value, Real) and not is_missing(value) else value
+
+
+def find_fault(value: Any, name: str) -> str:
+    """Say why a value is not usable for a field: no text, or no list of texts, documents or ids. Empty for a usable one."""
+    kind = type(value).__name__
+    if name in TEXTS:
+        return "" if isinstance(value, str) else f"is a {kind}, and no text"
+    if not isinstance(value, (list, tuple)):
+        return f"is a {kind}, and no list"
+    if set(map(type, value)) <= {str}:  # as nearly always
+        return ""
+    for number, item in enumerate(value, 1):
+        if not _is_usable(item, name):
+            return f"has an item {number} that is a {type(item).__name__} without a text or an id"
+    return ""
+
+
+def _is_usable(item: Any, name: str) -> bool:
+    if name in TEXTS_OF:
+        return ids_of([item]) is not None or (
+            isinstance(item, (str, int)) and not isinstance(item, bool)
+        )
+    return isinstance(text_of(item), str) or bool(in_value(item))
 
 
 def _check_pieces(pieces: list[str], separator: str, name: str) -> None:
@@ -518,7 +564,7 @@ def check_keys(
         if key == "context":
             raise _ambiguous_error(original(key))
         raise UnknownFieldError(
-            f"unknown field '{str(key)[:80]}' (schema 'ragas').{nearest(str(key), known)}",
+            f"unknown field '{str(key)[:80]}' (schema 'ragas').{suggest_field(str(key))}",
             "Anything of your own belongs into 'metadata'.",
         )
 
@@ -553,11 +599,6 @@ def _unprinted(item: Any, name: str, number: int) -> Any:
         raise error.inside(item=number).inside(field=name)
     printed = _PRINTED_DOCUMENT.fullmatch(item)
     return printed[1] if printed else item
-
-
-def letters_of(name: str) -> str:
-    """Return a name without case and separators."""
-    return re.sub(r"[\W_]", "", name.lower())
 
 
 def _distance(key: str, name: str) -> int | None:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from ctxmetrics.presentation.wording import TEXT, clean, plural
-from ctxmetrics.reading import OPTIONS, in_spans
+from ctxmetrics.reading import OPTIONS, in_spans, is_yes_or_no
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.samples import Sample
@@ -91,12 +91,16 @@ class Labels:
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
         unanswered: For how many nothing was retrieved.
+        without_answer: How many questions have no answer, and for how many of these something was retrieved.
+        yes_or_no: How many references are a yes or a no and nothing else.
         contexts: How many samples have contexts, and how many have one with blank lines in it.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
     samples: int = 0
     unanswered: int = 0
+    without_answer: Counter[str] = field(default_factory=Counter)
+    yes_or_no: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     contexts: Counter[str] = field(default_factory=Counter)
@@ -108,6 +112,10 @@ class Labels:
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
         self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
+        self.yes_or_no += is_yes_or_no(sample.reference or "")
+        if sample.unanswerable:
+            self.without_answer["all"] += 1
+            self.without_answer["retrieved"] += bool(retrieved)
         ids, wanted = sample.retrieved_context_ids, sample.reference_context_ids
         if ids and wanted and not in_spans(wanted):
             self.retrieved.update(ids)
@@ -119,9 +127,20 @@ class Labels:
         for what, repeats in _CIRCLES.items():
             self.circles[what, repeats(sample)] += 1
 
-    def notes(self) -> tuple[str, ...]:
-        """Return what a reader of the means must know, a sentence each."""
+    def notes(self, *, by_words: bool) -> tuple[str, ...]:
+        """Return what a reader of the means must know, a sentence each; ``by_words``: the embedded judge judged."""
         notes = []
+        if by_words and self.yes_or_no:
+            notes.append(
+                f"{plural(self.yes_or_no, 'reference')} of a yes or no alone, which no words of a context can state: write what "
+                "it means as a fact (reference_facts, unit=fact), or take an LLM"
+            )
+        if self.without_answer["all"]:
+            questions = plural(self.without_answer["all"], "question")
+            nothing = self.without_answer["all"] - self.without_answer["retrieved"]
+            notes.append(
+                f"{questions} without an answer, not in the means; nothing was retrieved for {nothing}"
+            )
         blank = self.contexts["blank lines"]
         if blank >= _JOINED * self.contexts["all"] and blank > 1:
             notes.append(

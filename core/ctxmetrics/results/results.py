@@ -158,6 +158,7 @@ class Results(Sequence[Row]):
         """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
         columns = self.by_metric.values()
         provenances = dict.fromkeys(item for column in columns for item in column.provenances)
+        by_words = any((item.judge or "").startswith("lexical") for item in provenances)
         return Summary(
             {column.metric: column.summary(self._samples) for column in columns},
             self.usage,
@@ -166,7 +167,7 @@ class Results(Sequence[Row]):
             self.source,
             self.started,
             self.controls,
-            self._labels.notes(),
+            self._labels.notes(by_words=by_words),
             len(self) - self._labels.unanswered,
         )
 

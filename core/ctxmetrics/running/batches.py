@@ -13,6 +13,7 @@ from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
 from ctxmetrics.reading.cells import find_doubled
 from ctxmetrics.reading.documents import is_missing
 from ctxmetrics.reading.shapes import group_rows
+from ctxmetrics.reading.unanswerable import is_column
 from ctxmetrics.results.columns import REASON
 from ctxmetrics.running.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.running.sources import check_id
@@ -138,6 +139,8 @@ class BatchScorer:
         if options.get("out") or options.get("deadline") or options.get("progress"):
             return False
         if self.reading.column_of("labels", columns) is not None:  # they may hold grades
+            return False
+        if any(is_column(name) for name in columns):  # some questions may have no answer
             return False
         return all(self.reading.column_of(name, columns) for name in fields)
 

@@ -77,8 +77,8 @@ def test_both_files_are_shown(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    done = run_command("inspect", written(tmp_path, RAGAS_V1, {**RAGAS_V1, "contexts": 7}))
-    assert (done.returncode, "line 2: field 'retrieved_contexts' must be" in done.stderr) == (2, True)
+    done = run_command("inspect", written(tmp_path, {**RAGAS_V1, "contexts": 7}))
+    assert (done.returncode, "line 1: field 'retrieved_contexts' must be" in done.stderr) == (2, True)
 
 
 # By the field: two columns that may both be it, with different values.

@@ -19,6 +19,7 @@ from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import Pack, get_pack, register_pack, render, reply_schema
 from ctxmetrics.prompts.packs import _packs
+from support.benchmarks import load_benchmark
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 STEPS = ("claims", "attribution", "usefulness", "joint")
@@ -115,3 +116,13 @@ def test_a_pack_with_a_version_for_some_prompts_only_is_refused() -> None:
         register_pack(
             Pack(language="xx", texts=get_pack("en").texts, version={"joint": 2, "attribution": 1})
         )
+
+
+def test_schemas_are_within_what_ten_providers_accept():
+    """Joint: 3 + 12 + 20 keys, and written out once an id 12 x (3 + 3 of a piece of evidence) + 20 x 2."""
+    limits = load_benchmark("schema_limits")
+    figures = limits.run([])
+    assert len(limits.LIMITS) == 10
+    assert figures["over"] == []
+    assert figures["properties_written_out"]["joint"] == 147
+    assert limits.run(["--contexts", "80"])["over"] == ["Azure OpenAI: properties 103 (at most 100)"]

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, evaluate, read_samples, score_table
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    NonLLMContextRecall,
+    evaluate,
+    read_samples,
+    score_table,
+)
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from support.command import run_command
 
@@ -348,6 +356,59 @@ def test_a_value_of_one_row_never_stops_the_others(
     first, second = evaluate(samples, [ContextRecall()], progress=False)
     assert second["context_recall"].value == 1.0
     assert (first["context_recall"].reason_code == "missing_field") == (text is None)
+
+
+@pytest.mark.parametrize("form", ["file", "python", "table"])
+@pytest.mark.parametrize(
+    ("field", "value", "lost"),
+    [
+        ("retrieved_contexts", [USEFUL, {"x": 1}], "context_recall"),
+        ("retrieved_contexts", [USEFUL, None], "context_recall"),
+        ("retrieved_contexts", [USEFUL, ["a", "b"]], "context_recall"),
+        ("retrieved_contexts", 42, "context_recall"),
+        ("retrieved_contexts", "one text", "context_recall"),
+        ("retrieved_contexts", [USEFUL, 42, True], None),
+        ("reference_contexts", {"x": 1}, "non_llm_context_recall"),
+        ("retrieved_context_ids", ["a", None], "id_based_context_recall"),
+        ("retrieved_context_ids", ["a", {"x": 1}], "id_based_context_recall"),
+        ("retrieved_context_ids", ["a", 1.5], "id_based_context_recall"),
+        ("retrieved_context_ids", ["a", 1], None),
+    ],
+    ids=repr,
+)
+def test_an_item_of_one_row_never_stops_the_others(
+    field: str, value: Any, lost: str | None, form: str, tmp_path: Path
+) -> None:
+    """All metrics are 1.0 by hand; that of the field has no value where the field is unusable."""
+    row = {
+        "user_input": "How long is it?",
+        "reference": USEFUL,
+        "retrieved_contexts": [USEFUL],
+        "reference_contexts": [USEFUL],
+        "retrieved_context_ids": ["a"],
+        "reference_context_ids": ["a"],
+    }
+    metrics = [ContextRecall(), NonLLMContextRecall(), IDBasedContextRecall()]
+    rows: Any = [row, {**row, "user_input": "How short is it?", field: value}]
+    if form == "table":
+        frame = pytest.importorskip("pandas").DataFrame(rows)
+        scored = score_table(frame, metrics).iloc[1]
+        values = {metric.name: scored[metric.name] for metric in metrics}
+        missing = {name for name in values if scored[f"{name}.reason_code"] == "missing_field"}
+    else:
+        if form == "file":
+            file = tmp_path / "rows.jsonl"
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            rows = read_samples(file)
+        first, second = evaluate(rows, metrics, progress=False)
+        assert {first[metric.name].value for metric in metrics} == {1.0}
+        values = {metric.name: second[metric.name].value for metric in metrics}
+        missing = {name for name in values if second[name].reason_code == "missing_field"}
+    assert {value for name, value in values.items() if name not in missing} == {1.0}
+    if lost == "context_recall":  # both metrics of texts
+        assert missing == {"context_recall", "non_llm_context_recall"}
+    else:
+        assert missing == ({lost} if lost else set())
 
 
 # --- what was not retrieved, and doubled names ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -247,7 +248,8 @@ def test_columns_are_recognised_by_type_without_rows(caplog):
         "outputs": pa.struct({"documents": pa.list_(pa.struct({"page_content": text}))}),
     }
     rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
-    assert recognise(build_rows(nested, ())) == recognise(rows)
+    by_type, by_rows = recognise(build_rows(nested, ())), recognise(rows)
+    assert replace(by_type, usable=by_rows.usable) == by_rows
     given = {"vars.question": "user_input"}
     assert (
         recognise(build_rows({"vars": text, "contexts": texts}, given), columns=given).columns == given

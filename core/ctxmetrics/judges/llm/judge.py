@@ -128,6 +128,10 @@ class LLMJudge:
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
         form, questions = self._choose_questions(request, step, pack)
+        if not questions:  # no context holds a text
+            return Judgement(
+                verdicts=merge(*_asked_about(request, step), ()), prompt=pack.versions[form]
+            )
         groups = [self._ask_in_halves(question, pack) for question in questions]
         replies = await asyncio.gather(*groups) if len(groups) > 1 else [await groups[0]]
         votes = self._merge_votes(request, step, replies)
@@ -162,9 +166,7 @@ class LLMJudge:
         self, request: JudgeRequest, step: Step, replies: Sequence[Sequence[tuple[Part, Answer]]]
     ) -> list[tuple[Verdict, ...]]:
         """Merge the answers of each vote to one verdict an id."""
-        ids, texts = request.context_ids, request.contexts
-        if step == "attribution":
-            ids, texts = request.unit_ids, request.units
+        ids, texts = _asked_about(request, step)
         size = len(replies) // self.votes
         votes = []
         for first in range(0, len(replies), size):
@@ -237,6 +239,13 @@ class LLMJudge:
         if answer.complete and cache is not None:
             cache.put(key, encode(answer))
         return answer
+
+
+def _asked_about(request: JudgeRequest, step: Step) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the ids that a step asks about, and their texts."""
+    if step == "attribution":
+        return request.unit_ids, request.units
+    return request.context_ids, request.contexts
 
 
 @lru_cache(maxsize=_LAST)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.prompts import Step
+from ctxmetrics.text import has_content
 from ctxmetrics.verdicts import FLAGS, Verdict
 
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
@@ -58,7 +59,7 @@ class _Piece(NamedTuple):
 def split_request(
     request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int
 ) -> Iterator[Part]:
-    """Cut a request into parts.
+    """Cut a request into parts. Contexts without a letter or digit are in none.
 
     Args:
         request: The request.
@@ -77,6 +78,8 @@ def split_request(
     room = max(limit - longest, limit // 2)
     pieces: list[_Piece] = []
     for index, text in enumerate(request.contexts):
+        if not has_content(text):
+            continue
         if len(text) <= room:
             pieces.append(_Piece(index, 0, text))
         else:
@@ -175,7 +178,7 @@ def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_
 def merge(
     ids: Sequence[str], texts: Sequence[str], answers: Iterable[tuple[Part, Mapping[str, Verdict]]]
 ) -> tuple[Verdict, ...]:
-    """Put the parts' verdicts together, one an id of the request.
+    """Put the parts' verdicts together, one an id of the request. What no part asked about is a no: it is empty.
 
     Yes where any part says yes; else not judged where any part is; else no. The evidence is that of all parts: a part
     that says no may show a context that states a piece of the unit. The flag is the most serious of the parts that say
@@ -199,6 +202,10 @@ def merge(
             if (verdict.id, verdict.text) != (ids[index], texts[index]):
                 verdict = replace(verdict, id=ids[index], text=texts[index])
             collected[index].append(verdict)
+    for index, own in enumerate(collected):
+        if not own:
+            reason = "the context is empty" if letter == "c" else "no context holds a text"
+            own.append(Verdict(id=ids[index], value=False, text=texts[index], reason=reason))
     return tuple(own[0] if len(own) == 1 else _merge_verdicts(own) for own in collected)
 
 

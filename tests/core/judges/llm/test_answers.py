@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 
-from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, ScriptedJudge
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    LLMJudge,
+    OpenAIModel,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import FakeOpenAIServer, answer_from, read_question
@@ -55,6 +65,31 @@ def test_labels_win_over_words():
     )
     assert ContextRecall(judge=judge).score(SAMPLE).value == 0.0
     assert ContextPrecision(judge=judge).score(SAMPLE).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("contexts", "recall", "precision", "requests"),
+    [
+        ([""], 0.0, 0.0, 0),
+        ([" \n", "\u200b…"], 0.0, 0.0, 0),
+        (["", TRUE, ""], 1 / 2, 1 / 2, 1),
+    ],
+)
+def test_a_context_without_text_is_not_sent(contexts, recall, precision, requests):
+    """By hand: of two sentences the one context of text states one, and it stands at rank 2."""
+    sample = replace(SAMPLE, retrieved_contexts=tuple(contexts))
+    with FakeOpenAIServer(answer_from(LABELS, USEFUL)) as server:
+        judge = LLMJudge(OpenAIModel("m", base_url=server.base_url))
+        results = evaluate([sample], [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
+        assert server.count == requests
+    row = results[0]
+    assert (row["context_recall"].value, row["context_precision"].value) == (recall, precision)
+    assert [verdict.id for verdict in row["context_precision"].verdicts] == [
+        f"c{number + 1}" for number in range(len(contexts))
+    ]
+    assert row["context_precision"].verdicts[0].reason == "the context is empty"
+    if requests:
+        assert [span.context for span in row["context_recall"].verdicts[0].evidence] == [1]
 
 
 def test_functions_serve_as_labels():

@@ -1,0 +1,163 @@
+"""Questions that have no answer leave the means, through file, Python and table."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    IDBasedContextRecall,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+    read_samples,
+    score_table,
+)
+from ctxmetrics.reading.unanswerable import has_mark, is_refusal
+from support import answer_from
+from support.command import run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWERED = {
+    "user_input": "Where does the cat sit?",
+    "reference": "The cat sits on the mat.",
+    "retrieved_contexts": ["The cat sits on the mat."],
+    "retrieved_context_ids": ["a"],
+    "reference_context_ids": ["a"],
+}
+METRICS = [ContextRecall(), ContextPrecision(), IDBasedContextRecall()]
+CODES = ["unanswerable"] * 3
+
+
+@pytest.mark.parametrize("form", ["file", "python", "table"])
+@pytest.mark.parametrize(
+    ("columns", "codes"),
+    [
+        ({"unanswerable": True}, CODES),
+        ({"unanswerable": "yes", "reference": None, "reference_context_ids": None}, CODES),
+        ({"is_impossible": 1}, CODES),
+        ({"Is Impossible": "true"}, CODES),
+        ({"answerable": False}, CODES),
+        ({"has_answer": "no"}, CODES),
+        ({"Answerability": ["UNANSWERABLE"]}, CODES),
+        ({"reference": "I don't know."}, ["unanswerable", "unanswerable", None]),
+        ({"reference": "Не знаю."}, ["unanswerable", "unanswerable", None]),
+        ({"is_impossible": False}, [None] * 3),
+        ({"answerable": True}, [None] * 3),
+    ],
+    ids=str,
+)
+def test_an_unanswerable_question_has_no_value(
+    columns: dict[str, Any], codes: list[str | None], form: str, tmp_path: Path
+) -> None:
+    rows: Any = [ANSWERED, {**ANSWERED, **columns}]
+    if form == "table":
+        scored = score_table(pytest.importorskip("pandas").DataFrame(rows), METRICS)
+        reasons = [scored[f"{metric.name}.reason_code"][1] for metric in METRICS]
+        assert [reason if isinstance(reason, str) else None for reason in reasons] == codes
+        assert [scored[metric.name][0] for metric in METRICS] == [1.0] * 3
+        return
+    if form == "file":
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = read_samples(tmp_path / "rows.jsonl")
+    first, second = evaluate(rows, METRICS, progress=False)
+    assert [first[metric.name].value for metric in METRICS] == [1.0] * 3
+    assert [second[metric.name].reason_code for metric in METRICS] == codes
+
+
+def test_the_mark_alone_decides_for_ids_in_a_table() -> None:
+    """Both columns of ids are there, so that nothing else of the row would be read."""
+    frame = pytest.importorskip("pandas").DataFrame(
+        {
+            "retrieved_context_ids": [["a"], ["b"]],
+            "reference_context_ids": [["a"], ["a"]],
+            "is_impossible": [False, True],
+        }
+    )
+    scored = score_table(frame, [IDBasedContextRecall()])
+    assert scored["id_based_context_recall.reason_code"][1] == "unanswerable"
+    assert scored["id_based_context_recall"][0] == 1.0
+
+
+def test_unanswerable_questions_are_counted_apart(tmp_path: Path) -> None:
+    """One of three questions has an answer; of the others one retrieved nothing. The mean is that of the first."""
+    refused = {"user_input": "Why?", "reference": "Unanswerable.", "retrieved_contexts": []}
+    rows = [ANSWERED, {**ANSWERED, "unanswerable": True}, refused]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    summary = evaluate(read_samples(file), [ContextRecall()], progress=False).summary()
+    assert (summary["context_recall"].mean, summary["context_recall"].missing) == (
+        1.0,
+        {"unanswerable": 2},
+    )
+    text = "2 questions without an answer, not in the means; nothing was retrieved for 1"
+    assert text in summary.notes
+    assert text in " ".join(run_command("score", file, "--metric", "context_recall").stdout.split())
+
+
+def test_a_metric_without_a_reference_still_scores() -> None:
+    sample = Sample(
+        user_input="Who?",
+        response="The cat sits on the mat.",
+        retrieved_contexts=["The cat sits on the mat."],
+        labels={"unanswerable": True},
+    )
+    assert ContextUtilization().score(sample).value == 1.0
+    assert ContextRecall().score(sample).reason_code == "unanswerable"
+
+
+def test_a_label_says_that_a_refusal_is_the_answer() -> None:
+    sample = Sample(reference="I don't know.", retrieved_contexts=["x"], labels={"unanswerable": False})
+    assert ContextRecall().score(sample).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don’t know",
+        "UNANSWERABLE",
+        "No Answer Present.",
+        "无法回答。",
+        "Je ne sais pas !",
+        "Das weiß ich nicht.",
+    ],
+)
+def test_refusals(text: str) -> None:
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "No.", "I don't know why it failed, but it did.", "None", "Unknown", "The answer is 42."],
+)
+def test_answers_are_no_refusals(text: str) -> None:
+    assert not is_refusal(text)
+
+
+@pytest.mark.parametrize("row", [{"unanswerable": "no"}, {"unanswerable": None}, {"answer": "no"}, {}])
+def test_rows_without_a_mark(row: dict[str, Any]) -> None:
+    assert not has_mark(row)
+
+
+@pytest.mark.parametrize("answer", ["Yes.", "no", "Да.", "Нет", "はい"])
+def test_a_yes_or_no_alone_is_said_to_be_no_words(answer: str) -> None:
+    row = {"user_input": "Is it open?", "reference": answer, "retrieved_contexts": ["It is open."]}
+    summary = evaluate([row, ANSWERED], [ContextRecall()], progress=False).summary()
+    assert summary["context_recall"].mean == 0.5
+    (note,) = summary.notes
+    assert note.startswith("1 reference of a yes or no alone")
+    assert "reference_facts" in note
+
+
+def test_a_judge_that_reads_needs_no_advice_about_a_yes() -> None:
+    row = {"user_input": "Is it open?", "reference": "Yes.", "retrieved_contexts": ["It is open."]}
+    judge = ScriptedJudge(answer_from({"Yes.": (True, "It is open.", "It is open")}), name="labels")
+    results = evaluate([row], [ContextRecall()], judge=judge, progress=False)
+    assert (results[0]["context_recall"].value, results.summary().notes) == (1.0, ())
