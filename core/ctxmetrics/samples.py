@@ -25,8 +25,8 @@ from ctxmetrics.reading import (
     check_keys,
     ids_of,
     is_document,
-    is_refusal,
     labels_are_spans,
+    phrase_kind,
     reading_alone,
     relevant,
     text_of,
@@ -208,7 +208,9 @@ class Sample:
         mark = self.labels.get(LABEL)
         if mark is not None:
             return bool(mark)
-        return all(map(is_refusal, self.references or (self.reference or "",)))
+        if self.references is None:
+            return phrase_kind(self.reference or "") == "refusal"
+        return all(phrase_kind(text) == "refusal" for text in self.references or ("",))
 
     def called(self, otherwise: str = "The sample") -> str:
         """Return what messages call the sample: by its id, where it has one."""

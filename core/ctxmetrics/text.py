@@ -183,10 +183,16 @@ def _function_words() -> dict[str, frozenset[str]]:
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
     words = set(_WORD.findall(text.lower()))
-    counts = {language: len(words & frequent) for language, frequent in _function_words().items()}
-    second, first = sorted(counts, key=lambda language: counts[language])[-2:]
-    is_clear = counts[first] > counts[second] and counts[first] > counts["en"] + 1
-    return first if is_clear else "en"
+    language, most, second, english = "en", 0, 0, 0
+    for candidate, frequent in _function_words().items():
+        count = len(words & frequent)
+        if candidate == "en":
+            english = count
+        if count > most:
+            language, most, second = candidate, count, most
+        else:
+            second = max(second, count)
+    return language if most > second and most > english + 1 else "en"
 
 
 def detect_language(text: str) -> str:

@@ -201,8 +201,10 @@ class Metric(Definition, ABC):
 
     def check_answer(self, sample: Sample) -> Score | None:
         """Return the score of a sample whose question has no answer, where the metric needs one; None for any other."""
+        if not sample.unanswerable:
+            return None
         expected = [name for name in self.requires if name.startswith("reference")]
-        if not expected or not sample.unanswerable:
+        if not expected:
             return None
         why = "its label says so"
         if not sample.labels.get(LABEL):

@@ -31,7 +31,7 @@ from ctxmetrics.reading.row_file import RowFile
 from ctxmetrics.reading.rows import Reading, check_keys
 from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema, some_of
 from ctxmetrics.reading.systems import SCHEMAS
-from ctxmetrics.reading.unanswerable import LABEL, is_refusal, is_yes_or_no
+from ctxmetrics.reading.unanswerable import LABEL, phrase_kind
 
 __all__ = [
     "AUTO",
@@ -59,11 +59,10 @@ __all__ = [
     "ids_of",
     "in_spans",
     "is_document",
-    "is_refusal",
-    "is_yes_or_no",
     "labels_are_spans",
     "line_rows",
     "own_id",
+    "phrase_kind",
     "reading_alone",
     "recognise",
     "relevant",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from ctxmetrics.reading.names import letters_of
@@ -44,12 +45,15 @@ def has_mark(row: Mapping[str, Any]) -> bool:
 
 
 @cache
-def _phrases(kind: str) -> frozenset[str]:
+def _phrases() -> dict[str, str]:
+    """Return the kind of each phrase of ``refusals.json``."""
     text = files("ctxmetrics.reading").joinpath("refusals.json").read_text(encoding="utf-8")
-    phrases: set[str] = set()
-    for listed in json.loads(text)[kind].values():
-        phrases.update(map(_plain, listed))
-    return frozenset(phrases)
+    kinds: dict[str, str] = {}
+    for kind, by_language in json.loads(text).items():
+        if kind != "note":
+            for phrase in chain.from_iterable(by_language.values()):
+                kinds[_plain(phrase)] = kind
+    return kinds
 
 
 def _plain(text: str) -> str:
@@ -58,11 +62,10 @@ def _plain(text: str) -> str:
     return " ".join(words.split())
 
 
-def is_refusal(text: str) -> bool:
-    """Whether a reference says that there is no answer: it is one of the phrases in ``refusals.json`` and no more."""
-    return len(text) <= _LONGEST and _plain(text) in _phrases("phrases")
+@lru_cache(maxsize=1024)  # several parts ask about the same reference
+def phrase_kind(text: str) -> str:
+    """Return ``refusal`` for a reference that says that there is no answer, ``yes_no`` for a yes or a no and nothing else.
 
-
-def is_yes_or_no(text: str) -> bool:
-    """Whether a reference is a yes or a no and nothing else."""
-    return len(text) <= _LONGEST and _plain(text) in _phrases("yes_no")
+    A refusal is one of the phrases in ``refusals.json`` and no more. Any other text is of no kind, which is an empty text.
+    """
+    return _phrases().get(_plain(text), "") if len(text) <= _LONGEST else ""

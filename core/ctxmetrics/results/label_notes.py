@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from ctxmetrics.presentation.wording import TEXT, clean, plural
-from ctxmetrics.reading import OPTIONS, in_spans, is_yes_or_no
+from ctxmetrics.reading import OPTIONS, in_spans, phrase_kind
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.samples import Sample
@@ -112,7 +112,7 @@ class Labels:
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
         self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
-        self.yes_or_no += is_yes_or_no(sample.reference or "")
+        self.yes_or_no += phrase_kind(sample.reference or "") == "yes_no"
         if sample.unanswerable:
             self.without_answer["all"] += 1
             self.without_answer["retrieved"] += bool(retrieved)

@@ -18,7 +18,7 @@ from ctxmetrics import (
     read_samples,
     score_table,
 )
-from ctxmetrics.reading.unanswerable import has_mark, is_refusal
+from ctxmetrics.reading.unanswerable import has_mark, phrase_kind
 from support import answer_from
 from support.command import run_command
 
@@ -130,7 +130,7 @@ def test_a_label_says_that_a_refusal_is_the_answer() -> None:
     ],
 )
 def test_refusals(text: str) -> None:
-    assert is_refusal(text)
+    assert phrase_kind(text) == "refusal"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_refusals(text: str) -> None:
     ["", "No.", "I don't know why it failed, but it did.", "None", "Unknown", "The answer is 42."],
 )
 def test_answers_are_no_refusals(text: str) -> None:
-    assert not is_refusal(text)
+    assert phrase_kind(text) != "refusal"
 
 
 @pytest.mark.parametrize("row", [{"unanswerable": "no"}, {"unanswerable": None}, {"answer": "no"}, {}])
