@@ -41,6 +41,8 @@ MUTATIONS = {
         "rests.length === one.rests?.length",
         "rests.length",
     ),
+    "a probability of the bar is a no": ("p >= bar, code", "p > bar, code"),
+    "a higher probability hides a failure": ("cells.find((one) => one.code) ??", ""),
     "ids keep their repetitions": ("[unique(retrieved.map(String))", "[retrieved.map(String)"),
 }
 

@@ -22,7 +22,7 @@ from ctxmetrics.verdicts import Usage
 # How far apart two answers to one question may be.
 STEADY = 0.1
 # The id of the question that a request repeats.
-_CONTROL = "control"
+CONTROL = "control"
 # What a server calls them that takes fewer in one request.
 _QUESTIONS = "question"
 _REASONS = {
@@ -146,10 +146,10 @@ class Exchange:
     async def _ask_twice(self, questions: Mapping[str, str], *, repeats: bool) -> None:
         """Ask questions in one request, and those without an answer in another."""
         first = next(iter(questions))
-        sent = {**questions, _CONTROL: questions[first]} if repeats else questions
+        sent = {**questions, CONTROL: questions[first]} if repeats else questions
         reply = await self._send(sent)
         gap = 0.0
-        control, repeated = reply.probabilities.get(_CONTROL), reply.probabilities.get(first)
+        control, repeated = reply.probabilities.get(CONTROL), reply.probabilities.get(first)
         if repeats and is_probability(control) and is_probability(repeated):
             gap = abs(control - repeated)
         missing = self._read(reply, questions, gap)

@@ -24,10 +24,12 @@ from ctxmetrics._internal.frozen import EMPTY, plain
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
+from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.models.decisions import CONTROL, Decisions
 from ctxmetrics.reading.json_rows import read_json
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
@@ -115,13 +117,33 @@ def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
 
 
 def make_metric(case: Case) -> Metric:
-    """Build the case's metric, with a `ScriptedJudge` where the case has recorded replies.
+    """Build the case's metric, with a judge of recorded replies, or recorded probabilities, where the case has them.
 
     Raises:
         ParameterError: A parameter is refused, which may be what the case expects.
     """
-    judging: dict[str, Any] = {} if case.judge is None else {"judge": ScriptedJudge(case.judge)}
+    judging: dict[str, Any] = {}
+    if case.judge is not None and "decisions" in case.judge:
+        rules: dict[str, Any] = dict(case.judge["decisions"][0])  # type: ignore[arg-type]  # one object
+        model = _RecordedDecisions(rules.pop("probabilities"), f"recorded:{case.id}")
+        judging = {"judge": DecisionJudge(model, layout="sample", **rules)}
+    elif case.judge is not None:
+        judging = {"judge": ScriptedJudge(case.judge)}
     return ALL_METRICS[case.metric](**case.params, **judging)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedDecisions:
+    """A decision model that gives recorded probabilities; a question that is repeated has the answer of the first one."""
+
+    probabilities: Mapping[str, object]
+    identity: str
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:  # noqa: ARG002 - a model has it
+        first = next(iter(questions))
+        recorded = {**self.probabilities, CONTROL: self.probabilities.get(first)}
+        refused = frozenset(id_ for id_, answer in recorded.items() if answer == "refused")
+        return Decisions(probabilities=recorded, refused=refused)
 
 
 def make_sample(case: Case) -> Sample:

@@ -11,14 +11,11 @@ const EDGES = { axion: [1, 0.7, 0.5, 0], ru: [0.9, 0.7, 0.5, 0] };
 const BANDS = {
   axion: ["All expected facts are in retrieved context", "Most expected facts supported, minor gaps",
     "Half the expected facts missing from context", "Significant information not retrieved"],
-  ru: ["Контекст содержит всю необходимую информацию из эталона",
-    "Большая часть информации из эталона присутствует в контексте",
-    "Часть ключевой информации отсутствует в контексте",
-    "Контекст не содержит значительную часть информации из эталона"],
+  ru: ["Контекст содержит всю необходимую информацию из эталона", "Большая часть информации из эталона присутствует в контексте",
+    "Часть ключевой информации отсутствует в контексте", "Контекст не содержит значительную часть информации из эталона"],
 };
 const RANKED = ["average_precision", "share"];
-const TEXTS = ["reference_contexts", "retrieved_contexts"];
-const IDS = ["reference_context_ids", "retrieved_context_ids"];
+const [TEXTS, IDS] = ["contexts", "context_ids"].map((kind) => [`reference_${kind}`, `retrieved_${kind}`]);
 // What each metric needs, its formulas and its units, the default first.
 const METRICS = {
   context_recall: [["reference", "retrieved_contexts"], [], ["sentence", "claim"]],
@@ -37,17 +34,15 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
 const unique = (items) => [...new Set(items)];
 function checkParams(metric, params) {
-  const [, formulas, units] = METRICS[metric];
-  const convention = params.convention ?? "default";
+  const [[, formulas, units], convention] = [METRICS[metric], params.convention ?? "default"];
   const upTo = (top) => (value) => typeof value === "number" && value >= 0 && value <= top;
   const among = (values) => (value) => values.includes(value);
   const fine = {
     convention: among(Object.keys(MARKS)), unit: among(units), formula: among(formulas),
     relevance: among(["useful", "supports"]), similarity: among(Object.keys(SIMILARITIES)),
-    group: among(formulas === RANKED ? ["context", "source"] : []),
     strict: among([true, false]), language: (value) => /^[a-z]{2,3}$/.test(value),
     threshold: upTo(convention === "aegis" ? 100 : 1), min_similarity: upTo(1), min_cover: upTo(1),
-    top_k: (value) => Number.isInteger(value) && value >= 0,
+    group: among(formulas === RANKED ? ["context", "source"] : []), top_k: (value) => Number.isInteger(value) && value >= 0,
   };
   for (const [name, value] of Object.entries(params)) if (!fine[name]?.(value)) fail("invalid_parameter");
   const unit = convention === "axion" && units.includes("claim") ? "claim" : units[0];
@@ -192,6 +187,7 @@ const plain = (text) => points(text).flatMap((char, place, all) => {
   return same === " " && /\s/u.test(all[place - 1] ?? "") ? [] : points(same.normalize("NFKD")).map((one) => [one, place]);
 });
 const plainText = (text) => plain(text).map(([char]) => char).join("");
+const contains = (context, unit) => plainText(context).includes(plainText(unit).replace(/[.!?]+$/, ""));
 // Where a quote stands in a context: its first code point and one past its last; null where it does not.
 function locate(quote, context, from = 0) {
   const parts = quote.split(/\.{3}|…/).map((part) => part.trim());
@@ -283,8 +279,7 @@ class Judge {
       for (const one of isDenied ? found : []) this.denying.add(one.index);
       return { ...verdict, ...(isDenied && { code: "contradicted" }), rests, spans, isWhole: whole.length > 0 };
     }
-    const words = plainText(this.texts[id]).replace(/[.!?]+$/, "");
-    const stands = this.contexts.some((context) => plainText(context).includes(words));
+    const stands = this.contexts.some((context) => contains(context, this.texts[id]));
     if (verdict.value === null || (!whole.length && !stands)) return verdict;
     return { ...verdict, code: "contradicted", again: whole.length ? 1 : 0 };
   }
@@ -292,8 +287,7 @@ class Judge {
     const verdict = this.said(entries, "useful");
     const named = quotes.some((one) => one.id in this.texts && one.place && one.index === id.slice(1) - 1);
     const quoted = quotes.some((one) => one.id === id && one.place && !one.elsewhere);
-    const text = plainText(this.contexts[id.slice(1) - 1]);
-    const holds = Object.values(this.texts).some((unit) => text.includes(plainText(unit).replace(/[.!?]+$/, "")));
+    const holds = Object.values(this.texts).some((unit) => contains(this.contexts[id.slice(1) - 1], unit));
     if (verdict.value === false && holds) return { ...verdict, code: "contradicted" };
     if (verdict.value && !quoted && this.denying.has(id.slice(1) - 1)) return { ...verdict, code: "contradicted" };
     return !verdict.value || named || quoted ? verdict : { value: false, code: "unverified_evidence", again: 1 };
@@ -341,6 +335,20 @@ function within(one, places) {
   const holds = one.isWhole ? rests.length : rests.length === one.rests?.length;
   return one.value && !holds ? { value: false, code: null, spans, rests } : { ...one, spans, rests };
 }
+// A judge that gives probabilities: one of the bar or more is a yes, and one that is near the bar is doubtful.
+function decided(units, contexts, { bar = 0.5, doubt = 0.15, probabilities }) {
+  const read = (id, p = probabilities[id]) => (typeof p === "number" && p >= 0 && p <= 1 ? { p }
+    : { p: 0, code: p == null ? "missing_id" : p === "refused" ? p : "invalid_reply" });
+  const likeliest = (cells) => cells.find((one) => one.code) ?? cells.reduce((best, one) => (one.p > best.p ? one : best));
+  const flag = (p) => (Math.abs(p - bar) < doubt ? "near_bar" : null);
+  const judge = ({ p, code }) => ({ value: code ? null : p >= bar, code: code ?? flag(p), rests: [] });
+  const rows = units.map((_, unit) => contexts.map((_, index) => read(`s${unit + 1}_c${index + 1}`)));
+  const ofUnit = (best, unit) => judge(best.code || best.p >= bar || contexts.length < 2 ? best : likeliest([best, read(`s${unit + 1}`)]));
+  const ofContext = (own) => judge(likeliest(own.some((one) => one.p >= bar) ? own.filter((one) => !one.code) : own));
+  const cells = contexts.map((_, index) => [read(`c${index + 1}`), ...rows.map((row) => row[index])]);
+  const named = (letter, items) => items.map((one, index) => [`${letter}${index + 1}`, one]);
+  return new Map([...named("s", rows.map(likeliest).map(ofUnit)), ...named("c", cells.map(ofContext))]);
+}
 function judgedScore(metric, given, sample, replies) {
   const { pool: contexts, places } = poolOf(sample);
   const isRussian = /[а-яё]/i.test(sample.reference ?? sample.response);
@@ -348,14 +356,12 @@ function judgedScore(metric, given, sample, replies) {
   const ofResponse = metric === "context_utilization";
   const units = ofResponse ? [] : given.unit === "claim" ? judge.claims() : sentences(sample.reference);
   if (!units) return { value: null, verdicts: metric === "context_recall" ? [null] : places.map(() => null) };
-  const found = judge.verdicts(ofResponse ? "usefulness" : "joint", units);
+  const found = replies.decisions ? decided(units, contexts, replies.decisions[0]) : judge.verdicts(ofResponse ? "usefulness" : "joint", units);
   const pooled = units.map((_, index) => found.get(`s${index + 1}`));
   const ofUnits = pooled.map((one) => within(one, places));
   const told = (items) => ({ verdicts: items.map((one) => one.value), codes: items.map((one) => one.code) });
-  if (metric === "context_recall") {
-    const value = share(ofUnits.map((one) => one.value));
-    return { value, ...told(ofUnits), units, evidence: ofUnits.map((one) => one.spans ?? []) };
-  }
+  if (metric === "context_recall")
+    return { value: share(told(ofUnits).verdicts), ...told(ofUnits), units, evidence: ofUnits.map((one) => one.spans ?? []) };
   const restsOf = (verdicts) => new Set(verdicts.filter((one) => one.value).flatMap((one) => one.rests));
   const [rests, inPool] = [restsOf(ofUnits), restsOf(pooled)];
   const open = ofUnits.find((one) => one.value === null);
@@ -370,9 +376,8 @@ function judgedScore(metric, given, sample, replies) {
 
 // --- a score ---
 const RAGAS_EMPTY = {
-  context_precision: [0, undefined, 0], context_utilization: [0, undefined, 0],
-  non_llm_context_recall: [null, null, null], non_llm_context_precision: [0, null, 0],
-  id_based_context_precision: [null, 0, null], span_based_context_precision: [null, 0, null],
+  context_precision: [0, undefined, 0], context_utilization: [0, undefined, 0], non_llm_context_recall: [null, null, null],
+  non_llm_context_precision: [0, null, 0], id_based_context_precision: [null, 0, null], span_based_context_precision: [null, 0, null],
 };
 // The value where a side is empty; undefined where none is, or where the judge is asked all the same.
 function emptyValue(metric, convention, nothingRetrieved, nothingExpected) {
@@ -402,15 +407,13 @@ function filled(sample) {
   return { ...last, ...sample };
 }
 function score(metric, params, sample, replies) {
-  const given = checkParams(metric, params);
-  const [[expectedField, retrievedField]] = METRICS[metric];
+  const [given, [[expectedField, retrievedField]]] = [checkParams(metric, params), METRICS[metric]];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
   if (sample.references && sample.reference) fail("invalid_sample");
   if (sample.stages) sample = filled(sample);
   if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
-  const ids = sample.retrieved_context_ids ?? [];
-  if (params.group === "source" && ids.length !== sample.retrieved_contexts.length) fail("invalid_sample");
+  if (params.group === "source" && sample.retrieved_context_ids?.length !== sample.retrieved_contexts.length) fail("invalid_sample");
   const cut = { ...sample };
   for (const field of ["retrieved_contexts", "retrieved_context_ids"])
     if (sample[field]) cut[field] = sample[field].slice(0, given.top_k);
@@ -440,8 +443,7 @@ function best(metric, params, { references, ...sample }, replies) {
 }
 function scaled(isRecall, given, found) {
   if (found.value === null) return { ...found, score: null, passed: null, band: null };
-  const top = given.convention === "aegis" ? 100 : 1;
-  const value = given.strict && found.value < 1 ? 0 : found.value;
+  const [top, value] = [given.convention === "aegis" ? 100 : 1, given.strict && found.value < 1 ? 0 : found.value];
   const score = Number((value * top).toPrecision(15)); // in decimal: 0.57 is 57
   const mark = given.strict ? top : (given.threshold ?? MARKS[given.convention]);
   const band = isRecall ? BANDS[given.convention]?.[EDGES[given.convention].findIndex((edge) => value >= edge)] : null;
