@@ -122,14 +122,18 @@ def make_metric(case: Case) -> Metric:
     Raises:
         ParameterError: A parameter is refused, which may be what the case expects.
     """
-    judging: dict[str, Any] = {}
-    if case.judge is not None and "decisions" in case.judge:
-        rules: dict[str, Any] = dict(case.judge["decisions"][0])  # type: ignore[arg-type]  # one object
-        model = _RecordedDecisions(rules.pop("probabilities"), f"recorded:{case.id}")
-        judging = {"judge": DecisionJudge(model, layout="sample", **rules)}
-    elif case.judge is not None:
-        judging = {"judge": ScriptedJudge(case.judge)}
+    judging: dict[str, Any] = {} if case.judge is None else {"judge": _make_judge(case)}
     return ALL_METRICS[case.metric](**case.params, **judging)
+
+
+def _make_judge(case: Case) -> DecisionJudge | ScriptedJudge:
+    """Build the judge of a case's recorded probabilities, or replies."""
+    replies: Mapping[str, Any] = case.judge or {}
+    if "decisions" not in replies:
+        return ScriptedJudge(replies)
+    rules = dict(replies["decisions"][0])
+    model = _RecordedDecisions(rules.pop("probabilities"), f"recorded:{case.id}")
+    return DecisionJudge(model, layout="sample", **rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,10 +342,10 @@ def _build_batch(metric: Metric, cases: list[Case]) -> Batch:
     samples = tuple(make_sample(case) for case in cases)
     if not isinstance(metric, JudgedMetric):
         return Batch(metric, tuple(cases), samples)
-    scripts: dict[Any, ScriptedJudge] = {}
+    scripts: dict[Any, DecisionJudge | ScriptedJudge] = {}
     marked: list[Sample] = []
     for case, sample in zip(cases, samples, strict=True):
-        script = ScriptedJudge(case.judge or {})
+        script = _make_judge(case)
         if any(scripts.get(key, script) != script for key in _list_keys(metric, sample)):
             sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the judge gets the marked sample
         scripts.update(dict.fromkeys(_list_keys(metric, sample), script))
@@ -370,7 +374,7 @@ class CaseJudge:
     name = "golden"
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, scripts: Mapping[Any, ScriptedJudge]) -> None:
+    def __init__(self, scripts: Mapping[Any, Any]) -> None:
         self._scripts = scripts
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
