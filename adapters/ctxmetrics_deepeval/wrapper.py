@@ -21,13 +21,14 @@ from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
-from ctxmetrics import Judge, LLMJudge, Metric, Sample, Score, Usage, __version__
+from ctxmetrics import Judge, Metric, Sample, Score, Usage, __version__
 from ctxmetrics.adapting import (
     SCHEMAS,
     FrozenDict,
     MetricClass,
     MetricParams,
     Wrapper,
+    as_judge,
     build_metric,
     check_texts,
     part_of,
@@ -118,7 +119,7 @@ class DeepEvalMetric(MetricClass, BaseMetric):
     ) -> None:
         if core is None and (model is None or judge is None):
             if model is not None:
-                judge = LLMJudge(DeepEvalModel(model))
+                judge = as_judge(model, object, DeepEvalModel)
             core = build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(

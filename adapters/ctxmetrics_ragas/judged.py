@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
 
 from ragas.metrics.base import MetricWithLLM
 
-from ctxmetrics import Judge, LLMJudge, Metric
-from ctxmetrics.adapting import CoreParams
+from ctxmetrics import Judge, Metric
+from ctxmetrics.adapting import CoreParams, as_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_ragas.metrics import RagasMetric
 from ctxmetrics_ragas.model import RagasModel
@@ -76,7 +76,7 @@ class JudgedMetric(RagasMetric):
         self.core = self._judged_by(llm)
 
     def _judged_by(self, llm: Any) -> Any:
-        return replace(self.core, judge=None if llm is None else LLMJudge(RagasModel(llm)))
+        return replace(self.core, judge=as_judge(llm, object, RagasModel))
 
 
 class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property

@@ -31,12 +31,15 @@ from ctxmetrics.errors import (
     SampleError,
 )
 from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import suggest_code
+from ctxmetrics.models.decisions import DecisionModel
+from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.run import current_run, part_of
 from ctxmetrics.reading import SCHEMAS, KeyParams, Schema, check_keys, text_of
 from ctxmetrics.reading.pictures import refusal
@@ -132,7 +135,9 @@ def build_metric(
 
 
 def as_judge(
-    judge: object, foreign: type = Model, wrap: Callable[[Any], Model] = lambda model: model
+    judge: object,
+    foreign: type = Model,
+    wrap: Callable[[Any], Model] = lambda model: model,
 ) -> Judge | None:
     """Coerce a judge, a model or another library's model to a judge. None stays None.
 
@@ -146,6 +151,9 @@ def as_judge(
     """
     if judge is None or isinstance(judge, Judge):
         return judge
+    decisions = coerce_decisions(judge)
+    if isinstance(decisions, DecisionModel):
+        return DecisionJudge(decisions)
     model = wrap(judge) if isinstance(judge, foreign) else judge
     if isinstance(model, Model):
         return LLMJudge(model)

@@ -26,6 +26,7 @@ from ctxmetrics.judges.llm.splitting import Part, halves, split_request
 from ctxmetrics.judges.probabilities import Bar, Cell, Row, judge_contexts, judge_units, likeliest
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.models.decisions import STEADY, Answer, DecisionModel, Exchange, is_probability
+from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.failures import SIZE_CODES
 from ctxmetrics.models.runtime.memo import Memo, hashed
 from ctxmetrics.models.runtime.run import current_run
@@ -107,7 +108,7 @@ class DecisionJudge:
     context).
 
     Attributes:
-        model: The `DecisionModel`.
+        model: The `DecisionModel`, or a decision model of LangChain, pydantic-ai or DeepEval, or a client of typesafe-sdk.
         bar: From what probability on the answer is yes. Choose it by `ctxmetrics.agree`.
         doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
         layout: ``"context"`` shows one context a request, so that an answer depends on nothing else, and is kept for
@@ -131,6 +132,7 @@ class DecisionJudge:
     _flights: ClassVar[Memo[_Answers]] = Memo(1, lambda _: False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", coerce_decisions(self.model))
         if not (isinstance(self.model, DecisionModel) and isinstance(self.model.identity, str)):
             raise ParameterError(
                 f"DecisionJudge: model={type(self.model).__name__} is no decision model: it needs identity and "

@@ -10,6 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Model
+from ctxmetrics.models.decisions import DecisionModel
+from ctxmetrics.models.foreign_decisions import coerce_decisions
 
 
 def coerce_model(value: object) -> Model:
@@ -33,8 +35,10 @@ def suggest_code(value: object) -> str | None:
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
+    if isinstance(coerce_decisions(value), DecisionModel):
+        return "DecisionJudge(model)"
     if "openai" in _list_packages(value):
-        return "LLMJudge(OpenAIModel('MODEL'))"
+        return "LLMJudge(OpenAIModel('MODEL')), or DecisionJudge(DecisionAPI('MODEL', wire='openai'))"
     adapter = _find_adapter(value)
     if adapter is None:
         return None

@@ -389,7 +389,7 @@ class CaseJudge:
         """Break a text into claims."""
         return await self._script(text).decompose(text, language=language)
 
-    def _script(self, question: JudgeRequest | str) -> ScriptedJudge:
+    def _script(self, question: JudgeRequest | str) -> Any:
         key: Any = question
         if not isinstance(question, str):
             key = (question.answer, question.contexts, question.user_input or None)

@@ -1,0 +1,96 @@
+"""Decision models of frameworks and clients, known by their class: nothing is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any, NamedTuple
+
+from ctxmetrics.models.decisions import Decisions
+from ctxmetrics.models.frameworks import ForeignModel, describe, token_usage
+from ctxmetrics.models.runtime.background import in_thread
+
+
+class _Form(NamedTuple):
+    """How a class of decision models is asked.
+
+    Attributes:
+        module: The module of its questions.
+        question: The class of a yes-or-no question there; empty: a mapping.
+        ask: Asks, and returns the answers by id, and what else the reply holds.
+    """
+
+    module: str
+    question: str
+    ask: Callable[[Any, Any, str, Mapping[str, Any]], Awaitable[tuple[Mapping[str, Any], Any]]]
+
+
+class ForeignDecisions(ForeignModel):
+    """A decision model of a framework, or a client of one, as a `DecisionModel`."""
+
+    def __init__(self, model: Any, family: str, form: _Form) -> None:
+        names = [getattr(model, name, None) for name in ("model", "model_name", "name")]
+        name = next((name for name in names if isinstance(name, str)), None)
+        super().__init__(model, describe(f"{family} decisions", [model], name=name))
+        self._form = form
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+        """Ask the model, in the loop this runs in. What its client raises passes through."""
+        module = sys.modules.get(self._form.module)
+        build: Any = getattr(module, self._form.question, partial(dict, type="noul"))
+        asked = {id_: build(instructions=text) for id_, text in questions.items()}
+        answers, reply = await self._form.ask(self._inner, module, state, asked)
+        probabilities = {}
+        for id_, answer in answers.items():
+            probabilities[id_] = getattr(answer, "noul", getattr(answer, "probability", None))
+        served = getattr(reply, "model_name", getattr(reply, "model", None))
+        usage = token_usage(getattr(reply, "usage", None))
+        return Decisions(probabilities=probabilities, usage=usage, served_model=served)
+
+
+async def _ask_langchain(model: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    reply = await model.ainvoke({"state": state, "questions": questions})
+    return reply.answers, reply
+
+
+async def _ask_pydantic_ai(model: Any, module: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    reply = await model.decide(module.DecisionRequest(state=state, questions=questions), {})
+    return reply.answers, reply
+
+
+async def _ask_deepeval(model: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    answers, _ = await model.a_decide(state, questions)
+    return answers.nouls, None
+
+
+async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    ask = partial(client.system_one, state, questions)
+    reply = await ask() if iscoroutinefunction(client.system_one) else await in_thread(ask)
+    return reply.nouls, reply
+
+
+_FORMS: Mapping[tuple[str, str], _Form] = {
+    ("langchain_core", "BaseDecisionModel"): _Form(
+        "langchain_core.decisions.types", "Noul", _ask_langchain
+    ),
+    ("pydantic_ai", "DecisionModel"): _Form(
+        "pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai
+    ),
+    ("deepeval", "DeepEvalBaseSystemOneModel"): _Form(
+        "deepeval.models.system_one.schema", "NoulQuestion", _ask_deepeval
+    ),
+    ("typesafe_sdk", "AsyncTypeSafeClient"): _Form("typesafe_sdk", "", _ask_typesafe),
+    ("typesafe_sdk", "TypeSafeClient"): _Form("typesafe_sdk", "", _ask_typesafe),
+}
+
+
+def coerce_decisions(value: object) -> object:
+    """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
+    for kind in type(value).__mro__:
+        family = kind.__module__.partition(".")[0]
+        form = _FORMS.get((family, kind.__name__))
+        if form is not None:
+            return ForeignDecisions(value, family, form)
+    return value
