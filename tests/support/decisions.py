@@ -64,11 +64,16 @@ class Asked:
 
     @property
     def questions(self) -> dict[str, str]:
-        """The instructions by id, of either wire."""
+        """The instructions by id, of either wire; one that is no text is written as JSON."""
         questions = self.body["questions"]
-        if isinstance(questions, dict):
-            return {id_: item.get("instructions", "") for id_, item in questions.items()}
-        return {item["name"]: item["instructions"] for item in questions}
+        items = (
+            questions.items() if isinstance(questions, dict) else ((q["name"], q) for q in questions)
+        )
+        texts: dict[str, str] = {}
+        for id_, item in items:
+            text = item.get("instructions")
+            texts[id_] = text if isinstance(text, str) else json.dumps(text)
+        return texts
 
 
 @dataclass
@@ -77,6 +82,7 @@ class DecisionServer:
 
     Attributes:
         answer: The probability of a yes, by state and question.
+        key: The key that requests must have; None: any.
         change: Changes the body of a reply; it may return a status and a body, or a text that is sent as it is.
         requests: Those since the start.
     """
@@ -84,6 +90,7 @@ class DecisionServer:
     answer: Callable[[str, str], float] = honest
     change: Callable[[Asked, dict[str, Any]], Any] = lambda _, body: body
     model: str = MODEL
+    key: str | None = None
     requests: list[Asked] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -111,7 +118,11 @@ class DecisionServer:
         if asked.path.endswith("/systemone"):
             answers: Any = {}
             for id_, text in asked.questions.items():
-                answers[id_] = {"type": "noul", "noul": self.answer(asked.state, text)}
+                question = asked.body["questions"][id_]
+                if question["type"] == "noul":
+                    answers[id_] = {"type": "noul", "noul": self.answer(asked.state, text)}
+                else:
+                    answers[id_] = _answer_choice(question)
             usage: dict[str, Any] = {"input_tokens": sent, "output_tokens": 0}
         else:
             answers = []
@@ -133,12 +144,25 @@ class DecisionServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self._send(200, {"models": [{"name": outer.model}]})
+
             def do_POST(self) -> None:
                 payload = self.rfile.read(int(self.headers.get("content-length", 0)))
                 key = self.headers.get("authorization", "").removeprefix("Bearer ")
+                if outer.key is not None and key != outer.key:
+                    detail = {"error_type": "authentication_error", "message": "no valid key"}
+                    self._send(401, {"detail": detail})
+                    return
+                problem = _find_problem(self.path, payload)
+                if problem is not None:
+                    self._send(422, {"detail": [problem]})
+                    return
                 asked = Asked(self.path, json.loads(payload), key)
                 outer.requests.append(asked)
-                status, body = 200, outer.change(asked, outer.reply(asked))
+                self._send(200, outer.change(asked, outer.reply(asked)))
+
+            def _send(self, status: int, body: Any) -> None:
                 headers: dict[str, str] = {}
                 if isinstance(body, tuple):
                     status, body, *rest = body
@@ -157,3 +181,48 @@ class DecisionServer:
                 """Print nothing."""
 
         return Handler
+
+
+def _answer_choice(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a choice, or a score: the last option is the likeliest."""
+    criteria = question["criteria"]
+    names = [*map(str, range(len(criteria)))] if isinstance(criteria, list) else list(criteria)
+    total = len(names) * (len(names) + 1) / 2
+    probabilities = {name: number / total for number, name in enumerate(names, 1)}
+    if question["type"] == "choice":
+        body: dict[str, Any] = {"choice": names[-1]}
+    else:
+        score = sum(level * p for level, p in enumerate(probabilities.values()))
+        body = {"score": score, "legend": dict(zip(names, criteria, strict=True))}
+    peak = max(probabilities.values())
+    confidence = (len(names) * peak - 1) / max(1, len(names) - 1)
+    return {"type": question["type"], **body, "probabilities": probabilities, "confidence": confidence}
+
+
+def _find_problem(path: str, payload: bytes) -> dict[str, Any] | None:
+    """Find what a request to System One lacks, in the form of FastAPI's errors."""
+    try:
+        body = json.loads(payload)
+    except ValueError:
+        return {"loc": ["body"], "msg": "JSON decode error", "type": "json_invalid"}
+    if not path.endswith("/systemone"):
+        return None
+    for name, kinds in (("state", (str, dict, list)), ("model", str), ("questions", dict)):
+        if not isinstance(body.get(name), kinds) or (name == "questions" and not body[name]):
+            return {"loc": ["body", name], "msg": "Field required", "type": "missing"}
+    for id_, question in body["questions"].items():
+        problem = _find_problem_of(question)
+        if problem is not None:
+            return {"loc": ["body", "questions", id_], "msg": problem, "type": "value_error"}
+    return None
+
+
+def _find_problem_of(question: Mapping[str, Any]) -> str | None:
+    kind, criteria = question.get("type"), question.get("criteria")
+    if kind == "choice":
+        fine = isinstance(criteria, dict) and 1 <= len(criteria) <= 255
+    elif kind == "score":
+        fine = isinstance(criteria, list) and 1 <= len(criteria) <= 10 and None not in criteria
+    else:
+        fine = kind == "noul"
+    return None if fine else f"wrong type or criteria of a {kind}"

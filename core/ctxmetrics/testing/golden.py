@@ -23,7 +23,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, plain
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
-from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
+from ctxmetrics.judges.base import Claims, DecomposingJudge, Judgement, JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
@@ -389,10 +389,11 @@ class CaseJudge:
         """Break a text into claims."""
         return await self._script(text).decompose(text, language=language)
 
-    def _script(self, question: JudgeRequest | str) -> Any:
+    def _script(self, question: JudgeRequest | str) -> DecomposingJudge:
         key: Any = question
         if not isinstance(question, str):
             key = (question.answer, question.contexts, question.user_input or None)
         if key not in self._scripts:
             raise JudgeError("no case asks this: the sample that arrived is not the one that was given")
-        return self._scripts[key]
+        script: DecomposingJudge = self._scripts[key]
+        return script

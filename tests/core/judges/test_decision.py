@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,18 +20,21 @@ from ctxmetrics import (
     DecisionAPI,
     DecisionJudge,
     Decisions,
+    LLMJudge,
     Sample,
     compare,
+    estimate,
     evaluate,
     forget,
+    read_samples,
 )
 from ctxmetrics.errors import JudgeError, ParameterError
 from support.decisions import DecisionServer, honest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 LAYOUTS = ("context", "sample")
 METRICS = (ContextRecall(), ContextPrecision())
 SAMPLE = Sample(
@@ -439,3 +443,26 @@ class TestProperties:
         values = [score(ContextRecall(), judge, sample).value]
         values.append(score(ContextRecall(), judge, replace(sample, retrieved_contexts=contexts)).value)
         assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("wire", ["systemone", "openai"])
+def test_requests_and_tokens_on_the_handbook(wire: Any) -> None:
+    samples = list(read_samples(HANDBOOK))
+    of_llm = estimate(samples, METRICS, judge=LLMJudge(Silent()))
+    with DecisionServer() as server:
+        model = DecisionAPI("m", wire=wire, base_url=server.url)
+        judge = DecisionJudge(model, layout="sample")
+        usage = evaluate(samples, METRICS, judge=judge, progress=False).usage
+    assert len(samples) == 36
+    assert usage.calls == len(server.requests) <= 37
+    # The server counts characters / 4 of the whole body, ids and frames included.
+    assert usage.prompt_tokens <= 1.1 * of_llm.prompt_tokens
+
+
+class Silent:
+    """A language model that only has a name: `estimate` asks none."""
+
+    identity = "silent"
+
+    async def generate(self, prompt: Any, schema: Any) -> Any:
+        raise NotImplementedError
