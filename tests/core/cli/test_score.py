@@ -1108,3 +1108,24 @@ def test_what_is_explained_uses_the_width_of_the_terminal(tmp_path: Path) -> Non
     os.close(master)
     assert question in shown.decode()
     assert question not in ctxmetrics("score", file, "--show", "1").stdout
+
+
+@pytest.mark.parametrize("reference", [True, False], ids=["with a reference", "without"])
+def test_a_metric_that_doubles_the_requests_is_chosen_by_name(
+    tmp_path: Path, reference: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(*next(iter(KEY.items())))
+    row = {**GOOD, "response": "It is Paris, the capital.", "user_input": "Which city?"}
+    if not reference:
+        del row["reference"]
+    file = written(tmp_path, "s.jsonl", row)
+    with FakeOpenAIServer(answer_from()) as server:
+        options = ("score", file, "--judge", "openai/m", "--base-url", server.base_url)
+        alone = ctxmetrics(*options)
+        assert server.count == 1
+        assert ("context_utilization is left out" in alone.stderr) == reference
+        assert ("context_utilization  " in alone.stdout) != reference
+        both = ctxmetrics(*options, "-m", "context_utilization")
+    assert "context_utilization" in both.stdout
+    assert "is left out" not in both.stderr
+    assert "is left out" not in ctxmetrics("score", file).stderr, "the embedded judge asks nobody"
