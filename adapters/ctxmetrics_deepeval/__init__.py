@@ -25,11 +25,11 @@ from ctxmetrics_deepeval.wrapper import (
 
 __all__ = [
     "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
-    "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric",
-    "IDBasedHitRateMetric", "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric",
-    "IDBasedReciprocalRankMetric", "MissingParamsError", "NonLLMContextPrecisionMetric",
-    "NonLLMContextRecallMetric", "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric",
-    "update_current_span_ids",
+    "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedCompletenessMetric",
+    "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
+    "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
+    "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
+    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "update_current_span_ids",
 ]  # fmt: skip
 
 
@@ -92,6 +92,10 @@ class IDBasedAveragePrecisionMetric(DeepEvalMetric, core=core.IDBasedAveragePrec
 
 class IDBasedReciprocalRankMetric(DeepEvalMetric, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+
+class IDBasedCompletenessMetric(DeepEvalMetric, core=core.IDBasedCompleteness):
+    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
 
 
 class IDBasedHitRateMetric(DeepEvalMetric, core=core.IDBasedHitRate):

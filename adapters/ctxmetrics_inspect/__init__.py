@@ -24,7 +24,7 @@ with importing("inspect-ai", "0.3.270 or newer"):
 
 __all__ = [
     "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
-    "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
+    "id_based_completeness", "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
     "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
     "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
     "span_based_context_recall",
@@ -110,6 +110,7 @@ id_based_context_recall: ByParameters = _named(core.IDBasedContextRecall)
 id_based_context_precision: ByParameters = _named(core.IDBasedContextPrecision)
 id_based_ndcg: ByParameters = _named(core.IDBasedNDCG)
 id_based_reciprocal_rank: ByParameters = _named(core.IDBasedReciprocalRank)
+id_based_completeness: ByParameters = _named(core.IDBasedCompleteness)
 id_based_hit_rate: ByParameters = _named(core.IDBasedHitRate)
 id_based_precision_at_k: ByParameters = _named(core.IDBasedPrecisionAtK)
 id_based_recall_at_k: ByParameters = _named(core.IDBasedRecallAtK)

@@ -18,11 +18,11 @@ from ctxmetrics_langchain.models import ChatModel
 
 __all__ = [
     "ChatModel", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedAveragePrecisionEvaluator", "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator",
-    "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
-    "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NonLLMContextPrecisionEvaluator",
-    "NonLLMContextRecallEvaluator", "RetrievalEvaluator", "SpanBasedContextPrecisionEvaluator",
-    "SpanBasedContextRecallEvaluator",
+    "IDBasedAveragePrecisionEvaluator", "IDBasedCompletenessEvaluator", "IDBasedContextPrecisionEvaluator",
+    "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator",
+    "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator", "IDBasedReciprocalRankEvaluator",
+    "MetricEvaluator", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator",
+    "RetrievalEvaluator", "SpanBasedContextPrecisionEvaluator", "SpanBasedContextRecallEvaluator",
 ]  # fmt: skip
 
 
@@ -64,6 +64,10 @@ class IDBasedAveragePrecisionEvaluator(MetricEvaluator, core=core.IDBasedAverage
 
 class IDBasedReciprocalRankEvaluator(MetricEvaluator, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+
+class IDBasedCompletenessEvaluator(MetricEvaluator, core=core.IDBasedCompleteness):
+    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
 
 
 class IDBasedHitRateEvaluator(MetricEvaluator, core=core.IDBasedHitRate):

@@ -14,11 +14,11 @@ with importing("mlflow", "3.9 or newer"):
     from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer
 
 __all__ = [
-    "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer", "IDBasedAveragePrecisionScorer",
-    "IDBasedContextPrecisionScorer", "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer",
-    "IDBasedPrecisionAtKScorer", "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer",
-    "NonLLMContextPrecisionScorer", "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer",
-    "SpanBasedContextRecallScorer",
+    "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer",
+    "IDBasedAveragePrecisionScorer", "IDBasedCompletenessScorer", "IDBasedContextPrecisionScorer",
+    "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
+    "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
+    "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer", "SpanBasedContextRecallScorer",
 ]  # fmt: skip
 
 
@@ -60,6 +60,10 @@ class IDBasedAveragePrecisionScorer(ParameterScorer, core=core.IDBasedAveragePre
 
 class IDBasedReciprocalRankScorer(ParameterScorer, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+
+class IDBasedCompletenessScorer(ParameterScorer, core=core.IDBasedCompleteness):
+    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
 
 
 class IDBasedHitRateScorer(ParameterScorer, core=core.IDBasedHitRate):

@@ -17,11 +17,11 @@ with importing("pydantic-evals", "1.32 or newer", also="pydantic_ai"):
 
 __all__ = [
     "EVALUATORS", "ContextPrecisionEvaluator", "ContextRecallEvaluator", "ContextUtilizationEvaluator",
-    "IDBasedAveragePrecisionEvaluator", "IDBasedContextPrecisionEvaluator", "IDBasedContextRecallEvaluator",
-    "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator", "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator",
-    "IDBasedReciprocalRankEvaluator", "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator",
-    "NonLLMContextRecallEvaluator", "PydanticAIModel", "SpanBasedContextPrecisionEvaluator",
-    "SpanBasedContextRecallEvaluator",
+    "IDBasedAveragePrecisionEvaluator", "IDBasedCompletenessEvaluator", "IDBasedContextPrecisionEvaluator",
+    "IDBasedContextRecallEvaluator", "IDBasedHitRateEvaluator", "IDBasedNDCGEvaluator",
+    "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator", "IDBasedReciprocalRankEvaluator",
+    "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator",
+    "PydanticAIModel", "SpanBasedContextPrecisionEvaluator", "SpanBasedContextRecallEvaluator",
 ]  # fmt: skip
 
 
@@ -63,6 +63,10 @@ class IDBasedAveragePrecisionEvaluator(MetricEvaluator, core=core.IDBasedAverage
 
 class IDBasedReciprocalRankEvaluator(MetricEvaluator, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+
+class IDBasedCompletenessEvaluator(MetricEvaluator, core=core.IDBasedCompleteness):
+    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
 
 
 class IDBasedHitRateEvaluator(MetricEvaluator, core=core.IDBasedHitRate):

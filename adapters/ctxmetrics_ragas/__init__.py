@@ -29,9 +29,9 @@ from ctxmetrics_ragas.model import RagasModel
 
 __all__ = [
     "ContextPrecision", "ContextPrecisionWithReference", "ContextPrecisionWithoutReference", "ContextRecall",
-    "ContextResult", "ContextUtilization", "IDBasedAveragePrecision", "IDBasedContextPrecision",
-    "IDBasedContextRecall", "IDBasedHitRate", "IDBasedNDCG", "IDBasedPrecisionAtK", "IDBasedRecallAtK",
-    "IDBasedReciprocalRank", "JudgedMetric", "LLMContextPrecisionWithReference",
+    "ContextResult", "ContextUtilization", "IDBasedAveragePrecision", "IDBasedCompleteness",
+    "IDBasedContextPrecision", "IDBasedContextRecall", "IDBasedHitRate", "IDBasedNDCG", "IDBasedPrecisionAtK",
+    "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric", "LLMContextPrecisionWithReference",
     "LLMContextPrecisionWithoutReference", "LLMContextRecall", "NonLLMContextPrecision",
     "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric", "RagasModel",
     "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall",
@@ -78,6 +78,10 @@ class IDBasedAveragePrecision(RagasMetric, core=core.IDBasedAveragePrecision):
 
 class IDBasedReciprocalRank(RagasMetric, core=core.IDBasedReciprocalRank):
     """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
+
+
+class IDBasedCompleteness(RagasMetric, core=core.IDBasedCompleteness):
+    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
 
 
 class IDBasedHitRate(RagasMetric, core=core.IDBasedHitRate):

@@ -19,7 +19,7 @@ from ctxmetrics import (
     OpenAIModel,
     score_table,
 )
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import MissingFieldError, ParameterError
 from support import FakeOpenAIServer, answer_from
 from support.killing import killing_model
 
@@ -180,6 +180,17 @@ def test_options_of_one_process_are_refused(engine):
     ):
         with pytest.raises(ParameterError, match=f"{name}= is for one process"):
             score_table(given, [ContextRecall()], **{name: value})
+
+
+def test_a_field_of_no_column_is_said_before_any_worker_asks(engine):
+    with FakeOpenAIServer(honest()) as server:
+        with pytest.raises(MissingFieldError, match="No sample has reference_context_ids"):
+            score_table(
+                engine.distributed(judged_table(4), 1),
+                [ContextRecall(), IDBasedContextRecall()],
+                judge=judge_at(server),
+            )
+        assert server.count == 0
 
 
 BLOCKS = re.findall(

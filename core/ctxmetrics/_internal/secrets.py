@@ -80,6 +80,12 @@ def safe_text(error: object) -> str:
     return f"{text[: _LONGEST - 1]}…" if cut or len(text) > _LONGEST else text
 
 
+def looks_like_key(text: str) -> bool:
+    """Whether a text holds what begins as keys do, or a key that this process knows."""
+    _remember_environment()
+    return _KEYS.search(text) is not None or masked(text) != text
+
+
 def masked(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key and of every part of one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated, NoReturn
 
@@ -12,6 +13,7 @@ from ctxmetrics.cli._options import with_options
 from ctxmetrics.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
+    SIGNALLED,
     STOPPED,
     message,
     needs_a_command,
@@ -64,15 +66,45 @@ def ctxmetrics(
     needs_a_command(context)
 
 
+class _Signals:
+    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does; a shell may have asked for the second to be ignored.
+
+    Attributes:
+        last: The signal that arrived last, or None.
+    """
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+
+    def install(self) -> None:
+        """Handle the signals, also as process 1 of a container, where the system ignores them otherwise."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self._interrupt)
+
+    def _interrupt(self, number: int, _frame: object) -> NoReturn:
+        self.last = number
+        raise KeyboardInterrupt
+
+    def to_status(self, status: int) -> int:
+        """Return the exit status: that of the signal where one interrupted."""
+        if status == INTERRUPTED and self.last is not None:
+            return SIGNALLED + self.last
+        return status
+
+
 def main() -> NoReturn:
     """Run the command line; an error is one line on stderr."""
+    signals = _Signals()
+    signals.install()
     try:
         status = app(standalone_mode=False)
         print_result(None)
     except CtxMetricsError as error:
         _fail(str(error), STOPPED if isinstance(error, OutputFileError) else BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
-        _fail("interrupted", INTERRUPTED)
+        _fail("interrupted", signals.to_status(INTERRUPTED))
     except Exception as error:
         explain = getattr(
             error, "format_message", None
@@ -82,7 +114,7 @@ def main() -> NoReturn:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "ctxmetrics"
         _fail(f"{explain()} Try: {command} --help", BAD_INPUT)
-    sys.exit(status if isinstance(status, int) else 0)
+    sys.exit(signals.to_status(status) if isinstance(status, int) else 0)
 
 
 def _fail(text: str, status: int) -> NoReturn:

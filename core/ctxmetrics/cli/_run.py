@@ -231,7 +231,8 @@ def metrics_fitting(
 ) -> list[Metric]:
     """Build every metric whose fields some sample has.
 
-    Facts are counted where no sample has a reference.
+    Facts are counted where no sample has a reference. A question about the response is a request a sample more: where a model
+    judges the reference, it is left out.
 
     Raises:
         ParameterError: None fits; ``unread`` are the lists of the file that are no field.
@@ -256,6 +257,8 @@ def metrics_fitting(
             if isinstance(metric, JudgedMetric):
                 metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
             fitting.append(metric)
+    if getattr(judge, "waits", True):
+        fitting = _without_second_request(fitting)
     if any(in_spans(sample.reference_context_ids) for sample in samples):
         message(
             "note: reference_context_ids are spans, which id metrics compare as whole ids. What part of the text was "
@@ -267,6 +270,21 @@ def metrics_fitting(
             f"reference_contexts, or retrieved_context_ids with reference_context_ids.{suggest_mapping(samples, unread)}"
         )
     return fitting
+
+
+def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
+    """Leave out the metrics that ask a model about the response, where others ask about the reference."""
+    about = {metric.answer_field for metric in metrics if isinstance(metric, JudgedMetric)}
+    kept: list[Metric] = []
+    for metric in metrics:
+        if len(about) > 1 and isinstance(metric, JudgedMetric) and metric.answer_field == "response":
+            message(
+                f"note: {metric.name} is left out: it asks about the response, with another request a sample. "
+                f"--metric {metric.name} scores it"
+            )
+        else:
+            kept.append(metric)
+    return kept
 
 
 def build_metric(text: str, convention: str) -> Metric:

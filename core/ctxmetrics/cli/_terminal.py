@@ -24,6 +24,8 @@ GATE_FAILED = 1
 BAD_INPUT = 2
 STOPPED = 3
 INTERRUPTED = 130
+# Added to the number of another signal that ended a command.
+SIGNALLED = 128
 
 _ADVICE: Mapping[str, str] = {
     "client_error": "Check the key{place}, the model in --judge and the address in --base-url.",

@@ -11,6 +11,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.metrics.base import Metric, registered_metrics
 from ctxmetrics.metrics.ids import (
     IDBasedAveragePrecision,
+    IDBasedCompleteness,
     IDBasedContextPrecision,
     IDBasedContextRecall,
     IDBasedHitRate,
@@ -40,6 +41,7 @@ __all__ = [
     "ContextRecall",
     "ContextUtilization",
     "IDBasedAveragePrecision",
+    "IDBasedCompleteness",
     "IDBasedContextPrecision",
     "IDBasedContextRecall",
     "IDBasedHitRate",

@@ -208,6 +208,25 @@ class IDBasedRecallAtK(IDBasedContextRecall):
     top_k: int = field(default=10, metadata=NAMED)
 
 
+@registered
+@dataclass(frozen=True, kw_only=True)
+class IDBasedCompleteness(IDBasedContextRecall):
+    """Whether every reference id was retrieved: 1.0 or 0.0. The mean is the share of questions whose evidence is complete.
+
+    Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source: *all evidence, not any*, as questions over
+    several hops need it (recall_all of LongMemEval).
+    """
+
+    base_name: ClassVar[str] = "id_based_completeness"
+    runs_by_default: ClassVar[bool] = False
+    formula_name = "completeness"
+    banded: ClassVar[bool] = False
+
+    def to_value(self, hits: Sequence[bool]) -> float:
+        """1.0 where every reference id is among the retrieved ones, else 0.0."""
+        return float(all(hits))
+
+
 # Samples with the same id share its verdict, which takes less memory.
 @lru_cache(maxsize=1 << 15)
 def _verdict(id_: str, hit: bool) -> Verdict:

@@ -16,7 +16,7 @@ from ctxmetrics.reading.shapes import group_rows
 from ctxmetrics.reading.unanswerable import is_column
 from ctxmetrics.results.columns import REASON
 from ctxmetrics.running.engine import Evaluation, check_metrics, run_in_caller, score_now
-from ctxmetrics.running.sources import check_id
+from ctxmetrics.running.sources import check_id, check_present
 from ctxmetrics.samples import Sample, plain_texts
 
 if TYPE_CHECKING:
@@ -86,7 +86,16 @@ class BatchScorer:
             ParameterError: It is no table, or has a column of a metric's name.
             CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
         """
-        return self.score_and_look(table, first_row)[0]
+        return self._score(table, first_row, whole=False)
+
+    def score_whole(self, table: Table) -> Table:
+        """Score a table that is no batch of another. A field that none of its rows has is an error, before a judge is asked.
+
+        Raises:
+            MissingFieldError: No row has a field that a metric needs.
+            CtxMetricsError: As `score` raises.
+        """
+        return self._score(table, 1, whole=True)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a table has a column of a metric's name.
@@ -100,8 +109,7 @@ class BatchScorer:
                 f"score_table: the table already has a column {min(taken)!r}. Rename it."
             )
 
-    def score_and_look(self, table: Table, first_row: int = 1) -> tuple[Table, frozenset[str]]:
-        """Score a batch as `score` does, and return with it the required fields that some row has."""
+    def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
         import narwhals.stable.v1 as nw
 
         frame = frame_of(table)
@@ -121,15 +129,20 @@ class BatchScorer:
         scored: dict[str, list[Any]] = {name: [] for name in self.columns}
         for fields, metrics in by_fields.items():
             present |= self._score_lists(frame, fields, metrics, scored, first_row)
+        samples = _read_samples(frame, self.reading, first_row) if others else []
+        required = {name for metric in self.metrics for name in metric.requires}
+        present |= {name for name in required if any(sample.has(name) for sample in samples)}
+        if whole and len(frame):
+            check_present(self.metrics, required - present)
         if others:
-            present |= self._score_samples(frame, others, scored, first_row)
+            self._score_samples(samples, others, scored, first_row)
         namespace = nw.get_native_namespace(frame)
         dtypes = {float: nw.Float64(), str: nw.String()}
         series = [
             nw.new_series(name, scored[name], dtypes[kind], native_namespace=namespace)
             for name, kind in self.columns.items()
         ]
-        return frame.with_columns(*series).to_native(), frozenset(present)
+        return frame.with_columns(*series).to_native()  # type: ignore[no-any-return]  # a table of the same kind
 
     def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
         """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
@@ -187,13 +200,12 @@ class BatchScorer:
 
     def _score_samples(
         self,
-        frame: nw.DataFrame[Any],
+        samples: Sequence[Sample],
         metrics: Sequence[Metric],
         scored: Mapping[str, list[Any]],
         first_row: int,
-    ) -> set[str]:
-        """Score rows as samples, and return as `_score_lists` does; without a field in any sample there is no value."""
-        samples = _read_samples(frame, self.reading, first_row)
+    ) -> None:
+        """Score rows as samples. A metric has no value where no sample has a field that it needs."""
         required = {name for metric in metrics for name in metric.requires}
         present = {name for name in required if any(sample.has(name) for sample in samples)}
         able = [metric for metric in metrics if present.issuperset(metric.requires)]
@@ -212,7 +224,6 @@ class BatchScorer:
             else:
                 values += [None if math.isnan(value) else value for value in column.values]
                 reasons += column.codes
-        return present
 
     def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
         """Check that no two rows have one id.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.reading import PEEKED, recognise
+from ctxmetrics.reading import PEEKED, TEXTS_OF, recognise
 from ctxmetrics.running.batches import BatchScorer, Table, frame_of, group_table, plain_rows
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.running.sources import check_present
@@ -129,11 +129,7 @@ def score_table(
     scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
     if distributed:
         return cast("Table", score_distributed(table, scorer))
-    scored, present = scorer.score_and_look(table)
-    if len(frame):
-        required = {name for metric in scorer.metrics for name in metric.requires}
-        check_present(scorer.metrics, required - present)
-    return scored
+    return scorer.score_whole(table)
 
 
 def _is_ray(table: object) -> bool:
@@ -144,6 +140,22 @@ def read_types(table: Any) -> dict[str, Any]:
     """Read Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
     schema = table.schema() if _is_ray(table) else table.limit(0).toArrow().schema
     return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
+
+
+def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
+    """Find the fields that metrics need and no column holds; empty where fields may stand in JSON inside a text."""
+    absent = scorer.reading.absent
+    if absent is None or not scorer.reading.schema.heads.isdisjoint(columns):
+        return set()
+    lacking = {name for metric in scorer.metrics for name in metric.requires if name in absent}
+    if "references" not in absent:
+        lacking.discard("reference")
+    if "stages" not in absent:
+        lacking -= {"retrieved_contexts", "retrieved_context_ids"}
+    for ids, texts in TEXTS_OF.items():
+        if texts not in absent:  # documents may have ids
+            lacking.discard(ids)
+    return lacking
 
 
 def score_distributed(table: Any, scorer: BatchScorer) -> Any:
@@ -158,6 +170,7 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
                 f"score_table: {name}= is for one process, and the rows are scored by the workers of a cluster. "
                 "Leave it out."
             )
+    check_present(scorer.metrics, _find_lacking(scorer, read_types(table)))
     scorer = replace(scorer, options={**scorer.options, "progress": False})
     if _is_ray(table):
         return table.map_batches(scorer.score, batch_size=_ROWS, batch_format="pyarrow")

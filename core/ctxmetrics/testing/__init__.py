@@ -55,7 +55,7 @@ def assert_not_worse(
 
     Args:
         results: The results of the new system.
-        baseline: Those of the old one on the same samples, or the file that `Results.to_jsonl` wrote.
+        baseline: Those of the old one on the same samples, or the file that `Results.to_baseline` or `Results.to_jsonl` wrote.
         margin: The largest loss of the mean that passes, as a share of a metric's scale; or by the metric's name, on its
             own scale: the other metrics are not looked at then.
         cluster: As for `ctxmetrics.compare`.
@@ -71,7 +71,7 @@ def assert_not_worse(
     """
     if isinstance(baseline, (str, os.PathLike)) and not Path(baseline).exists():
         raise InputFileError(
-            f"{baseline}: there is no baseline. Write one with: results.to_jsonl({str(baseline)!r})."
+            f"{baseline}: there is no baseline. Write one with: results.to_baseline({str(baseline)!r})."
         )
     comparison = compare(
         baseline,

@@ -395,9 +395,15 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
     ("number", "report"),
     [
         (signal.SIGKILL, True),
+        (signal.SIGTERM, True),
         *(
             pytest.param(*values, marks=pytest.mark.slow)
-            for values in [(signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True)]
+            for values in [
+                (signal.SIGKILL, False),
+                (signal.SIGINT, False),
+                (signal.SIGINT, True),
+                (signal.SIGHUP, False),
+            ]
         ),
     ],
 )
@@ -425,13 +431,13 @@ def test_a_run_that_was_stopped_is_resumed(
             time.sleep(0.01)
         first.send_signal(number)
         _, errors = first.communicate(timeout=60)
-        assert first.returncode == (130 if number == signal.SIGINT else -9)
+        assert first.returncode == (-9 if number == signal.SIGKILL else 128 + number)
         assert out.read_text() == OLD_ROW
         *whole, _ = part.read_text().split("\n")  # a kill may cut the last line off
         left = [json.loads(line) for line in whole]
         judged = [row for row in left if row["value"] is not None]
         assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
-        if number == signal.SIGINT:
+        if number != signal.SIGKILL:
             assert "with --resume" in errors
         second = in_own_process(*options, "--resume", **KEY)
         assert server.count <= len(samples) + 2
@@ -443,6 +449,42 @@ def test_a_run_that_was_stopped_is_resumed(
         row["value"] for row in rows[len(judged) :]
     ]
     assert not part.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root makes a namespace")
+def test_process_1_of_a_container_ends_at_sigterm(tmp_path: Path) -> None:
+    """The system ignores a signal to process 1 that has no handler."""
+    samples = [{**GOOD, "id": str(i), "reference": f"Paris has {i} bridges."} for i in range(60)]
+    file = written(tmp_path, "d.jsonl", *samples)
+    with FakeOpenAIServer(answer_from(), latency=0.5) as server:
+        command = [
+            *(
+                "unshare",
+                "--fork",
+                "--pid",
+                "--kill-child",
+                sys.executable,
+                "-m",
+                "ctxmetrics",
+                "score",
+                file,
+            ),
+            *("-m", "context_recall", "--judge", "openai/m", "--base-url", server.base_url),
+            *("--max-concurrency", "1"),
+        ]
+        with subprocess.Popen(
+            [*map(str, command)], stderr=subprocess.PIPE, text=True, env={**os.environ, **KEY}
+        ) as outer:
+            while server.count < 2:
+                assert outer.poll() is None
+                time.sleep(0.01)
+            children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+            os.kill(int(children[0]), signal.SIGTERM)
+            _, errors = outer.communicate(timeout=60)
+    assert outer.returncode == 143
+    assert "interrupted: the rest was not scored" in errors
+    assert server.count < 60
 
 
 def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
@@ -1066,3 +1108,24 @@ def test_what_is_explained_uses_the_width_of_the_terminal(tmp_path: Path) -> Non
     os.close(master)
     assert question in shown.decode()
     assert question not in ctxmetrics("score", file, "--show", "1").stdout
+
+
+@pytest.mark.parametrize("reference", [True, False], ids=["with a reference", "without"])
+def test_a_metric_that_doubles_the_requests_is_chosen_by_name(
+    tmp_path: Path, reference: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(*next(iter(KEY.items())))
+    row = {**GOOD, "response": "It is Paris, the capital.", "user_input": "Which city?"}
+    if not reference:
+        del row["reference"]
+    file = written(tmp_path, "s.jsonl", row)
+    with FakeOpenAIServer(answer_from()) as server:
+        options = ("score", file, "--judge", "openai/m", "--base-url", server.base_url)
+        alone = ctxmetrics(*options)
+        assert server.count == 1
+        assert ("context_utilization is left out" in alone.stderr) == reference
+        assert ("context_utilization  " in alone.stdout) != reference
+        both = ctxmetrics(*options, "-m", "context_utilization")
+    assert "context_utilization" in both.stdout
+    assert "is left out" not in both.stderr
+    assert "is left out" not in ctxmetrics("score", file).stderr, "the embedded judge asks nobody"

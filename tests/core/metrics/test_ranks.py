@@ -9,6 +9,7 @@ import pytest
 
 from ctxmetrics import (
     IDBasedAveragePrecision,
+    IDBasedCompleteness,
     IDBasedHitRate,
     IDBasedNDCG,
     IDBasedPrecisionAtK,
@@ -23,6 +24,7 @@ from ctxmetrics.metrics import ALL_METRICS, METRICS
 RANKED = Sample(retrieved_context_ids=["x", "a", "b", "a"], reference_context_ids=["a", "b", "c"])
 RANK_METRICS = [
     IDBasedAveragePrecision,
+    IDBasedCompleteness,
     IDBasedHitRate,
     IDBasedNDCG,
     IDBasedPrecisionAtK,
@@ -40,6 +42,7 @@ RANK_METRICS = [
         (IDBasedReciprocalRank(top_k=1), 0.0),
         (IDBasedHitRate(), 1.0),
         (IDBasedHitRate(top_k=1), 0.0),
+        (IDBasedCompleteness(), 0.0),
         (IDBasedPrecisionAtK(), 2 / 10),
         (IDBasedPrecisionAtK(top_k=2), 1 / 2),
         (IDBasedRecallAtK(), 2 / 3),
@@ -124,3 +127,12 @@ def test_grades_that_say_nothing_are_refused(relevance: Any) -> None:
         IDBasedNDCG().score(graded(relevance))
     (row,) = evaluate([graded(relevance)], [IDBasedNDCG()], progress=False)
     assert row["id_based_ndcg"].reason_code == "metric_error"
+
+
+@pytest.mark.parametrize(("top_k", "value"), [(None, 1.0), (3, 1.0), (2, 0.0), (0, 0.0)])
+def test_all_evidence_is_more_than_any(top_k: int | None, value: float) -> None:
+    """Of two hops one stands first and one third: any is there at once, both within three."""
+    sample = Sample(retrieved_context_ids=["a", "x", "b"], reference_context_ids=["a", "b"])
+    assert IDBasedCompleteness(top_k=top_k).score(sample).value == value
+    if top_k:
+        assert IDBasedHitRate(top_k=top_k).score(sample).value == 1.0

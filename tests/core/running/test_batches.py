@@ -24,6 +24,7 @@ from ctxmetrics import (
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.metrics.ids import (
+    IDBasedCompleteness,
     IDBasedHitRate,
     IDBasedNDCG,
     IDBasedPrecisionAtK,
@@ -54,6 +55,7 @@ def metrics(convention):
         yield IDBasedContextPrecision(**given)
         yield IDBasedContextPrecision(**given, formula="average_precision")
         yield IDBasedHitRate(**given)
+        yield IDBasedCompleteness(**given)
         yield IDBasedReciprocalRank(**given)
         yield IDBasedNDCG(**given)
     for k in (1, 4):

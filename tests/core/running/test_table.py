@@ -12,6 +12,7 @@ from ctxmetrics import (
     ContextRecall,
     IDBasedContextPrecision,
     IDBasedContextRecall,
+    LexicalJudge,
     NonLLMContextPrecision,
     NonLLMContextRecall,
     SpanBasedContextRecall,
@@ -256,3 +257,26 @@ def test_columns_are_recognised_by_type_without_rows(caplog):
     )
     with pytest.raises(ParameterError, match=r"no row has 'vars\.question'"):
         recognise(build_rows({"contexts": texts}, given), columns=given)
+
+
+def test_a_field_that_no_row_has_is_said_before_a_judge_is_asked():
+    """One metric is judged, the other needs ids that no row has: nothing may be paid for."""
+    asked = []
+
+    class Counting(LexicalJudge):
+        async def attribute(self, request):
+            asked.append(request)
+            return await super().attribute(request)
+
+    data = {
+        "reference": ["A b.", "C d."],
+        "retrieved_contexts": [["A b."], ["x"]],
+        "retrieved_context_ids": [["x"], ["y"]],
+    }
+    metrics = [ContextRecall(judge=Counting()), IDBasedContextRecall()]
+    with pytest.raises(MissingFieldError, match="No sample has reference_context_ids"):
+        score_table(pd.DataFrame(data), metrics)
+    assert not asked
+    scored = BatchScorer(metrics=metrics).score(pd.DataFrame(data))
+    assert column(scored, "context_recall") == [1.0, 0.0], "a batch may lack what others have"
+    assert len(asked) == 2

@@ -202,7 +202,7 @@ class LabelsFile(Answers):
         try:
             if not self.size:
                 self.path.unlink(missing_ok=True)  # a kill came before the draw was written
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o666))
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o600))
         except FileExistsError:
             raise InputFileError(
                 f"{self.path}: another process has just begun it. Start again to go on with its draw."

@@ -10,12 +10,12 @@ from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import remember_key, safe_text
+from ctxmetrics._internal.secrets import looks_like_key, remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import (
@@ -144,6 +144,10 @@ class OpenAIModel:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip() or not self.model.isprintable():
             raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
+        if "/" not in self.model and looks_like_key(self.model):
+            raise ParameterError(
+                "OpenAIModel: model seems to be a key. Give the model's name, and the key as api_key=..."
+            )
         check_number("OpenAIModel: temperature", self.temperature, 0, optional=True)
         check_number("OpenAIModel: seed", self.seed, whole=True, optional=True)
         check_number("OpenAIModel: max_tokens", self.max_tokens, 1, whole=True, optional=True)
@@ -472,6 +476,11 @@ def check_address(address: str, owner: str) -> str:
         raise ParameterError(
             f"{owner}: base_url holds a user name, password or query, and addresses are logged. Write the plain "
             "address, and the key as api_key=..."
+        )
+    if looks_like_key(unquote(parts.path)):
+        raise ParameterError(
+            "OpenAIModel: base_url seems to hold a key in its path, and addresses are logged. Write the address without "
+            "it, and the key as api_key=..."
         )
     return address.rstrip("/")
 

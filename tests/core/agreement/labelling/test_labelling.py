@@ -252,6 +252,7 @@ def test_an_answer_is_on_the_disk_before_the_next_question(tmp_path, monkeypatch
     monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.fstat(file).st_size), real(file)))
     found.answer(0, "yes", ["c2"])
     lines = (tmp_path / "labels.jsonl").read_bytes()
+    assert (tmp_path / "labels.jsonl").stat().st_mode & 0o777 == 0o600
     assert synced == [len(lines)]
     assert json.loads(lines.splitlines()[1]) == {
         "sample_id": "n1",

@@ -428,7 +428,7 @@ def test_leaving_the_block_closes_the_socket_and_ends_the_thread():
         assert "fake-openai-server" in threads() - before
         idle = [socket.create_connection(where) for _ in range(100)]  # closing them takes a moment
         content(server)
-    assert threads() == before
+    assert threads() <= before  # one of an earlier test may have ended
     for connection in idle:
         assert connection.recv(1) == b""
         connection.close()

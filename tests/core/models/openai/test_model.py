@@ -884,3 +884,34 @@ def test_the_models_own_timeout_counts():
         results = evaluate(samples(1), METRICS, judge=hasty, timeout=30.0, progress=False)
         assert {verdict.code for verdict in results[0]["context_recall"].verdicts} == {"timeout"}
         assert "no answer within 0.1 s" in results[0]["context_recall"].message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/sk-0123456789abcdef",
+        "/gsk_0123456789abcdef/v1",
+        "/v1/sk%2D0123456789abcdef",
+        "/my-known-secret/v1",
+    ],
+)
+def test_a_key_in_the_path_of_an_address_is_refused(path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "my-known-secret")
+    with pytest.raises(ParameterError, match="seems to hold a key in its path") as raised:
+        OpenAIModel("m", base_url=f"http://localhost:8000{path}", api_key="k")
+    assert path not in str(raised.value)
+
+
+@pytest.mark.parametrize("model", ["sk-0123456789abcdef", "my-known-secret"])
+def test_a_key_in_place_of_the_model_is_refused(model, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "my-known-secret")
+    with pytest.raises(ParameterError, match="model seems to be a key") as raised:
+        OpenAIModel(model, base_url="http://localhost:8000/v1", api_key="k")
+    assert model not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/openai/deployments/gpt-4o-mini", "/v1beta/openai", "/task-runner/v1"]
+)
+def test_an_ordinary_address_is_no_key(path):
+    assert OpenAIModel("hf-internal-testing/m", base_url=f"http://localhost:8000{path}", api_key="k")

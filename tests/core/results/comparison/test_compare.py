@@ -1066,7 +1066,7 @@ def test_assert_not_worse(tmp_path):
     ):
         assert_not_worse(after, baseline)
     assert_not_worse(after, baseline, margin={"context_precision": 0.0})
-    with pytest.raises(InputFileError, match=r"Write one with: results.to_jsonl"):
+    with pytest.raises(InputFileError, match=r"Write one with: results.to_baseline"):
         assert_not_worse(after, tmp_path / "absent.jsonl")
 
 
