@@ -1,6 +1,6 @@
 """Judging with a decision model: a yes-or-no question for each unit and context, answered with a probability.
 
-`_sheets` turns a request into states and questions; `ctxmetrics.models.decisions` asks them and checks the answers;
+`ctxmetrics.models.decisions` asks the questions about each state, and checks the answers;
 `probabilities` turns the answers into verdicts.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -23,16 +23,23 @@ from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm.splitting import Part, halves, split_request
-from ctxmetrics.judges.probabilities import Bar, Cell, Row, judge_contexts, judge_units, likeliest
+from ctxmetrics.judges.probabilities import (
+    Bar,
+    Cell,
+    Row,
+    describe_rules,
+    judge_contexts,
+    judge_units,
+    likeliest,
+)
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.models.decisions import STEADY, Answer, DecisionModel, Exchange, is_probability
 from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.failures import SIZE_CODES
 from ctxmetrics.models.runtime.memo import Memo, hashed
 from ctxmetrics.models.runtime.run import current_run
-from ctxmetrics.prompts import Pack, get_pack
+from ctxmetrics.prompts import Pack, Step, get_pack
 from ctxmetrics.prompts.render import escape, render_state
-from ctxmetrics.text import has_content
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 Layout = Literal["context", "sample"]
@@ -45,45 +52,17 @@ _MOVING = "the provider may give the name {name} to another model: served_model 
 # Parameters that change verdicts.
 _RULES = ("bar", "doubt", "layout", "together", "max_characters")
 _MAX_CHARACTERS, _LEAST_CHARACTERS, _MOST_CONTEXTS = 60_000, 1_000, 64
-# In place of an index of a unit: the question is whether a context is useful. In place of one of a context: all together.
-_USEFUL = _ALL = -1
 # Why evidence shares no word with its unit.
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
 
-class Place(NamedTuple):
-    """What a question is about: the indexes of a unit and a context in the request."""
+class _Answers(NamedTuple):
+    """The answers by the question's id, and what they cost: a piece of a long context gives one answer more.
 
-    unit: int
-    context: int
-
-    @property
-    def id(self) -> str:
-        """``s1_c2``; ``c2`` of usefulness, ``s1`` of all contexts together."""
-        parts = []
-        if self.unit != _USEFUL:
-            parts.append(f"s{self.unit + 1}")
-        if self.context != _ALL:
-            parts.append(f"c{self.context + 1}")
-        return "_".join(parts)
-
-
-class _Sheet(NamedTuple):
-    """A state, and the questions about it.
-
-    Attributes:
-        part: The texts that it shows.
-        together: Whether it asks about all contexts together alone.
+    Ids are ``s1_c2`` (does c2 alone state s1?), ``c2`` (is it useful?) and ``s1`` (do all contexts together state it?).
     """
 
-    part: Part
-    together: bool = False
-
-
-class _Answers(NamedTuple):
-    """The answers to the questions of a sheet, and what they cost."""
-
-    by_place: dict[Place, list[Answer]]
+    by_id: dict[str, list[Answer]]
     usage: Usage
 
 
@@ -150,13 +129,7 @@ class DecisionJudge:
     @property
     def name(self) -> str:
         """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
-        changed = []
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in _RULES and value != item.default:
-                changed.append(f"{item.name}={value}")
-        rules = f"({', '.join(changed)})" if changed else ""
-        return f"decision:{self.model.identity}{rules}"
+        return f"decision:{self.model.identity}{describe_rules(self, _RULES)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -168,15 +141,15 @@ class DecisionJudge:
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         answers = await self._ask(request)
-        rows = _build_rows(request, answers.by_place, request.units)
+        rows = _build_rows(request, answers.by_id, _name_units(request))
         verdicts = judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
         return self._judgement(request, request.units, verdicts, answers)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         answers = await self._ask(request)
-        rows = _build_rows(request, answers.by_place, request.units)
-        rows += _build_rows(request, answers.by_place, [request.answer], first=_USEFUL)
+        units = {**_name_units(request), "": request.answer}
+        rows = _build_rows(request, answers.by_id, units)
         verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return self._judgement(request, [request.answer] * len(verdicts), verdicts, answers)
 
@@ -188,7 +161,7 @@ class DecisionJudge:
         answers: _Answers,
     ) -> Judgement:
         """Flag doubtful verdicts; ``texts`` are what the evidence of each should share a word with."""
-        every = [answer for own in answers.by_place.values() for answer in own]
+        every = [answer for own in answers.by_id.values() for answer in own]
         unsteady = max((answer.gap for answer in every), default=0.0)
         flagged = []
         for verdict, text in zip(verdicts, texts, strict=True):
@@ -205,98 +178,98 @@ class DecisionJudge:
 
     async def _ask(self, request: JudgeRequest) -> _Answers:
         """Ask every question about a request."""
-        asking = [self._ask_in_halves(sheet) for sheet in self._sheets(request)]
-        return _merge(await asyncio.gather(*asking))
-
-    def _sheets(self, request: JudgeRequest) -> Iterator[_Sheet]:
-        """Cut a request into states."""
         cut = partial(split_request, request, limit=self.max_characters, most=_MOST_CONTEXTS)
         alone = self.layout == "context"
-        for part in cut("joint" if request.units else "usefulness", per_context=alone):
-            yield _Sheet(part)
-        if alone and self.together and len(_telling(request)) > 1:
-            for part in cut("attribution", per_context=False):
-                yield _Sheet(part, together=True)
+        step: Step = "joint" if request.units else "usefulness"
+        asking = [self._ask_in_halves(part) for part in cut(step, per_context=alone)]
+        if alone and self.together:
+            every = cut("attribution", per_context=False)
+            asking += [self._ask_in_halves(part, together=True) for part in every]
+        return _merge(await asyncio.gather(*asking))
 
-    async def _ask_in_halves(self, sheet: _Sheet) -> _Answers:
-        """Ask the questions about a state; where it is too long for the model, about each half of it."""
-        state, questions = self._write(sheet)
+    async def _ask_in_halves(self, part: Part, *, together: bool = False) -> _Answers:
+        """Ask the questions about a part; where it is too long for the model, about each half of it.
+
+        Args:
+            part: The part of the request.
+            together: Whether to ask about all its contexts together alone.
+        """
+        state, questions = self._write(part, together=together)
         if not questions:
             return _Answers({}, Usage())
-        answers = await self._remembered(sheet.part.request, state, questions)
-        codes = {answer.code for own in answers.by_place.values() for answer in own}
-        parts = halves(sheet.part) if codes & SIZE_CODES else None
+        answers = await self._remembered(part.request, state, questions)
+        codes = {answer.code for own in answers.by_id.values() for answer in own}
+        parts = halves(part) if codes & SIZE_CODES else None
         if parts is None:
             return answers
-        asking = [self._ask_in_halves(sheet._replace(part=part)) for part in parts]
+        asking = [self._ask_in_halves(half, together=together) for half in parts]
         return _merge([_Answers({}, answers.usage), *await asyncio.gather(*asking)])
 
-    def _write(self, sheet: _Sheet) -> tuple[str, dict[Place, str]]:
-        """Write the state of a sheet, and its questions."""
-        part, request = sheet.part, sheet.part.request
+    def _write(self, part: Part, *, together: bool) -> tuple[str, dict[str, str]]:
+        """Write the state of a part, and its questions by their ids."""
+        request, alone = part.request, self.layout == "context"
         pack = get_pack(request.language)
-        alone, texts = self.layout == "context", list(part.contexts.values())
         data: dict[str, Any] = {"question": request.user_input}
-        if sheet.together:
-            data["contexts"] = texts
-        elif alone:
-            data["context"] = texts[0] if texts else ""
-        else:
+        if not alone:
             data |= {"sentences": part.units} if part.units else {"answer": request.answer}
             data["contexts"] = part.contexts
+        elif together:
+            data["contexts"] = list(part.contexts.values())
+        else:
+            data["context"] = "".join(part.contexts.values())
         ask = partial(_question, pack, "_text" if alone else "")
-        telling = _telling(request)
-        contexts = [id_ for id_ in part.contexts if part.places[id_][0] in telling]
-        questions: dict[Place, str] = {}
-        for context in [] if sheet.together else contexts:
-            index = part.places[context][0]
+        questions: dict[str, str] = {}
+        for context in () if together else part.contexts:
+            context_id = request.context_ids[part.places[context][0]]
             for unit, text in part.units.items():
-                place = Place(part.places[unit][0], index)
-                questions[place] = ask("states", text, context=context, sentence=unit)
+                id_ = f"{request.unit_ids[part.places[unit][0]]}_{context_id}"
+                questions[id_] = ask("states", text, context=context, sentence=unit)
             if part.rated:
-                questions[Place(_USEFUL, index)] = ask("useful", request.answer, context=context)
-        if sheet.together or (not alone and self.together and len(contexts) > 1):
+                questions[context_id] = ask("useful", request.answer, context=context)
+        if len(part.contexts) > 1 and self.together:
             for unit, text in part.units.items():
-                place = Place(part.places[unit][0], _ALL)
-                questions[place] = ask("together", text, sentence=unit)
+                id_ = request.unit_ids[part.places[unit][0]]
+                questions[id_] = ask("together", text, sentence=unit)
         return render_state(pack, data), questions
 
     async def _remembered(
-        self, request: JudgeRequest, state: str, questions: Mapping[Place, str]
+        self, request: JudgeRequest, state: str, questions: Mapping[str, str]
     ) -> _Answers:
         """Answer questions from memory, the cache, requests in flight, or by asking."""
         run, identity = current_run(), self.model.identity
         memory, cache = run.memo or scores_of_process, run.cache
         version = get_pack(request.language).versions["decision"]
-        keys = {place: hashed((version, identity, state, text)) for place, text in questions.items()}
-        answers: dict[Place, list[Answer]] = {}
-        for place, key in keys.items():
+        keys = {id_: hashed((version, identity, state, text)) for id_, text in questions.items()}
+        answers: dict[str, list[Answer]] = {}
+        for id_, key in keys.items():
             answer = memory.peek(key)
             if answer is None and cache is not None:
                 answer = _decode(cache.get(key))
             if answer is not None:
                 memory.remember(key, answer)
-                answers[place] = [answer]
-        missing = {place: text for place, text in questions.items() if place not in answers}
+                answers[id_] = [answer]
+        missing = {id_: text for id_, text in questions.items() if id_ not in answers}
         if not missing:
             return _Answers(answers, Usage())
 
         async def ask() -> _Answers:
             exchange = Exchange(self.model, version, state)
-            await exchange.ask({place.id: text for place, text in missing.items()}, self.max_questions)
-            for place in missing:
-                answer = exchange.answers[place.id]
-                if answer.probability is None:
-                    continue
-                memory.remember(keys[place], answer)
-                if cache is not None:
-                    cache.put(keys[place], _encode(answer))
-            new = {place: [exchange.answers[place.id]] for place in missing}
-            return _Answers(new, exchange.usage)
+            await exchange.ask(missing, self.max_questions)
+            for id_, answer in exchange.answers.items():
+                if answer.probability is not None:
+                    memory.remember(keys[id_], answer)
+                    if cache is not None:
+                        cache.put(keys[id_], _encode(answer))
+            return _Answers({id_: [one] for id_, one in exchange.answers.items()}, exchange.usage)
 
-        flight = hashed((str(id(run)), str(self.max_questions), *(keys[place] for place in missing)))
+        flight = hashed((str(id(run)), str(self.max_questions), *(keys[id_] for id_ in missing)))
         new, shared = await self._flights.get(flight, ask)
-        return _Answers({**answers, **new.by_place}, Usage() if shared else new.usage)
+        return _Answers({**answers, **new.by_id}, Usage() if shared else new.usage)
+
+
+def _name_units(request: JudgeRequest) -> dict[str, str]:
+    """Return the units by their ids."""
+    return dict(zip(request.unit_ids, request.units, strict=True))
 
 
 def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
@@ -307,36 +280,26 @@ def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
     return words.replace("{text}", escape(text))
 
 
-def _telling(request: JudgeRequest) -> list[int]:
-    """Return the indexes of the contexts that hold a letter or digit: the others are not asked about."""
-    return [index for index, text in enumerate(request.contexts) if has_content(text)]
-
-
 def _merge(answers: Sequence[_Answers]) -> _Answers:
-    """Put the answers of several states together: a place may have one from each piece of a long context."""
-    merged: dict[Place, list[Answer]] = defaultdict(list)
+    """Put the answers of several states together."""
+    merged: dict[str, list[Answer]] = defaultdict(list)
     for item in answers:
-        for place, own in item.by_place.items():
-            merged[place] += own
+        for id_, own in item.by_id.items():
+            merged[id_] += own
     return _Answers(merged, sum((item.usage for item in answers), Usage()))
 
 
 def _build_rows(
-    request: JudgeRequest,
-    answers: Mapping[Place, Sequence[Answer]],
-    texts: Sequence[str],
-    first: int = 0,
+    request: JudgeRequest, answers: Mapping[str, Sequence[Answer]], units: Mapping[str, str]
 ) -> list[Row]:
-    """Build a row of cells for each text, whose places begin with a unit's index."""
+    """Build a row of cells for each unit; the unit without an id is the whole answer, and its cells are about usefulness."""
     rows = []
-    for index, (_, nearest) in enumerate(windows(request, texts, 1, 1), first):
+    for unit_id, (_, nearest) in zip(units, windows(request, list(units.values()), 1, 1), strict=True):
         cells = []
-        for context, window in enumerate(nearest):
-            span = window[0].span if window else None
-            cells.append(_to_cell(answers.get(Place(index, context), ()), span))
-        together = Cell()
-        if index != _USEFUL:
-            together = _to_cell(answers.get(Place(index, _ALL), ()), None)
+        for context_id, window in zip(request.context_ids, nearest, strict=True):
+            id_ = f"{unit_id}_{context_id}" if unit_id else context_id
+            cells.append(_to_cell(answers.get(id_, ()), window[0].span if window else None))
+        together = _to_cell(answers.get(unit_id, ()), None)
         rows.append(Row(tuple(cells), together, joined(nearest) or _list_parts(nearest)))
     return rows
 

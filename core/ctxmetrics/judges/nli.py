@@ -7,7 +7,7 @@ the function; `probabilities` turns its answers into verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ctxmetrics.errors import ParameterError
@@ -18,6 +18,7 @@ from ctxmetrics.judges.probabilities import (
     Bar,
     Cell,
     Row,
+    describe_rules,
     judge_contexts,
     judge_units,
     likeliest,
@@ -109,13 +110,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        changed = []
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in _RULES and value != item.default:
-                changed.append(f"{item.name}={value}")
-        rules = f"({', '.join(changed)})" if changed else ""
-        return f"nli:{self.identity}{rules}"
+        return f"nli:{self.identity}{describe_rules(self, _RULES)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied

@@ -6,8 +6,8 @@ Pure: probabilities in, verdicts out. Who gives a probability, and for which tex
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -71,6 +71,16 @@ class Row(NamedTuple):
         """Return the sentences that state the unit together, where no context does alone."""
         supported = self.is_open(bar) and bar.is_met(self.together.probability)
         return self.spans if supported else ()
+
+
+def describe_rules(judge: Any, names: Sequence[str]) -> str:
+    """Return the parameters of a judge's verdicts that are not the default, in parentheses; empty where all are."""
+    changed = []
+    for item in fields(judge):
+        value = getattr(judge, item.name)
+        if item.name in names and value != item.default:
+            changed.append(f"{item.name}={value}")
+    return f"({', '.join(changed)})" if changed else ""
 
 
 def to_cell(score: float | str, span: Evidence | None = None) -> Cell:
