@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +34,48 @@ def test_the_table_is_what_the_frameworks_give() -> None:
     assert by_says['the same, in the word "yes"']["deepeval"] == 1.0
     assert by_says['the same, in the word "yes"']["ragas"] is None
     assert by_says["the second of three contexts is useful"]["ctxmetrics"] == 0.5
+
+
+_MODE = """
+import os
+from support.decisions import DecisionServer
+with DecisionServer(answer=lambda state, question: 0.5) as server:
+    os.environ |= {"TYPESAFE_BASE_URL": server.url, "TYPESAFE_API_KEY": "sk-0123abcd-xyz999"}
+    os.environ |= {"DEEPEVAL_EVAL_MODE": "system_one", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
+    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
+    from deepeval.test_case import LLMTestCase
+    from ctxmetrics import LexicalJudge
+    from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric
+    case = LLMTestCase(
+        input="Where is the tower?",
+        actual_output="In Paris.",
+        expected_output="The tower stands in Paris. It was painted blue.",
+        retrieval_context=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
+    )
+    theirs = [metric(async_mode=False, include_reason=False) for metric in (ContextualRecallMetric, ContextualPrecisionMetric)]
+    ours = [metric(judge=LexicalJudge(), async_mode=False) for metric in (ContextRecallMetric, ContextPrecisionMetric)]
+    for metrics in (theirs, ours):
+        print("VALUES", *(f"{metric.measure(case):.4f}" for metric in metrics))
+"""
+
+
+@pytest.mark.slow
+def test_what_the_mode_of_deepeval_makes_of_its_metrics() -> None:
+    for name in ("deepeval", "typesafe_sdk"):
+        pytest.importorskip(name)
+    done = subprocess.run(
+        [sys.executable, "-c", _MODE],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("VALUES")]
+    rows = re.findall(
+        r"\| (?:DeepEval, `system_one`|ctxmetrics in DeepEval.*?) \| (\S+) \| (\S+) \|", PAGE
+    )
+    # By hand: two answers of .5 and a level of 2/3, weighted 2:1:1: (1.5 + 2/3) / 4 = .5417.
+    assert [[float(value) for value in row] for row in rows] == [[0.5417, 0.5417], [0.5, 1.0]]
+    assert [[float(value) for value in line] for line in lines] == [
+        [float(value) for value in row] for row in rows
+    ]
