@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     )
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.metrics.ids import IDMetric
-    from ctxmetrics.models.base import Model, Prompt, Reply
-    from ctxmetrics.models.decisions import DecisionModel, Decisions
+    from ctxmetrics.models.base import DecisionModel, Decisions, Model, Prompt, Reply
     from ctxmetrics.models.openai.decisions import DecisionAPI
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.models.runtime.cache import VerdictCache
@@ -72,8 +71,8 @@ _HOME = {
     "CtxMetricsError": "errors",
     "DecisionAPI": "models.openai.decisions",
     "DecisionJudge": "judges.decision",
-    "DecisionModel": "models.decisions",
-    "Decisions": "models.decisions",
+    "DecisionModel": "models.base",
+    "Decisions": "models.base",
     "Estimate": "running.estimate",
     "Evidence": "verdicts",
     "IDMetric": "metrics.ids",

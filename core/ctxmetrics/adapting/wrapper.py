@@ -36,9 +36,8 @@ from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
-from ctxmetrics.models.base import Model
+from ctxmetrics.models.base import DecisionModel, Model
 from ctxmetrics.models.coerce import suggest_code
-from ctxmetrics.models.decisions import DecisionModel
 from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.run import current_run, part_of
 from ctxmetrics.reading import SCHEMAS, KeyParams, Schema, check_keys, text_of

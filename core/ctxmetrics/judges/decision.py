@@ -33,7 +33,8 @@ from ctxmetrics.judges.probabilities import (
     likeliest,
 )
 from ctxmetrics.judges.windows import Window, joined, windows
-from ctxmetrics.models.decisions import STEADY, Answer, DecisionModel, Exchange, is_probability
+from ctxmetrics.models.base import DecisionModel
+from ctxmetrics.models.decisions import STEADY, Answer, Exchange, is_probability
 from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.failures import SIZE_CODES
 from ctxmetrics.models.runtime.memo import Memo, hashed

@@ -1,6 +1,6 @@
-"""The protocol of a model: a language model that turns a prompt and a schema into a reply.
+"""The protocols of models: a language model turns a prompt and a schema into a reply, a decision model answers questions.
 
-Your own model needs one method and an identity; see docs/llm-judges.md.
+Your own model needs one method and an identity; see docs/llm-judges.md and docs/decision-models.md.
 """
 
 from __future__ import annotations
@@ -199,6 +199,51 @@ class Model(Protocol):
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Answer a prompt with JSON of the schema, as text or as an object.
+
+        Raises:
+            JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
+                Any other exception is taken for one of these, by its status code where it has one.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """What a decision model answered. Untrusted.
+
+    Attributes:
+        probabilities: The probability of a yes, by the question's id.
+        refused: Ids of questions that the model declined.
+        usage: Calls and tokens, as the server counted them.
+        served_model: The model's name as the server gave it, where it did.
+    """
+
+    probabilities: Mapping[str, object]
+    refused: frozenset[str] = frozenset()
+    usage: Usage = ONE_CALL
+    served_model: str | None = None
+
+
+@runtime_checkable
+class DecisionModel(Protocol):
+    """A model that answers yes-or-no questions about a state with probabilities.
+
+    Attributes:
+        identity: Provider, model name and what else changes its answers. It is part of every cache key; it holds no
+            key and no address with a password.
+    """
+
+    @property
+    def identity(self) -> str:
+        """A name that no other model has."""
+        ...
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+        """Answer questions about a state.
+
+        Args:
+            state: What the questions are about.
+            questions: Instructions, by the question's id. The ids mean nothing to the model.
 
         Raises:
             JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.

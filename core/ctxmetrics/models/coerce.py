@@ -9,9 +9,18 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.models.base import Model
-from ctxmetrics.models.decisions import DecisionModel
-from ctxmetrics.models.foreign_decisions import coerce_decisions
+from ctxmetrics.models.base import DecisionModel, Model
+
+# Decision models of frameworks, and clients of them, by package and class.
+DECISION_CLASSES = frozenset(
+    {
+        ("deepeval", "DeepEvalBaseSystemOneModel"),
+        ("langchain_core", "BaseDecisionModel"),
+        ("pydantic_ai", "DecisionModel"),
+        ("typesafe_sdk", "AsyncTypeSafeClient"),
+        ("typesafe_sdk", "TypeSafeClient"),
+    }
+)
 
 
 def coerce_model(value: object) -> Model:
@@ -35,7 +44,7 @@ def suggest_code(value: object) -> str | None:
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
-    if isinstance(coerce_decisions(value), DecisionModel):
+    if isinstance(value, DecisionModel) or find_decision_class(value) is not None:
         return "DecisionJudge(model)"
     if "openai" in _list_packages(value):
         return "LLMJudge(OpenAIModel('MODEL')), or DecisionJudge(DecisionAPI('MODEL', wire='openai'))"
@@ -50,6 +59,15 @@ def _find_adapter(value: object) -> EntryPoint | None:
     for package in _list_packages(value):
         for entry in entry_points(group="ctxmetrics.model_classes", name=package):
             return entry
+    return None
+
+
+def find_decision_class(value: object) -> tuple[str, str] | None:
+    """Find the one of `DECISION_CLASSES` that a value is of."""
+    for kind in type(value).__mro__:
+        place = kind.__module__.partition(".")[0], kind.__name__
+        if place in DECISION_CLASSES:
+            return place
     return None
 
 

@@ -1,7 +1,4 @@
-"""The protocol of a decision model: it answers yes-or-no questions about a state with probabilities, and writes no text.
-
-Your own model needs one method and an identity; see docs/decision-models.md.
-"""
+"""Asks a decision model within the limits of the run, and checks its answers."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
-from typing_extensions import Protocol, TypeIs, runtime_checkable
+from typing_extensions import TypeIs
 
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.models.asking import ask
-from ctxmetrics.models.base import ONE_CALL, Prompt, Reply, served_name
+from ctxmetrics.models.base import DecisionModel, Decisions, Prompt, Reply, served_name
 from ctxmetrics.models.runtime.failures import CONTENT_CODES
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
@@ -30,51 +26,6 @@ _REASONS = {
     "invalid_reply": "what the model answered is no probability, also when asked again",
     "refused": "the model declined the question",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
-    """What a decision model answered. Untrusted.
-
-    Attributes:
-        probabilities: The probability of a yes, by the question's id.
-        refused: Ids of questions that the model declined.
-        usage: Calls and tokens, as the server counted them.
-        served_model: The model's name as the server gave it, where it did.
-    """
-
-    probabilities: Mapping[str, object]
-    refused: frozenset[str] = frozenset()
-    usage: Usage = ONE_CALL
-    served_model: str | None = None
-
-
-@runtime_checkable
-class DecisionModel(Protocol):
-    """A model that answers yes-or-no questions about a state with probabilities.
-
-    Attributes:
-        identity: Provider, model name and what else changes its answers. It is part of every cache key; it holds no
-            key and no address with a password.
-    """
-
-    @property
-    def identity(self) -> str:
-        """A name that no other model has."""
-        ...
-
-    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
-        """Answer questions about a state.
-
-        Args:
-            state: What the questions are about.
-            questions: Instructions, by the question's id. The ids mean nothing to the model.
-
-        Raises:
-            JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
-                Any other exception is taken for one of these, by its status code where it has one.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, NamedTuple
 
-from ctxmetrics.models.decisions import Decisions
+from ctxmetrics.models.base import Decisions
+from ctxmetrics.models.coerce import find_decision_class
 from ctxmetrics.models.frameworks import ForeignModel, describe, token_usage
 from ctxmetrics.models.runtime.background import in_thread
 
@@ -71,26 +72,15 @@ async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str,
     return reply.nouls, reply
 
 
-_FORMS: Mapping[tuple[str, str], _Form] = {
-    ("langchain_core", "BaseDecisionModel"): _Form(
-        "langchain_core.decisions.types", "Noul", _ask_langchain
-    ),
-    ("pydantic_ai", "DecisionModel"): _Form(
-        "pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai
-    ),
-    ("deepeval", "DeepEvalBaseSystemOneModel"): _Form(
-        "deepeval.models.system_one.schema", "NoulQuestion", _ask_deepeval
-    ),
-    ("typesafe_sdk", "AsyncTypeSafeClient"): _Form("typesafe_sdk", "", _ask_typesafe),
-    ("typesafe_sdk", "TypeSafeClient"): _Form("typesafe_sdk", "", _ask_typesafe),
+_FORMS: Mapping[str, _Form] = {
+    "deepeval": _Form("deepeval.models.system_one.schema", "NoulQuestion", _ask_deepeval),
+    "langchain_core": _Form("langchain_core.decisions.types", "Noul", _ask_langchain),
+    "pydantic_ai": _Form("pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai),
+    "typesafe_sdk": _Form("typesafe_sdk", "", _ask_typesafe),
 }
 
 
 def coerce_decisions(value: object) -> object:
     """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
-    for kind in type(value).__mro__:
-        family = kind.__module__.partition(".")[0]
-        form = _FORMS.get((family, kind.__name__))
-        if form is not None:
-            return ForeignDecisions(value, family, form)
-    return value
+    place = find_decision_class(value)
+    return value if place is None else ForeignDecisions(value, place[0], _FORMS[place[0]])

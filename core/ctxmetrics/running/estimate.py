@@ -19,8 +19,7 @@ from ctxmetrics.judges.llm.judge import LLMJudge, memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.models.base import Prompt, Reply
-from ctxmetrics.models.decisions import Decisions
+from ctxmetrics.models.base import Decisions, Prompt, Reply
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import Store
 from ctxmetrics.models.runtime.limits import MINUTE

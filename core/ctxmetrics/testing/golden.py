@@ -29,7 +29,8 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judged import JudgedMetric
-from ctxmetrics.models.decisions import CONTROL, Decisions
+from ctxmetrics.models.base import Decisions
+from ctxmetrics.models.decisions import CONTROL
 from ctxmetrics.reading.json_rows import read_json
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score

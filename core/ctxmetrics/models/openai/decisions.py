@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.models.base import served_name
-from ctxmetrics.models.decisions import Decisions
+from ctxmetrics.models.base import Decisions, served_name
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.model import NO_KEY, OPENAI_URL, Key, check_address
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
