@@ -12,7 +12,7 @@ from ctxmetrics.models.runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.prompts import get_pack
 from ctxmetrics.prompts.render import render_state
 from ctxmetrics.running.check_model import Finding, ModelCheck, explain_failure
-from ctxmetrics.verdicts import Usage, Verdict
+from ctxmetrics.verdicts import Verdict
 
 _DATA = {
     "question": "Where is the tower?",
@@ -46,70 +46,60 @@ def check_decisions(
 
 
 async def _look(judge: DecisionJudge, run: Run) -> list[Finding]:
-    pack = get_pack("en")
-    state = render_state(pack, _DATA)
+    pack, state = get_pack("en"), render_state(get_pack("en"), _DATA)
+
+    async def ask(questions: Mapping[str, str]) -> Exchange:
+        exchange = Exchange(judge.model, pack.versions["decision"], state)
+        await exchange.ask(questions, judge.max_questions)
+        return exchange
+
     questions = {}
-    for unit in _DATA["sentences"]:
-        for context in _DATA["contexts"]:
-            words = pack.decisions["states"].replace("{context}", context)
-            questions[f"{unit}_{context}"] = words.replace("{sentence}", unit)
-    first, usage = await _ask(judge, state, questions)
-    failed = next((answer for answer in first.values() if answer.probability is None), None)
-    if failed is not None:
-        verdict = Verdict(id="s1", value=None, code=failed.code, reason=failed.reason)
-        return [explain_failure(verdict, run.problem)]
+    for id_ in ("s1_c1", "s1_c2", "s2_c1", "s2_c2"):
+        unit, context = id_.split("_")
+        words = pack.decisions["states"].replace("{context}", context)
+        questions[id_] = words.replace("{sentence}", unit)
+    first = await ask(questions)
+    for answer in first.answers.values():
+        if answer.probability is None:
+            verdict = Verdict(id="s1", value=None, code=answer.code, reason=answer.reason)
+            return [explain_failure(verdict, run.problem)]
     useful = pack.decisions["useful"].replace("{context}", "c2")
     turned = {f"x{id_}": questions[id_] for id_ in reversed(questions)}
-    second, _ = await _ask(judge, state, {"useful": useful, **turned})
-    many = {f"q{number}": f"{useful} ({number})" for number in range(max(1, judge.max_questions - 1))}
-    third, _ = await _ask(judge, state, many)
+    second = await ask({"useful": useful, **turned})
+    most = judge.max_questions
+    third = await ask({f"q{number}": f"{useful} ({number})" for number in range(max(1, most - 1))})
+    missing = [answer for answer in third.answers.values() if answer.probability is None]
+    limit = run.question_limits.get(judge.model.identity)
+    number = f"{most} in one request"
+    if limit is not None:
+        number = f"{limit} in one request: the server refuses more, and they are split"
+    counted, estimated = f"{first.usage.prompt_tokens} tokens", first.usage.estimated
     return [
-        *_describe(first, second),
-        _describe_number(third, judge.max_questions, run.question_limits.get(judge.model.identity)),
+        *_describe(first.answers, second.answers),
+        Finding(
+            name="questions",
+            told=missing[0].reason if missing else number,
+            cause="questions" if missing else None,
+        ),
         Finding(
             name="usage",
-            told=f"{usage.prompt_tokens} tokens{', which the server did not count' * usage.estimated}",
-            cause="usage" if usage.estimated else None,
+            told=f"{counted}, which the server did not count" if estimated else counted,
+            cause="usage" if estimated else None,
         ),
     ]
 
 
-async def _ask(
-    judge: DecisionJudge, state: str, questions: Mapping[str, str]
-) -> tuple[dict[str, Answer], Usage]:
-    exchange = Exchange(judge.model, get_pack("en").versions["decision"], state)
-    await exchange.ask(questions, judge.max_questions)
-    return exchange.answers, exchange.usage
-
-
 def _describe(first: Mapping[str, Answer], second: Mapping[str, Answer]) -> Iterator[Finding]:
     """Describe the answers to the first two requests."""
-    served = next(iter(first.values())).served_model
-    by = f" by {served}" if served else ""
-    yield Finding(name="answer", told=f"a probability for each question{by}")
+    served = first["s1_c1"].served_model
+    yield Finding(
+        name="answer", told=f"a probability for each question{f' by {served}' * bool(served)}"
+    )
     values = {id_: answer.probability or 0.0 for id_, answer in first.items()}
-    if values["s1_c1"] > max(values["s1_c2"], values["s2_c1"]):
-        yield Finding(
-            name="verdicts", told="a sentence that is stated is likelier than one that is not"
-        )
-    else:
-        told = "a sentence that is stated is no likelier than one that is not"
-        yield Finding(name="verdicts", told=told, cause="verdict")
+    wrong = values["s1_c1"] <= max(values["s1_c2"], values["s2_c1"])
+    told = f"a sentence that is stated is {'no ' * wrong}likelier than one that is not"
+    yield Finding(name="verdicts", told=told, cause="verdict" if wrong else None)
     gaps = [answer.gap for answer in (*first.values(), *second.values())]
-    for id_, value in values.items():
-        again = second[f"x{id_}"].probability
-        if again is not None:
-            gaps.append(abs(value - again))
+    gaps += [abs(value - (second[f"x{id_}"].probability or 0.0)) for id_, value in values.items()]
     told = f"asked in another order, the answers are up to {max(gaps):.2f} apart"
     yield Finding(name="order", told=told, cause="order" if max(gaps) > STEADY else None)
-
-
-def _describe_number(answers: Mapping[str, Answer], most: int, limit: int | None) -> Finding:
-    """Describe a request with the most questions; ``limit`` is what the server takes, where it refused them."""
-    missing = [answer for answer in answers.values() if answer.probability is None]
-    if missing:
-        return Finding(name="questions", told=missing[0].reason, cause="questions")
-    if limit is not None:
-        told = f"{limit} in one request: the server refuses more, and they are split"
-        return Finding(name="questions", told=told)
-    return Finding(name="questions", told=f"{most} in one request")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -17,12 +17,12 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import Decisions, served_name
+from ctxmetrics.models.frameworks import token_usage
 from ctxmetrics.models.openai.client import client_for
-from ctxmetrics.models.openai.model import NO_KEY, OPENAI_URL, Key, check_address
+from ctxmetrics.models.openai.model import OPENAI_URL, Key, check_address, fill_in, reveal_key
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
-from ctxmetrics.verdicts import Usage
 
 WireName = Literal["systemone", "openai"]
 # Names that a provider gives to another model when it likes.
@@ -88,7 +88,7 @@ class DecisionAPI:
         if not isinstance(self.api_key, Key):
             needed = self.base_url == (default.base_url or OPENAI_URL)
             object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
-        self._key()  # raises at once where there is none
+        reveal_key(self.api_key, address, "DecisionAPI")  # raises at once where there is none
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> DecisionAPI:
@@ -106,18 +106,8 @@ class DecisionAPI:
             >>> DecisionAPI.preset("systemone", "laya").identity
             'systemone/laya@localhost:8000/v1'
         """
-        if provider not in DECISION_PROVIDERS:
-            raise ParameterError(
-                f"DecisionAPI: provider {provider!r} is unknown. Choose from: {', '.join(DECISION_PROVIDERS)}; for "
-                "another server give wire=.. and base_url=.."
-            )
-        preset = DECISION_PROVIDERS[provider]
-        if options.get("base_url") is None:
-            options["base_url"] = preset.address(provider)
-        key = options.get("api_key")
-        if not isinstance(key, Key):
-            options["api_key"] = Key(key, preset.key, needed=not preset.local)
-        return cls(model, **{"wire": preset.wire, **options})
+        options = fill_in(DECISION_PROVIDERS, provider, options, "DecisionAPI")
+        return cls(model, **{"wire": DECISION_PROVIDERS[provider].wire, **options})
 
     @property
     def name(self) -> str:
@@ -147,17 +137,8 @@ class DecisionAPI:
         return read_reply(text, wire, list(questions))
 
     async def _post(self, path: str, body: dict[str, Any]) -> str:
-        return await client_for(str(self.base_url), self._key(), path).post(body)
-
-    def _key(self) -> str:
-        holder = self.api_key if isinstance(self.api_key, Key) else Key(None)
-        key = holder.reveal()
-        if key is None and holder.needed:
-            raise ParameterError(
-                f"DecisionAPI: no key for {self.base_url}. Set {holder.variable}, or give api_key=...; for a server of "
-                "your own give base_url=..."
-            )
-        return key or NO_KEY
+        key = reveal_key(self.api_key, self.base_url, "DecisionAPI")
+        return await client_for(str(self.base_url), key, path).post(body)
 
 
 def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
@@ -180,12 +161,8 @@ def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
     counts = body.get("usage")
     if not isinstance(counts, dict):
         counts = {}
-    untrusted: Any = {
-        "prompt_tokens": counts.get("input_tokens"),
-        "completion_tokens": counts.get("output_tokens"),
-        "cost": counts.get("cost"),
-    }
-    usage = Usage(calls=1, **untrusted)
+    untrusted: Any = counts.get("cost")
+    usage = replace(token_usage(counts), cost=untrusted)
     if any(counts.get(name) for name in _CUTS):
         raise JudgeError(
             "the server cut the request: it read a part of the state or of the questions",
@@ -194,12 +171,8 @@ def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
     probabilities, refused = wire.read(body.get("answers"), ids)
     if body.get("answers") is None:
         raise bad_answer("the server's answer holds no answers")
-    return Decisions(
-        probabilities=probabilities,
-        refused=refused,
-        usage=usage,
-        served_model=served_name(body.get("model")),
-    )
+    served = served_name(body.get("model"))
+    return Decisions(probabilities=probabilities, refused=refused, usage=usage, served_model=served)
 
 
 def _drop_repeated(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -217,12 +190,8 @@ def _read_systemone(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object]
     """Read the answers by id."""
     if not isinstance(answers, dict):
         return {}, frozenset()
-    probabilities: dict[str, object] = {}
-    for id_ in ids:
-        answer = answers.get(id_)
-        if isinstance(answer, dict):
-            probabilities[id_] = answer.get("noul") if answer.get("type") == "noul" else answer
-    return probabilities, frozenset()
+    own = {id_: answers[id_] for id_ in ids if isinstance(answers.get(id_), dict)}
+    return {id_: _get_probability(own[id_], "noul", "noul") for id_ in own}, frozenset()
 
 
 def _build_openai(model: str, state: str, questions: Mapping[str, str]) -> dict[str, Any]:
@@ -236,29 +205,20 @@ def _read_openai(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object], f
     """Read the answers by name; those without one by place, where there are as many as questions."""
     if not isinstance(answers, list):
         return {}, frozenset()
-    whole = len(answers) == len(ids)
     by_id: dict[str, list[Mapping[str, Any]]] = {id_: [] for id_ in ids}
-    for place, answer in enumerate(answers):
-        if not isinstance(answer, dict):
-            continue
-        name = answer.get("name")
-        if name is None and whole:
-            name = ids[place]
-        if isinstance(name, str) and name in by_id:
-            by_id[name].append(answer)
-    probabilities: dict[str, object] = {}
-    refused = []
-    for id_, own in by_id.items():
-        if len(own) != 1:  # none, or two that may differ
-            continue
-        answer = own[0]
-        if answer.get("type") == "refusal":
-            refused.append(id_)
-        else:
-            probabilities[id_] = (
-                answer.get("probability") if answer.get("type") == "predicate" else answer
-            )
-    return probabilities, frozenset(refused)
+    places = ids if len(answers) == len(ids) else [""] * len(answers)
+    for place, answer in zip(places, answers, strict=True):
+        if isinstance(answer, dict):
+            name = answer.get("name")
+            by_id.setdefault(place if name is None else str(name), []).append(answer)
+    single = {id_: by_id[id_][0] for id_ in ids if len(by_id[id_]) == 1}  # two may differ
+    refused = frozenset(id_ for id_, answer in single.items() if answer.get("type") == "refusal")
+    return {id_: _get_probability(single[id_], "predicate", "probability") for id_ in single}, refused
+
+
+def _get_probability(answer: Mapping[str, Any], kind: str, name: str) -> object:
+    """Return the probability of an answer; of one of another type the answer itself, which is none."""
+    return answer.get(name) if answer.get("type") == kind else answer
 
 
 WIRES: Mapping[str, Wire] = {

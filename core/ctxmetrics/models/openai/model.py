@@ -38,7 +38,7 @@ from ctxmetrics.models.openai.capabilities import (
     schema_size,
 )
 from ctxmetrics.models.openai.client import client_for
-from ctxmetrics.models.openai.providers import PROVIDERS
+from ctxmetrics.models.openai.providers import PROVIDERS, Provider
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer, classify, from_status
 from ctxmetrics.models.runtime.run import current_run
@@ -176,18 +176,7 @@ class OpenAIModel:
             >>> OpenAIModel.preset("ollama", "qwen3:8b").identity
             'openai/qwen3:8b@localhost:11434/v1'
         """
-        if provider not in PROVIDERS:
-            raise ParameterError(
-                f"OpenAIModel: provider {provider!r} is unknown. Choose from: {', '.join(PROVIDERS)}; for another "
-                "OpenAI-compatible server give base_url=..."
-            )
-        preset = PROVIDERS[provider]
-        if options.get("base_url") is None:
-            options["base_url"] = preset.address(provider)
-        key = options.get("api_key")
-        if not isinstance(key, Key):
-            options["api_key"] = Key(key, preset.key, needed=not preset.local)
-        return cls(model, **options)
+        return cls(model, **fill_in(PROVIDERS, provider, options, "OpenAIModel"))
 
     @property
     def name(self) -> str:
@@ -281,15 +270,44 @@ class OpenAIModel:
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
     def _key(self) -> str:
-        holder = self.api_key if isinstance(self.api_key, Key) else Key(None)
-        key = holder.reveal()
         is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
-        if key is None and (holder.needed or is_openai):
-            raise ParameterError(
-                f"OpenAIModel: no key for {self.base_url}. Set {holder.variable}, or give api_key=...; for a server "
-                "of your own give base_url=..."
-            )
-        return key or NO_KEY
+        return reveal_key(self.api_key, self.base_url, "OpenAIModel", needed=is_openai)
+
+
+def fill_in(
+    providers: Mapping[str, Provider], name: str, options: Mapping[str, Any], owner: str
+) -> dict[str, Any]:
+    """Fill in a provider's address and key variable where options have none.
+
+    Raises:
+        ParameterError: The provider is unknown, or a variable with a part of its address is not set.
+    """
+    if name not in providers:
+        raise ParameterError(
+            f"{owner}: provider {name!r} is unknown. Choose from: {', '.join(providers)}; for another server of its "
+            "kind give base_url=..."
+        )
+    preset, key = providers[name], options.get("api_key")
+    address = options.get("base_url") or preset.address(name)
+    if not isinstance(key, Key):
+        key = Key(key, preset.key, needed=not preset.local)
+    return {**options, "base_url": address, "api_key": key}
+
+
+def reveal_key(key: object, base_url: object, owner: str, *, needed: bool = False) -> str:
+    """Return the text of a key, or a stand-in where the server asks for none.
+
+    Raises:
+        ParameterError: There is none, and the server asks for one.
+    """
+    holder = key if isinstance(key, Key) else Key(None)
+    text = holder.reveal()
+    if text is None and (holder.needed or needed):
+        raise ParameterError(
+            f"{owner}: no key for {base_url}. Set {holder.variable}, or give api_key=...; for a server of your own give "
+            "base_url=..."
+        )
+    return text or NO_KEY
 
 
 class _RefusedError(Exception):
