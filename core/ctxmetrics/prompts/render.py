@@ -88,6 +88,12 @@ def render(
         user += f"\n{' '.join(keys)}"
     if note:
         user += f"\n\n{note}"
+    # More tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound.
+    most = 0
+    if sentences or useful:
+        each = _SENTENCE_TOKENS + len(data.get("contexts", ())) * _QUOTE_TOKENS
+        needed = _BASE_TOKENS + len(sentences) * each + len(useful) * _USEFUL_TOKENS
+        most = min(_MOST_TOKENS, needed)
     form: Step = "attribution" if not useful else "usefulness" if not sentences else "joint"
     return Prompt(
         step=step if step == "claims" else form,
@@ -99,7 +105,7 @@ def render(
         data_code=code,
         sentences=sentences,
         useful=useful,
-        reply_tokens=_reply_tokens(len(sentences), len(useful), len(data.get("contexts", ()))),
+        reply_tokens=most,
     )
 
 
@@ -121,14 +127,6 @@ def escape(data: object) -> str:
 def _ids(data: Mapping[str, Any], name: str, wanted: Collection[str] | None) -> tuple[str, ...]:
     """Return the ids of a list of the data that need an answer."""
     return tuple(item["id"] for item in data[name] if wanted is None or item["id"] in wanted)
-
-
-def _reply_tokens(sentences: int, useful: int, contexts: int) -> int:
-    """Return more tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound."""
-    if not sentences and not useful:
-        return 0
-    needed = _BASE_TOKENS + sentences * (_SENTENCE_TOKENS + contexts * _QUOTE_TOKENS)
-    return min(_MOST_TOKENS, needed + useful * _USEFUL_TOKENS)
 
 
 def _as_escape(match: re.Match[str]) -> str:

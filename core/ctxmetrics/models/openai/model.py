@@ -157,8 +157,9 @@ class OpenAIModel:
         object.__setattr__(self, "base_url", check_address(address, "OpenAIModel"))
         object.__setattr__(self, "extra", _check_extra(self.extra))
         if not isinstance(self.api_key, Key):
-            object.__setattr__(self, "api_key", Key(self.api_key))
-        self._key()  # raises at once where there is none
+            is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
+            object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
+        reveal_key(self.api_key, self.base_url, "OpenAIModel")  # raises at once where there is none
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> OpenAIModel:
@@ -258,7 +259,8 @@ class OpenAIModel:
 
         seconds = current_run().timeout if self.timeout is None else self.timeout
         try:
-            client = client_for(str(self.base_url), self._key())
+            key = reveal_key(self.api_key, self.base_url, "OpenAIModel")
+            client = client_for(str(self.base_url), key)
             with fail_after(seconds):
                 return await client.post({**body, **(self.extra or {})})
         except ParameterError:
@@ -268,10 +270,6 @@ class OpenAIModel:
             if getattr(error, "status_code", None) in _REFUSED and isinstance(problem, JudgeError):
                 problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
-
-    def _key(self) -> str:
-        is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
-        return reveal_key(self.api_key, self.base_url, "OpenAIModel", needed=is_openai)
 
 
 def fill_in(
@@ -294,7 +292,7 @@ def fill_in(
     return {**options, "base_url": address, "api_key": key}
 
 
-def reveal_key(key: object, base_url: object, owner: str, *, needed: bool = False) -> str:
+def reveal_key(key: object, base_url: object, owner: str) -> str:
     """Return the text of a key, or a stand-in where the server asks for none.
 
     Raises:
@@ -302,7 +300,7 @@ def reveal_key(key: object, base_url: object, owner: str, *, needed: bool = Fals
     """
     holder = key if isinstance(key, Key) else Key(None)
     text = holder.reveal()
-    if text is None and (holder.needed or needed):
+    if text is None and holder.needed:
         raise ParameterError(
             f"{owner}: no key for {base_url}. Set {holder.variable}, or give api_key=...; for a server of your own give "
             "base_url=..."

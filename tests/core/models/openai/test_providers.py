@@ -18,6 +18,7 @@ from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel
 from ctxmetrics.cli import main
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.openai import client as clients
+from ctxmetrics.models.openai.model import reveal_key
 from ctxmetrics.models.openai.providers import PROVIDERS
 from support import FakeOpenAIServer, answer_from
 
@@ -169,10 +170,10 @@ def test_pickle_reads_its_providers_key_from_the_environment(
     copied = pickle.loads(dumped)  # noqa: S301 - dumped above
     assert copied == model
     monkeypatch.setenv("GROQ_API_KEY", "gsk-from-here")
-    assert copied._key() == "gsk-from-here"
+    assert reveal_key(copied.api_key, copied.base_url, "OpenAIModel") == "gsk-from-here"
     monkeypatch.delenv("GROQ_API_KEY")
     with pytest.raises(ParameterError, match="Set GROQ_API_KEY"):
-        copied._key()
+        reveal_key(copied.api_key, copied.base_url, "OpenAIModel")
 
 
 @pytest.mark.parametrize(
