@@ -47,6 +47,9 @@ class Answer:
     gap: float = 0.0
 
 
+_NO_ANSWER = Answer()
+
+
 @dataclass(slots=True)
 class Exchange:
     """The requests about one state: they are sent within the limits of the run, and their answers checked.
@@ -142,8 +145,10 @@ class Exchange:
         return asked.reply
 
     def _fail(self, ids: list[str], code: str, reason: str) -> None:
+        """Note why questions have no answer; one that has an answer keeps it."""
         for id_ in ids:
-            self.answers[id_] = Answer(code=code, reason=reason)
+            if self.answers.get(id_, _NO_ANSWER).probability is None:
+                self.answers[id_] = Answer(code=code, reason=reason)
 
 
 class _Asked:

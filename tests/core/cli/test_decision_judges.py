@@ -9,6 +9,7 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, DecisionAPI, DecisionJudge, estimate, evaluate
 from ctxmetrics.agreement.agree import agree
+from ctxmetrics.agreement.card import read_card, write_card
 from ctxmetrics.agreement.check_judge import check_judge
 from ctxmetrics.cli._run import build_judge
 from ctxmetrics.errors import ParameterError
@@ -183,7 +184,7 @@ def test_check_judge_and_controls() -> None:
     assert results.controls is not None
 
 
-def test_agree_proposes_a_bar() -> None:
+def test_agree_proposes_a_bar(tmp_path: Path) -> None:
     # Of each three samples the model gives .9, .6 and .1; people say yes to the first alone.
     def answer(state: str, question: str) -> float:
         return next(p for word, p in (("first", 0.9), ("second", 0.6), ("third", 0.1)) if word in state)
@@ -203,3 +204,6 @@ def test_agree_proposes_a_bar() -> None:
     assert 0.6 < bar.bar <= 0.9
     assert bar.gain == pytest.approx(0.25)
     assert f"take bar={bar.bar:.2f}" in str(report)
+    write_card(tmp_path / "card.json", report)
+    (metric,) = read_card(tmp_path / "card.json").metrics
+    assert metric.figures["bar"] == bar.bar

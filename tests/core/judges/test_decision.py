@@ -319,6 +319,17 @@ class TestFailures:
         assert (result.value, result.verdicts[0].code) == (None, "client_error")
         assert "it is closed" in result.verdicts[0].reason
 
+    def test_failure_when_asked_again_costs_no_other_answer(self) -> None:
+        class Tired(Model):
+            async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+                if self.asked:
+                    raise JudgeError("it sleeps", reason_code="client_error")
+                reply = await super().decide(state, questions)
+                return Decisions(probabilities={**reply.probabilities, "s2_c1": None})
+
+        verdicts = score(ContextRecall(), DecisionJudge(Tired(), layout="sample")).verdicts
+        assert [verdict.code for verdict in verdicts] == [None, "client_error"]
+
     def test_budget(self) -> None:
         judge = DecisionJudge(Model())
         results = evaluate([SAMPLE], METRICS, judge=judge, progress=False, max_calls=1)
