@@ -709,6 +709,10 @@ def test_several_judges_are_put_side_by_side():
     shown = str(table)
     short, other = (f"{report.judge[:10]}…{report.judge[-9:]}" for report in (second, first))
     assert f"{short} less {other}: equal answers +0.500" in shown
+    assert "Holm" not in shown
+    # Interval and p in a line are of one test; the p of two comparisons stands below.
+    pair = first.beside(second, second)
+    assert str(pair.differences[0]).endswith("p 0.6250\n    p by Holm's method: 1.0000")
     assert max(map(len, shown.splitlines())) <= 100
     assert json.loads(json.dumps(table.to_dict()))["judges"] == [first.judge, second.judge]
     assert first.beside(first).judges == (f"{first.judge} (1)", f"{first.judge} (2)")

@@ -1014,10 +1014,29 @@ def test_row_has_interval_and_p_value_of_one_test():
     assert item.verdict == "no difference shown"
     (row,) = [line for line in str(found).splitlines() if re.match("context_recall  ", line)]
     assert f"{p:.4f}" in row
-    assert (
-        f"its p {p:.4f} becomes {2 * p:.4f} by Holm's adjustment for all comparisons; this one decides"
-        in str(found)
-    )
+    assert row.endswith(f"no difference shown ({2 * p:.4f})")
+
+
+def test_adjusted_verdict_stands_in_each_table(tmp_path):
+    """Of six groups, one loses 12 and gains 4 of 16: its p is 0.04, and 0.24 by Holm."""
+    first, second = [], []
+    for n in range(360):
+        changed = n % 60 if n < 60 else 59
+        metadata = {"topic": f"t{n // 60}"}
+        first.append(sample(n, FACTS[: 3 if changed < 12 else 2], metadata=metadata))
+        kept = 2 if changed < 12 else 3 if changed < 16 else 2
+        second.append(sample(n, FACTS[:kept], metadata=metadata))
+    grouped = run(first).compare(run(second), by="metadata.topic")
+    item = grouped.groups["t0"][0]
+    assert item.interval[1] < 0
+    assert item.p_adjusted > 0.2
+    cell = re.compile(rf"no difference shown \W+(40;)?{item.p_adjusted:.4f}")
+    for text in (str(grouped), grouped.markdown(), grouped.html()):
+        assert (
+            text.count("verdict by Holm") == 1
+        )  # the table of all samples has one verdict, and no adjustment
+        assert cell.search(text)
+    assert str(grouped).count("verdict by Holm") == 1  # not in the table of all samples: it has one p
 
 
 @dataclass(frozen=True)
