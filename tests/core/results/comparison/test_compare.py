@@ -1032,9 +1032,7 @@ def test_adjusted_verdict_stands_in_each_table(tmp_path):
     assert item.p_adjusted > 0.2
     cell = re.compile(rf"no difference shown \W+(40;)?{item.p_adjusted:.4f}")
     for text in (str(grouped), grouped.markdown(), grouped.html()):
-        assert (
-            text.count("verdict by Holm") == 1
-        )  # the table of all samples has one verdict, and no adjustment
+        assert "verdict by Holm" in text
         assert cell.search(text)
     assert str(grouped).count("verdict by Holm") == 1  # not in the table of all samples: it has one p
 
