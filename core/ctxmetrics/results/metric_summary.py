@@ -66,6 +66,14 @@ class MetricSummary:
         return None if self.mean is None else self.mean / self.scale
 
     @property
+    def interval_shares(self) -> tuple[float, float] | None:
+        """The ends of the interval as shares of the scale; None without one."""
+        if self.interval is None:
+            return None
+        low, high = self.interval
+        return low / self.scale, high / self.scale
+
+    @property
     def partial(self) -> bool:
         """Whether the mean is of a part only: of those samples that were judged, while others could not be."""
         return self.mean is not None and self.not_judged > 0
