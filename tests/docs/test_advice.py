@@ -63,6 +63,19 @@ def test_families_that_nobody_looked_at() -> None:
     )
 
 
+def test_held_out_order_and_flags_are_those_of_the_data() -> None:
+    figures = {row["figure"]: float(row["value"]) for row in rows_of("embedded-held-out-flags.csv")}
+    page = words_of("docs/embedded-judge.md")
+    assert f"Kendall's tau {figures['kendall_of_retrievers']:.2f} on 240 unseen questions" in page
+    flagged, others = (figures[f"share_of_{kind}_yeses_wrong"] for kind in ("flagged", "other"))
+    assert (
+        f"There {flagged:.0%} of flagged yeses were wrong, {others:.0%} of the others".replace(
+            "%", " %"
+        )
+        in page
+    )
+
+
 def test_how_many_samples_show_a_difference() -> None:
     page = words_of("docs/comparing.md")
     assert (
