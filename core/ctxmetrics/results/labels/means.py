@@ -35,8 +35,9 @@ FEWEST = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
 UNSEEN = 0.4
-# The same where labels have weights: a sample that they do not show may stand for many.
-UNSEEN_WEIGHTED = 0.8
+# The same where labels have weights, since a sample that they do not show may stand for many, and
+# where the judge counts in full.
+UNSEEN_MORE = 0.8
 # The same for a difference, whose ends lie farther apart. Chosen by simulation, `benchmarks/decisions/interval_coverage.py`.
 UNSEEN_CHANGE = 1.25
 # Differences that are smaller count as equal.
@@ -365,9 +366,10 @@ def corrected_mean(
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics.formulas.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
     0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
-    ``error**2`` also grows by ``(0.4 / size)**2``, with weights ``(0.8 / size)**2``: what one label more would add that lies so
-    much of the scale off. Near the ends of the scale few labels seldom show the samples on which the judge is wrong. Both
-    were chosen by simulation.
+    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run ``(0.8 / size)**2``: what one label more
+    would add that lies so much of the scale off (with others of another run, size is that of the labels). Near the ends of the scale few labels seldom show the samples on which the judge
+    is wrong. With others of another run the judge counts in full, and the mean may lie beyond an end of the scale: there the
+    interval also reaches to ``mean +- t * error``. The shares were chosen by simulation.
 
     Args:
         people: As in `corrected`.
@@ -411,10 +413,17 @@ def corrected_mean(
     )
     size, z = result.size, NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(result.mean / scale, 0.0), 1.0)
+    unseen = UNSEEN_MORE if apart or _is_weighted(weights) else UNSEEN * bool(result.trust)
+    labels = size
+    if apart:  # the run may have fewer samples than there are labels
+        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
+    error = math.hypot(result.error / scale, unseen / labels)
+    half = student_quantile((1 + confidence) / 2, result.degrees) * error
     if result.error > EQUAL * scale:
-        t = result.half(confidence) / result.error
-        unseen = UNSEEN_WEIGHTED if _is_weighted(weights) else UNSEEN * bool(result.trust)
-        error = math.hypot(result.error / scale, unseen / size)
-        size = max(size, mean * (1 - mean) * (z / (t * error)) ** 2)
+        size = max(size, mean * (1 - mean) * (z / half) ** 2)
     low, high = wilson(mean, size, z)
+    if apart:
+        low = min(low, max(result.mean / scale - half, 0.0))
+        high = max(high, min(result.mean / scale + half, 1.0))
     return mean * scale, (low * scale, high * scale)
