@@ -366,10 +366,11 @@ def corrected_mean(
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics.formulas.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
     0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
-    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run ``(0.8 / size)**2``: what one label more
-    would add that lies so much of the scale off (with others of another run, size is that of the labels). Near the ends of the scale few labels seldom show the samples on which the judge
-    is wrong. With others of another run the judge counts in full, and the mean may lie beyond an end of the scale: there the
-    interval also reaches to ``mean +- t * error``. The shares were chosen by simulation.
+    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
+    more would add that lies so much of the scale off. Near the ends of the scale few labels seldom show the samples on which
+    the judge is wrong. With others of another run, this size is that of the labels, the judge counts in full, and the mean
+    may lie beyond an end of the scale: there the interval also reaches to ``mean +- t * error``. The shares were chosen by
+    simulation.
 
     Args:
         people: As in `corrected`.
