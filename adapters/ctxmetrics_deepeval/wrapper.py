@@ -57,7 +57,7 @@ class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
     """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
 
 
-class DeepEvalMetric(BaseMetric):
+class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own __init_subclass__ is untyped
     """A metric of the core as a metric of DeepEval; use its subclasses.
 
     A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
@@ -150,7 +150,7 @@ class DeepEvalMetric(BaseMetric):
         self.language = None if ours else "not for the cache"
 
     def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
-        super().__init_subclass__(**options)
+        super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # as above
         if core is not None:
             cls.core_class = core
         # DeepEval declares the typing object itself as this attribute's value, where it means its type.
