@@ -28,6 +28,7 @@ os.environ.update(
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
     os.environ.pop(name, None)
 
+import asyncio
 import ipaddress
 import logging
 import signal
@@ -110,6 +111,14 @@ def stays_on_the_loopback() -> Iterator[None]:
     _departures.clear()
     yield
     assert not _departures, f"left the loopback: {_departures}"
+
+
+@pytest.fixture(autouse=True)
+def leaves_asyncio_alone() -> Iterator[None]:
+    """Fail any test that applies nest_asyncio in this process: since Python 3.14 time limits fail in each task after that."""
+    patched = hasattr(asyncio, "_nest_patched")
+    yield
+    assert hasattr(asyncio, "_nest_patched") == patched, "run it in a process of its own"
 
 
 @pytest.fixture(autouse=True)

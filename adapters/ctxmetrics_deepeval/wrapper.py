@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from inspect import signature
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
@@ -25,7 +25,6 @@ from ctxmetrics import Judge, Metric, Sample, Score, Usage, __version__
 from ctxmetrics.adapting import (
     SCHEMAS,
     FrozenDict,
-    MetricClass,
     MetricParams,
     Wrapper,
     as_judge,
@@ -59,7 +58,7 @@ class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
     """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
 
 
-class DeepEvalMetric(MetricClass, BaseMetric):
+class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own __init_subclass__ is untyped
     """A metric of the core as a metric of DeepEval; use its subclasses.
 
     A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
@@ -94,6 +93,9 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         ParameterError: A parameter is unknown, or its value is wrong.
     """
 
+    # Not a MetricClass: for every copy DeepEval reads the signature of each class's __init__, and that of `object`, which a
+    # class without one has, takes Python ten times as long as scoring ids.
+    core_class: ClassVar[type[Metric]]
     core: Metric
     result: Score | None
     _error: str | None
@@ -148,8 +150,10 @@ class DeepEvalMetric(MetricClass, BaseMetric):
         ours = type(judge).__module__.startswith("ctxmetrics.")
         self.language = None if ours else "not for the cache"
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # as above
+        if core is not None:
+            cls.core_class = core
         # DeepEval declares the typing object itself as this attribute's value, where it means its type.
         cls._required_params = [SingleTurnParams(place) for place in _places(cls.core_class.requires)]  # type: ignore[assignment]  # see above
 

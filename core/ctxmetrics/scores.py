@@ -171,11 +171,9 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
-        lines = [] if self.explanation is None else [self.explanation]
-        if self.count:
-            lines.append(f"{self.count}.")
-        if self.doubts:
-            lines.append(f"{self.doubts}.")
+        explanation = self.explanation
+        lines = [] if explanation is None else [explanation]
+        lines += [f"{text}." for text in (self.count, self.doubts) if text]
         # Those that are no yes come first.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
         lines += [format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight]

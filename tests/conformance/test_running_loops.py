@@ -73,11 +73,12 @@ def check(cells, framework, loop):
             assert ours == dict.fromkeys(KINDS, expected), entry
 
 
-@pytest.mark.parametrize("framework", ["core", "ragas", "deepeval"])
-def test_in_a_notebook(framework, server, tmp_path):
+@pytest.mark.parametrize("loop", ["asyncio", "nest_asyncio"])
+@pytest.mark.parametrize("framework", ["core", "ragas", "deepeval", "langsmith"])
+def test_in_a_notebook(framework, loop, server, tmp_path):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
-    need(framework, "ipykernel")
+    need(framework, "ipykernel", *(() if loop == "asyncio" else [loop]))
     cells = [
         f"""
         import json, os, sys
@@ -88,6 +89,8 @@ def test_in_a_notebook(framework, server, tmp_path):
         f"cells = await all_cells({framework!r}, {server.base_url!r})",
         "print(json.dumps(cells))",
     ]
+    if loop == "nest_asyncio":
+        cells.insert(0, "import nest_asyncio; nest_asyncio.apply()")
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
     )
@@ -96,4 +99,4 @@ def test_in_a_notebook(framework, server, tmp_path):
     )
     client.execute()
     (output,) = [each for each in notebook.cells[-1].outputs if each.get("name") == "stdout"]
-    check(json.loads(output["text"]), framework, "asyncio")
+    check(json.loads(output["text"]), framework, loop)

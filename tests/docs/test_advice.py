@@ -8,8 +8,11 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+import pytest
 
+from ctxmetrics.results.labels import means
 from ctxmetrics.results.labels.means import paired_mean, samples_needed
+from support.benchmarks import load_benchmark
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,12 +55,25 @@ def test_the_coverage_on_real_labels() -> None:
 def test_families_that_nobody_looked_at() -> None:
     rows = [row for row in rows_of("embedded-held-out.csv") if row["never_given"] == "yes"]
     columns = ("balanced_accuracy", "rapidfuzz_partial_ratio", "share_of_words_best_context")
-    means = [fmean(float(row[name]) for row in rows) for name in columns]
+    figures = [fmean(float(row[name]) for row in rows) for name in columns]
     page = words_of("docs/embedded-judge.md")
     assert len(rows) == 9
     assert (
         "balanced accuracy is {:.3f}; a plain ratio of strings has {:.3f}, the share of words {:.3f}".format(
-            *means
+            *figures
+        )
+        in page
+    )
+
+
+def test_held_out_order_and_flags_are_those_of_the_data() -> None:
+    figures = {row["figure"]: float(row["value"]) for row in rows_of("embedded-held-out-flags.csv")}
+    page = words_of("docs/embedded-judge.md")
+    assert f"Kendall's tau {figures['kendall_of_retrievers']:.2f} on 240 unseen questions" in page
+    flagged, others = (figures[f"share_of_{kind}_yeses_wrong"] for kind in ("flagged", "other"))
+    assert (
+        f"There {flagged:.0%} of flagged yeses were wrong, {others:.0%} of the others".replace(
+            "%", " %"
         )
         in page
     )
@@ -96,3 +112,22 @@ def test_how_often_a_gate_is_red_by_chance_in_50_commits() -> None:
         "by chance once in 50 commits in 20 to 60 % of projects, with a margin of .02 in 0 to 5 %"
         in words_of("docs/comparing.md")
     )
+
+
+def test_coverage_benchmark_fails_where_intervals_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the label that is assumed to be unseen, 25 labels of which none changed have an interval of no width."""
+    benchmark = load_benchmark("interval_coverage")
+    cell = ("difference", "1, all lose", 0.05, "blind", 25)
+    row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
+    assert not benchmark.missed_label_cell(row)
+    monkeypatch.setattr(means, "UNSEEN_CHANGE", 0.0)
+    row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
+    assert benchmark.missed_label_cell(row)
+
+
+@pytest.mark.parametrize("path", ["weights of a mean", "another run of a mean", "clusters of a mean"])
+def test_paths_of_a_corrected_mean_hold(path: str) -> None:
+    benchmark = load_benchmark("interval_coverage")
+    cell = (path, "1, all lose", 0.05, "wrong", 100)
+    row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=600)
+    assert not benchmark.missed_label_cell(row), row

@@ -287,10 +287,10 @@ class JudgeDifference(Plain):
 
     def __str__(self) -> str:
         share = format_with_interval(self.difference, self.interval, sign="+")
-        return (
-            f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, "
-            f"p {self.p_adjusted:.4f}"
-        )
+        text = f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, p {self.p:.4f}"
+        if self.p_adjusted > self.p:
+            text += f"\n    p by Holm's method: {self.p_adjusted:.4f}"
+        return text
 
 
 @dataclass(frozen=True, slots=True)

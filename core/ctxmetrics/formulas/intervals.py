@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 
 from ctxmetrics.errors import ParameterError
@@ -85,6 +86,7 @@ def wilson(p: float, size: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+@lru_cache(maxsize=1024)
 def student_quantile(probability: float, degrees: int) -> float:
     """Quantile of Student's distribution above its median, to ten digits or better.
 

@@ -287,14 +287,14 @@ def test_the_corrected_mean_is_that_of_ppi_python(people, judge, others, expecte
     assert tens.mean == pytest.approx(10 * expected, abs=1e-7)
 
 
-def score_interval(mean: float, error: float, size: float) -> tuple[float, float]:
+def score_interval(mean: float, error: float, size: float, unseen: float = 0.4) -> tuple[float, float]:
     """The score interval of a mean with an effective size: where ``(mean - x)**2 == z**2 * x * (1 - x) / n``.
 
-    The error also counts one label more that lies 0.4 off.
+    The error also counts one label more that lies ``unseen`` off.
     """
     np, stats = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
     z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, math.floor(size) - 1)
-    n = max(size, mean * (1 - mean) / (error**2 + (0.4 / size) ** 2) * (z / t) ** 2)
+    n = max(size, mean * (1 - mean) / (error**2 + (unseen / size) ** 2) * (z / t) ** 2)
     low, high = sorted(np.roots([1 + z**2 / n, -2 * mean - z**2 / n, mean**2]))
     return float(low), float(high)
 
@@ -542,24 +542,36 @@ def test_a_weighted_mean_is_that_of_ppi_python():
     np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
     people, judge, others, weights = PEOPLE * 3, JUDGE * 3, OTHERS * 3, WEIGHTS * 3
     shares = np.array(weights) / sum(weights)
-    everyone = [*judge, *others]
+    everyone = np.array([*judge, *others])
 
     def error(lam: float) -> float:
         rest = np.array(people) - lam * np.array(judge)
-        own = 30 / 29 * np.sum(shares**2 * (rest - shares @ rest) ** 2)
-        return own + lam**2 * np.var(everyone, ddof=1) / len(everyone)
+        terms = lam * (everyone - everyone.mean()) / len(everyone)
+        terms[:30] += shares * (rest - shares @ rest)
+        return 30 / 29 * np.sum(terms**2)
 
     best = optimize.minimize_scalar(error, bounds=(0, 1), options={"xatol": 1e-10}).x
     mean, (low, high) = corrected_mean(people, judge, others, weights=weights)
     assert mean == pytest.approx(0.656 + best * (0.6 - 0.656), abs=1e-7)
     size = sum(weights) ** 2 / sum(weight**2 for weight in weights)  # 3 * 625 / 85 = 22.06
-    assert (low, high) == pytest.approx(score_interval(mean, math.sqrt(error(best)), size), rel=1e-6)
+    ends = score_interval(mean, math.sqrt(error(best)), size, unseen=0.8)
+    assert (low, high) == pytest.approx(ends, rel=1e-6)
     tens = corrected_mean(
         *([10 * value for value in values] for values in (people, judge, others)),
         weights=weights,
         scale=10,
     )
     assert tens[0] == pytest.approx(10 * mean)
+
+
+def test_weighted_labels_know_no_more_than_all_scores():
+    """The judge is exact, and the labels are the file in small: the error is that of the mean of all 100 scores.
+
+    A stratum of 20, all labelled, half of them 0; one of 80, 20 labelled, a quarter of them 0."""
+    labels = [0, 1] * 10 + [0, 1, 1, 1] * 5
+    found = corrected(labels, labels, [0, 1, 1, 1] * 15, weights=[1] * 20 + [4] * 20)
+    assert (found.trust, found.mean) == (pytest.approx(1), pytest.approx(0.7))
+    assert found.error == pytest.approx(math.sqrt(40 / 39 * 0.7 * 0.3 / 100))
 
 
 def test_weighted_mean_over_every_draw_is_that_of_the_file():
@@ -697,6 +709,10 @@ def test_several_judges_are_put_side_by_side():
     shown = str(table)
     short, other = (f"{report.judge[:10]}…{report.judge[-9:]}" for report in (second, first))
     assert f"{short} less {other}: equal answers +0.500" in shown
+    assert "Holm" not in shown
+    # Interval and p in a line are of one test; the p of two comparisons stands below.
+    pair = first.beside(second, second)
+    assert str(pair.differences[0]).endswith("p 0.6250\n    p by Holm's method: 1.0000")
     assert max(map(len, shown.splitlines())) <= 100
     assert json.loads(json.dumps(table.to_dict()))["judges"] == [first.judge, second.judge]
     assert first.beside(first).judges == (f"{first.judge} (1)", f"{first.judge} (2)")

@@ -76,6 +76,17 @@ def test_mean_over_the_labelled_run_is_that_of_plain_formulas(
     assert found == report.corrections[0]
 
 
+def ends_in_another_run(p: float, variances: float, size: int, t: float) -> tuple[float, float]:
+    """Wilson's interval with the effective size that the error has, and Student's: the outer ends, in the scale.
+
+    The error also counts one label more that lies 0.8 off; t is from a table."""
+    error, z = (variances + (0.8 / LABELLED) ** 2) ** 0.5, 1.9599640
+    n = max(size, p * (1 - p) * (z / (t * error)) ** 2)
+    half = z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    low, high = ((p + z * z / (2 * n) + sign * half) / (1 + z * z / n) for sign in (-1, 1))
+    return max(min(low, p - t * error), 0), min(max(high, p + t * error), 1)
+
+
 def test_mean_of_another_run_moves_by_the_judges_error(samples: list[Sample], tmp_path: Path) -> None:
     write_card(tmp_path / "card.json", agree(samples, progress=False))
     run = evaluate(fewer(samples), [ContextRecall()], progress=False)
@@ -85,12 +96,8 @@ def test_mean_of_another_run_moves_by_the_judges_error(samples: list[Sample], tm
     off = [recall_by_people(one) - j for one, j in zip(samples[:LABELLED], before, strict=True)]
     assert found.mean == pytest.approx(fmean(values) + fmean(off), abs=1e-9)
     assert not there
-    # Wilson's interval with the effective size that this error has: Student's t and z from a table, 27 degrees.
-    error = (variance(off) / LABELLED + variance(values) / len(values) + (0.4 / LABELLED) ** 2) ** 0.5
-    t, z, p = 2.0518305, 1.9599640, found.mean
-    size = max(LABELLED, p * (1 - p) * (z / (t * error)) ** 2)
-    half = z * (p * (1 - p) / size + z * z / (4 * size * size)) ** 0.5
-    ends = [(p + z * z / (2 * size) + sign * half) / (1 + z * z / size) for sign in (-1, 1)]
+    variances = variance(off) / LABELLED + variance(values) / len(values)
+    ends = ends_in_another_run(found.mean, variances, LABELLED, t=2.0518305)  # 27 degrees of freedom
     assert found.interval == pytest.approx(ends, abs=1e-6)
 
 
@@ -103,11 +110,8 @@ def test_a_run_of_few_samples_makes_the_interval_wide(samples: list[Sample], tmp
     before = [ContextRecall().score(one).value for one in samples[:LABELLED]]
     off = [recall_by_people(one) - j for one, j in zip(samples[:LABELLED], before, strict=True)]
     assert not there
-    error = (variance(off) / LABELLED + variance(values) / 5 + (0.4 / 5) ** 2) ** 0.5
-    t, z, p = 2.7764451, 1.9599640, found.mean
-    size = max(5, p * (1 - p) * (z / (t * error)) ** 2)
-    half = z * (p * (1 - p) / size + z * z / (4 * size * size)) ** 0.5
-    ends = [(p + z * z / (2 * size) + sign * half) / (1 + z * z / size) for sign in (-1, 1)]
+    variances = variance(off) / LABELLED + variance(values) / 5
+    ends = ends_in_another_run(found.mean, variances, 5, t=2.7764451)
     assert found.interval == pytest.approx(ends, abs=1e-6)
 
 

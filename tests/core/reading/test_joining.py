@@ -25,6 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
 from support.command import run_command
 from support.exports import ANSWER, CONTEXTS, EXPECTED, QUESTION, REFERENCE
+from support.peers import ir_measure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def by_ir_measures(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
         "RR": "id_based_reciprocal_rank",
     }
     found: dict[str, dict[str, float]] = {}
-    for item in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], qrels, run):
+    for item in ir_measures.iter_calc(list(map(ir_measure, names)), qrels, run):
         found.setdefault(item.query_id, {})[names[str(item.measure)]] = item.value
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -132,13 +133,28 @@ def test_two_runs_are_compared_stage_by_stage(tmp_path):
         assert said in text
     assert f"  q0, s2: c3 of search (rank 3), dropped by rerank: {YEAR}" in str(found)
     assert "and 2 more: --format json lists all" in str(found)
-    assert "| rerank | 0.667 | 0.639 | 12 |" in found.markdown()
+    # One of 12 changed: Clopper and Pearson's upper ends for 1 and for 0 of 12.
+    assert "| rerank | 0.667 | 0.639 | -0.385 to +0.265 | 12 |" in found.markdown()
+    assert '<td data-name="95 % interval">-0.385 to +0.265</td>' in found.html()
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     first.to_jsonl(files[0])
     second.to_jsonl(files[1])
     done = run_command("compare", *files, "--format", "json")
     assert json.loads(done.stdout)["stages"] == found.to_dict()["stages"]
     assert found.to_dict()["stages"]["stages"][1]["lost"][0]["context"] == "c3"
+
+
+def test_the_difference_of_a_stage_has_an_interval():
+    """Student's, by scipy, of 12 losses and 8 equal samples; with clusters that of their sums."""
+    stats = pytest.importorskip("scipy.stats")
+    rows = [{**row(n, search=SEARCH), "metadata": {"document": n // 2}} for n in range(20)]
+    less = [{**one, "stages": {"search": SEARCH[:3]}} if n < 12 else one for n, one in enumerate(rows)]
+    losses = [-1 / 3] * 12 + [0.0] * 8
+    first, second = run(rows), run(less)
+    for cluster, values in ((None, losses), ("metadata.document", losses[::2])):
+        (stage,) = first.compare(second, cluster=cluster).stages.stages
+        low, high = stats.ttest_1samp(values, 0).confidence_interval()
+        assert stage.interval == pytest.approx((low, high), abs=1e-9)
 
 
 def test_the_same_pool_is_said():
@@ -158,7 +174,7 @@ def test_a_stage_of_one_run_only_has_no_value_in_the_other():
     ]
     assert found.stages.stages[1].pools == 0
     assert "lost by the second run" not in str(found)
-    assert "rerank  -      0.333   1" in str(found)
+    assert re.search(r"rerank  -      0.333   -  +1$", str(found), re.MULTILINE)
 
 
 def test_without_stages_in_both_runs_nothing_is_said_about_them():
@@ -195,7 +211,7 @@ def test_hostile_names_of_stages_stay_text_in_a_comparison():
         assert "\u202e" not in text
     assert "<script>" not in found.markdown()
     assert "<script>window" not in found.html()
-    assert all(line.count("|") in {0, 5, 10} for line in found.markdown().splitlines())
+    assert all(line.count("|") in {0, 6, 10} for line in found.markdown().splitlines())
 
 
 # --- files that someone else wrote ---

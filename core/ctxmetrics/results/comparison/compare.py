@@ -180,7 +180,7 @@ def _compare_two(first: Sequence[Row], second: Sequence[Row], options: _Options)
         won=tuple(won),
         worst=tuple(_find_worst(pairs, steady)),
         notes=tuple(notes),
-        stages=compare_stages(pairs, names),
+        stages=compare_stages(pairs, names, clusters),
         clusters=None if clusters is None else len(set(clusters)),
     )
 

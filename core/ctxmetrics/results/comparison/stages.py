@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.results.comparison.joining import Pair
+from ctxmetrics.results.labels.means import paired_mean
 from ctxmetrics.results.report.stages import (
     Lost,
     locate_loss,
@@ -32,6 +33,7 @@ class ComparedStage(Plain):
         samples: How many samples have it in both runs, else in the one that has it.
         before: Mean recall of the first run on these samples, from 0 to 1; None where it has no such stage.
         after: That of the second.
+        interval: 95 % interval of the difference, second minus first (`ctxmetrics.results.labels.means.paired_mean`).
         pools: How many samples have a stage before it in both runs, from which it selects.
         different: In how many of these the stage before handed on other contexts in the other run.
         lost: Units that the stage before supports in both runs, this stage in the first run, and not in the second; stage,
@@ -42,6 +44,7 @@ class ComparedStage(Plain):
     samples: int
     before: float | None
     after: float | None
+    interval: tuple[float, float] | None
     pools: int
     different: int
     lost: tuple[Lost, ...]
@@ -69,10 +72,13 @@ class ComparedStages(Plain):
     @property
     def table(self) -> list[tuple[str, ...]]:
         """The rows of a table, its head first."""
-        rows: list[tuple[str, ...]] = [("stage", "first", "second", "samples")]
+        rows: list[tuple[str, ...]] = [("stage", "first", "second", "95 % interval", "samples")]
         for stage in self.stages:
             before, after = _format_recall(stage.before), _format_recall(stage.after)
-            rows.append((clean(stage.name, TEXT), before, after, str(stage.samples)))
+            interval = "-"
+            if stage.interval is not None:
+                interval = " to ".join(f"{end:+.3f}" for end in stage.interval)
+            rows.append((clean(stage.name, TEXT), before, after, interval, str(stage.samples)))
         return rows
 
 
@@ -80,19 +86,23 @@ def _format_recall(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def compare_stages(pairs: Sequence[Pair], names: Sequence[str]) -> ComparedStages | None:
+def compare_stages(
+    pairs: Sequence[Pair], names: Sequence[str], clusters: Sequence[str] | None = None
+) -> ComparedStages | None:
     """Compare the stages of two runs; None if no sample has a value with stages in both.
 
     Args:
         pairs: The samples, each as a row of both runs.
         names: The metrics of both; the first one with stages is compared.
+        clusters: The cluster of each sample.
     """
     for metric in names:
-        staged = [
-            pair for pair in pairs if _has_stages(pair[0], metric) and _has_stages(pair[1], metric)
-        ]
+        staged = []
+        for pair, cluster in zip(pairs, clusters or range(len(pairs)), strict=True):
+            if _has_stages(pair[0], metric) and _has_stages(pair[1], metric):
+                staged.append((pair, cluster))
         if staged:
-            return _compare_staged(staged, metric)
+            return _compare_staged(metric, *zip(*staged, strict=True))
     return None
 
 
@@ -100,10 +110,12 @@ def _has_stages(row: Row, metric: str) -> bool:
     return bool(read_sizes(row) and read_staged_units(row, metric))
 
 
-def _compare_staged(pairs: Sequence[Pair], metric: str) -> ComparedStages | None:
+def _compare_staged(
+    metric: str, pairs: Sequence[Pair], clusters: Sequence[object]
+) -> ComparedStages | None:
     recalls = [(_read_recalls(before, metric), _read_recalls(after, metric)) for before, after in pairs]
     names = dict.fromkeys(chain.from_iterable(chain.from_iterable(recalls)))
-    stages = tuple(_compare_stage(name, metric, pairs, recalls) for name in names)
+    stages = tuple(_compare_stage(name, metric, pairs, recalls, clusters) for name in names)
     return ComparedStages(metric, stages) if stages else None
 
 
@@ -116,10 +128,16 @@ def _compare_stage(
     metric: str,
     pairs: Sequence[Pair],
     recalls: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
+    clusters: Sequence[object],
 ) -> ComparedStage:
     """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
     values = [(before.get(name), after.get(name)) for before, after in recalls]
     both = [recall for recall in values if None not in recall]
+    differences, places = [], []
+    for (first, second), place in zip(values, clusters, strict=True):
+        if first is not None and second is not None:
+            differences.append(second - first)
+            places.append(place)
     befores, afters = zip(*(both or values), strict=True)
     pools = different = 0
     lost: list[Lost] = []
@@ -134,6 +152,7 @@ def _compare_stage(
         samples=len(both) or sum(recall != (None, None) for recall in values),
         before=mean_known(befores),
         after=mean_known(afters),
+        interval=paired_mean(differences, places).interval if differences else None,
         pools=pools,
         different=different,
         lost=tuple(lost),

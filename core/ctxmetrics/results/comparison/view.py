@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -28,6 +28,8 @@ HEADER = (
     "worse",
     "equal",
 )
+# The column after them, where p values are adjusted: interval and p of a row are those of the row alone.
+DECISION = "verdict by Holm's p"
 # How many units and samples are shown of each kind; JSON and the page hold all.
 MOST = 10
 # The most characters of a text that a line shows.
@@ -253,7 +255,7 @@ class _Shown(Plain):
 
     def html(self, *, title: str = "ctxmetrics: comparison of runs") -> str:
         """Return the comparison as one page that holds no script and loads nothing."""
-        return self._rendered("comparison.html", title=title, language="en", header=HEADER, cells=cells)
+        return self._rendered("comparison.html", title=title, language="en", header=header, cells=cells)
 
     def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
         """Fill in a template; one comparison alone is that of a run without a name."""
@@ -345,10 +347,11 @@ def _list_rows(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
 
 def _format_columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
     """Return the rows of a table as text, with the names of the runs if they have some."""
+    head = header(rows)
+    table = [head, *(cells(item)[: len(head)] for _, item in rows)]
     if any(run for run, _ in rows):
-        table = [("run", *HEADER), *((clean(run, TEXT), *cells(item)) for run, item in rows)]
-    else:
-        table = [HEADER, *(cells(item) for _, item in rows)]
+        names = ["run", *(clean(run, TEXT) for run, _ in rows)]
+        table = [(name, *row) for name, row in zip(names, table, strict=True)]
     return _format_table(table, markdown=markdown)
 
 
@@ -372,8 +375,14 @@ def heading(comparison: Comparison) -> str:
     return f"{text}; differences are second minus first"
 
 
+def header(rows: Iterable[tuple[str, Difference]]) -> tuple[str, ...]:
+    """Return the head of a table: with the column of the verdicts where the p value of a row is adjusted."""
+    adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for _, item in rows)
+    return (*HEADER, DECISION) if adjusted else HEADER
+
+
 def cells(item: Difference) -> tuple[str, ...]:
-    """Return a metric's row of the table: the judge's difference with the interval and the p value of the same test."""
+    """Return a metric's row: the judge's difference with interval and p value of the same test, and, last, the verdict."""
     interval = "-"
     if item.interval is not None:
         interval = " to ".join(number(end, item, sign="+") for end in item.interval)
@@ -387,6 +396,7 @@ def cells(item: Difference) -> tuple[str, ...]:
         str(item.better),
         str(item.worse),
         str(item.equal),
+        "-" if item.p_adjusted is None else f"{item.verdict} ({_p_text(item.p_adjusted)})",
     )
 
 
@@ -404,11 +414,6 @@ def clauses(item: Difference) -> list[str]:
     parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
     if item.verdict in {"better", "worse"}:
         parts[0] += f" by {number(abs(item.basis.difference), item)}"
-    if item.p_adjusted is not None and item.p_adjusted > item.basis.p:
-        parts.append(
-            f"its p {_p_text(item.basis.p)} becomes {_p_text(item.p_adjusted)} by Holm's adjustment for all comparisons; "
-            "this one decides"
-        )
     if item.few:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:

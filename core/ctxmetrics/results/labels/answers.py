@@ -128,7 +128,8 @@ class Answers:
         size: How many bytes its whole lines have. What a kill left of a last line is no answer.
 
     Raises:
-        InputFileError: The file cannot be read, is no file of labels, or has answers about samples that were not drawn.
+        InputFileError: The file cannot be read, is no file of labels, has answers about samples that were not drawn, or
+            other answers to a question under one name in two files that were put together.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,6 +137,9 @@ class Answers:
         self.draw: Draw | None = None
         self.answers: dict[tuple[str, Question], Answer] = {}
         self.size: int = 0
+        # The answers of the files before the last one that was added, and those of them that it replaces.
+        self._earlier: dict[tuple[str, Question], str] = {}
+        self._replaced: list[tuple[str, Question]] = []
         try:
             with path.open("rb") as file:
                 for number, line in enumerate(file, 1):
@@ -149,6 +153,7 @@ class Answers:
         except OSError as error:
             raise InputFileError(f"{path}: cannot be read: {error.strerror}. Check the path.") from None
         self._check_drawn()
+        self._check_names()
 
     def get_drawn(self) -> dict[Key, Drawn]:
         """Return the samples of the draw by their keys; empty without a draw."""
@@ -170,6 +175,18 @@ class Answers:
             f"about {visible(strange[0][0] or strange[0][1])[:80]!r}. Take these lines out, or give the file as it was written."
         )
 
+    def _check_names(self) -> None:
+        """Raise where two people answered under one name: the later answers would replace the earlier ones."""
+        if not self._replaced:
+            return
+        count, (name, question) = len(self._replaced), self._replaced[0]
+        raise InputFileError(
+            f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {visible(name)[:80]!r}, "
+            f"in files that were put together; the first is about sample {visible(question.key[0] or question.key[1])[:80]!r}, "
+            f"{question.item}. If two people answered, write a name of its own as 'annotator' in each one's lines; if one "
+            "person did, take the earlier lines out."
+        )
+
     def _read(self, line: bytes, number: int) -> None:
         try:
             data = json.loads(line)
@@ -177,7 +194,11 @@ class Answers:
                 self.draw = self._add_draw(_parse_draw(data), number)
             elif self.draw is not None:
                 answer = _parse_answer(data)
-                self.answers[answer.annotator, answer.question] = answer
+                place = (answer.annotator, answer.question)
+                earlier = self._earlier.get(place, SKIPPED)
+                if SKIPPED not in {earlier, answer.answer} and earlier != answer.answer:
+                    self._replaced.append(place)
+                self.answers[place] = answer
             else:
                 raise self._problem(number)
         except InputFileError:
@@ -190,8 +211,11 @@ class Answers:
         if self.draw is None:
             return draw
         everyone = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
-        if len(everyone) == len(draw.drawn):
+        if len(everyone) == len(draw.drawn) > len(self.draw.drawn):
             return draw  # it continues the earlier one
+        self._earlier = {place: answer.answer for place, answer in self.answers.items()}
+        if len(everyone) == len(draw.drawn):
+            return draw
         if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
             raise InputFileError(
                 f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
@@ -431,8 +455,22 @@ def apply_labels(
     for path in map(Path, paths):
         list_questions = partial(_list_questions, path, rows)
         for key, values in labels_by_key(read_answers(path), list_questions).items():
-            labels.setdefault(key, {}).update(values)
+            earlier = labels.setdefault(key, {})
+            _check_same(path, key, earlier, values)
+            earlier.update(values)
     return [_label_run(run, labels) for run in runs]
+
+
+def _check_same(path: Path, key: Key, earlier: Mapping[str, Any], labels: Mapping[str, Any]) -> None:
+    """Raise where a file has another label of the same texts than a file before it: one would replace the other."""
+    for kind in ASKED:
+        pairs = zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False)
+        if any(None not in pair and len(set(pair)) > 1 for pair in pairs):
+            raise InputFileError(
+                f"{path}: {kind} of sample {visible(key[0] or key[1])[:80]!r} is another one than in an earlier file of "
+                "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
+                "person, take one of the answers out."
+            )
 
 
 def _label_run(run: Iterable[Row], labels: Mapping[Key, Mapping[str, Any]]) -> list[Row]:

@@ -35,6 +35,9 @@ FEWEST = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
 UNSEEN = 0.4
+# The same where labels have weights, since a sample that they do not show may stand for many, and
+# where the judge counts in full.
+UNSEEN_MORE = 0.8
 # The same for a difference, whose ends lie farther apart. Chosen by simulation, `benchmarks/decisions/interval_coverage.py`.
 UNSEEN_CHANGE = 1.25
 # Differences that are smaller count as equal.
@@ -215,13 +218,13 @@ def corrected(
 
     With weights, where people looked at some samples more often than at others:
     ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)``, everyone are the judge's
-    scores of all M samples, and w makes ``v(people - w * judge) + w**2 * var(everyone) / M`` as small as possible, with
-    ``v(r) = n / (n - 1) * sum(a**2 * (r - sum(a * r))**2)``. Differences between strata count in the variance, so that
-    intervals are rather too wide than too narrow.
+    scores of all M samples. The variance is ``n / (n - 1) * sum(u**2)``: u is what a sample adds to the error,
+    ``a * (r - sum(a * r))`` with r = people - w * judge if it is labelled, and ``w * (score - mean) / M``. A labelled
+    sample adds both: it is one of everyone. w makes the variance as small as possible. Differences between strata count in
+    it, so that intervals are rather too wide than too narrow.
 
-    With clusters, the variance is ``G / (G - 1) * sum(u**2)``: u is what a cluster adds to the error, the sum of
-    ``a * (r - sum(a * r))`` with r = people - w * judge over its labelled samples and of ``w * (score - mean) / number``
-    over the others (with weights, over all); G is how many clusters have labels.
+    With clusters, the variance is that with ``G / (G - 1)`` and the sums of u over a cluster; without weights the judge's
+    mean is that of the N others. G is how many clusters have labels.
 
     With others of another run: ``sum(a * (people - judge)) + mean(others)``, which is right where the
     judge's error is the same there; w is 1, everyone are the others, and the size is at most their number.
@@ -245,17 +248,24 @@ def corrected(
     sizes = weights if weights is not None and weighted else np.ones(n)
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
     pool = everyone if weighted and not apart else rest
-    spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
+    # What each sample adds to the error of people's mean, and to that of the judge's difference.
+    people_terms, judge_terms = np.zeros((2, len(everyone)))
+    people_terms[:n] = shares * (labels - shares @ labels)
+    judge_terms[:n] = shares * (its - shares @ its)
+    if len(pool):
+        judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
+    if clusters is not None:
+        places = numbered(clusters)
+        people_terms = np.bincount(places, people_terms).astype(float)
+        judge_terms = np.bincount(places, judge_terms).astype(float)
     if apart:
         trust = 1.0
     elif trust is not None:
         # Everyone are the labelled samples, too: without weights the others stand for their part of everyone.
         trust *= 1.0 if weighted else len(rest) / len(everyone)
     elif weighted:
-        own = _covariance(shares, its, its) + spread
-        trust = 0.0
-        if own > 0:
-            trust = _covariance(shares, labels, its) / own
+        own = float(judge_terms @ judge_terms)
+        trust = float(people_terms @ judge_terms) / own if own else 0.0
     else:
         trust = _trust(labels, its, rest)
     trust = min(max(trust, 0.0), 1.0)
@@ -264,14 +274,13 @@ def corrected(
     size = 1 / float((shares**2).sum())
     if apart:
         size = min(size, len(rest))
-    variance = _covariance(shares, errors, errors) + trust**2 * spread
-    if clusters is not None:
-        terms = np.zeros(len(everyone))
-        terms[:n] = shares * (errors - centre)
-        if trust:
-            terms[-len(pool) :] += trust * (pool - pool.mean()) / len(pool)
-        labelled, squares = len(set(clusters[:n])), np.bincount(numbered(clusters), terms) ** 2
+    if clusters is None and not weighted:
+        spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
+        variance = float(errors.var(ddof=1)) / n + trust**2 * spread
+    else:
+        labelled = n if clusters is None else len(set(clusters[:n]))
         size = min(size, float(labelled))
+        squares = (people_terms - trust * judge_terms) ** 2
         variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
     judged = trust * float(pool.mean()) if trust else 0.0
     return CorrectedMean(centre + judged, math.sqrt(variance), round(size, 9), trust)
@@ -340,13 +349,6 @@ def numbered(clusters: Sequence[object]) -> list[int]:
     return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
-def _covariance(shares: Any, one: Any, other: Any) -> float:
-    """Covariance of two means with these shares; of one with itself, its squared standard error."""
-    n = len(shares)
-    centred = (one - shares @ one) * (other - shares @ other)
-    return n / (n - 1) * float((shares**2 * centred).sum())
-
-
 def corrected_mean(
     people: Sequence[float],
     judge: Sequence[float],
@@ -364,8 +366,11 @@ def corrected_mean(
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics.formulas.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
     0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
-    ``error**2`` also grows by ``(0.4 / size)**2``, what one label more would add that lies 0.4 of the scale off: near the ends of
-    the scale few labels seldom show the samples on which the judge is wrong. 0.4 was chosen by simulation.
+    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
+    more would add that lies so much of the scale off. Near the ends of the scale few labels seldom show the samples on which
+    the judge is wrong. With others of another run, this size is that of the labels, the judge counts in full, and the mean
+    may lie beyond an end of the scale: there the interval also reaches to ``mean +- t * error``. The shares were chosen by
+    simulation.
 
     Args:
         people: As in `corrected`.
@@ -381,7 +386,7 @@ def corrected_mean(
         ParameterError: A value is out of range, or the lengths do not fit.
 
     Source: effective sizes: E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998) 193. Simulated coverage of this and
-    of people's mean: ``benchmarks/decisions/corrected.py``.
+    of people's mean: ``benchmarks/decisions/corrected.py``, of all paths: ``interval_coverage.py``.
 
     >>> mean, (low, high) = corrected_mean([1, 0, 1, 1] * 8, [0.9, 0.2, 0.7, 1.0] * 8, [0.6, 0.4, 0.8, 0.5] * 20)
     >>> round(mean, 3), low < mean < high
@@ -409,10 +414,17 @@ def corrected_mean(
     )
     size, z = result.size, NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(result.mean / scale, 0.0), 1.0)
+    unseen = UNSEEN_MORE if apart or _is_weighted(weights) else UNSEEN * bool(result.trust)
+    labels = size
+    if apart:  # the run may have fewer samples than there are labels
+        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
+    error = math.hypot(result.error / scale, unseen / labels)
+    half = student_quantile((1 + confidence) / 2, result.degrees) * error
     if result.error > EQUAL * scale:
-        t = result.half(confidence) / result.error
-        unseen = UNSEEN / size if result.trust or _is_weighted(weights) else 0.0
-        error = math.hypot(result.error / scale, unseen)
-        size = max(size, mean * (1 - mean) * (z / (t * error)) ** 2)
+        size = max(size, mean * (1 - mean) * (z / half) ** 2)
     low, high = wilson(mean, size, z)
+    if apart:
+        low = min(low, max(result.mean / scale - half, 0.0))
+        high = max(high, min(result.mean / scale + half, 1.0))
     return mean * scale, (low * scale, high * scale)

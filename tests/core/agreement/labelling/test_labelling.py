@@ -554,6 +554,35 @@ def test_answers_of_two_people_with_two_draws_all_count(tmp_path):
     assert {one.weight for one in Answers(both).draw.drawn} == {40 / len(drawn)}
 
 
+@pytest.mark.parametrize("second", [12, 9])
+def test_two_people_under_one_name_are_refused(tmp_path, second):
+    """Two files without a name, put together: the answers of the second would replace those of the first."""
+    file, parts = written(tmp_path, [sample(n) for n in range(20)]), []
+    for name, n, answers in (("a", 9, "y\nn\nn\ny\n"), ("b", second, "y\nn\ns\nn\n")):
+        labels = tmp_path / f"{name}.jsonl"
+        draw = ("--n", n, "--seed", 1 if n == 9 else 2)
+        run_command("label", file, *draw, "--labels", labels, "--terminal", typed=answers * n)
+        parts.append(labels)
+    both = tmp_path / "both.jsonl"
+    both.write_text("".join(part.read_text() for part in parts))
+    first, other = (
+        {key: item.answer for (_, key), item in Answers(part).answers.items()} for part in parts
+    )
+    differ = [
+        key
+        for key in first
+        if {first[key], other.get(key, "skipped")} in ({"yes", "no"}, {"no", "yes"})
+    ]
+    assert len(differ) >= 3
+    run = run_command("agree", file, "--labels", both)
+    assert run.returncode == 2
+    assert f"{len(differ)} answers replace another one under the name 'anonymous'" in " ".join(
+        run.stderr.split()
+    )
+    both.write_text(parts[0].read_text() + parts[1].read_text().replace("anonymous", "ben"))
+    assert run_command("agree", file, "--labels", both).returncode == 0
+
+
 def test_two_draws_by_a_key_are_refused(tmp_path):
     file, both = of_two_people(tmp_path, "--by", "metadata.topic")
     run = run_command("agree", file, "--labels", both)

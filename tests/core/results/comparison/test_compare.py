@@ -595,6 +595,18 @@ def test_two_draws_with_other_weights_are_refused(tmp_path):
         compare(*runs, labels=labels)
 
 
+def test_other_labels_of_the_same_texts_are_refused(tmp_path):
+    """Two people labelled the first run, each in a file: the answers of the second would replace those of the first."""
+    runs, labels = drawn_runs(tmp_path)
+    second = tmp_path / "second.jsonl"
+    second.write_text(labels[0].read_text())
+    same = compare(*runs, labels=[*labels, second])["context_recall"].corrected
+    assert same == compare(*runs, labels=labels)["context_recall"].corrected
+    second.write_text(labels[0].read_text().replace('"answer": "yes"', '"answer": "no"', 1))
+    with pytest.raises(InputFileError, match=r"unit_supported of sample 'n\d+' is another one than in"):
+        compare(*runs, labels=[*labels, second])
+
+
 def test_answers_about_other_texts_are_refused(tmp_path):
     runs, labels = drawn_runs(tmp_path)
     others = tmp_path / "other"
@@ -954,13 +966,13 @@ def test_what_the_labels_do_not_show_yet_they_do_not_contradict():
     assert "contradict" not in str(found)
 
 
-def labelled_files(tmp_path, lost, said):
-    """Two runs of 100 samples with two sentences, of which the second lost one in ``lost``, and two labels of each."""
+def labelled_files(tmp_path, lost, said, worse=1):
+    """Two runs of 100 samples with two sentences, of which the run ``worse`` has one in ``lost``, and two labels of each."""
     files = []
     for side in (0, 1):
         samples = [
             Sample(id=f"n{n}", user_input=f"q{n}?", reference=" ".join(FACTS[:2]), retrieved_contexts=FACTS[:1]
-                   if side and n in lost else FACTS[:2], retrieved_context_ids=None, metadata={"side": side})
+                   if side == worse and n in lost else FACTS[:2], retrieved_context_ids=None, metadata={"side": side})
             for n in range(100)
         ]  # fmt: skip
         path = write(run(samples, metrics=METRICS[:1]), tmp_path / f"{side}.jsonl")
@@ -988,11 +1000,11 @@ def test_two_unchanged_labels_turn_no_red_gate_green(tmp_path):
 
 
 def test_two_equal_labels_make_no_run_better(tmp_path):
-    done = run_command(
-        "compare", *labelled_files(tmp_path, (), [("yes", "no"), ("yes", "yes")]), "--format", "json"
-    )
+    files = labelled_files(tmp_path, {98, 99}, [("yes", "no"), ("yes", "yes")], worse=0)
+    done = run_command("compare", *files, "--format", "json")
     (item,) = json.loads(done.stdout)["metrics"]
     assert item["verdict"] == "few changed"
+    assert item["corrected"]["people"] == 0.5
     low, high = item["corrected"]["interval"]
     assert (low, high) == (-1.0, 1.0)
     assert item["corrected"]["p"] > 0.5
@@ -1014,10 +1026,27 @@ def test_row_has_interval_and_p_value_of_one_test():
     assert item.verdict == "no difference shown"
     (row,) = [line for line in str(found).splitlines() if re.match("context_recall  ", line)]
     assert f"{p:.4f}" in row
-    assert (
-        f"its p {p:.4f} becomes {2 * p:.4f} by Holm's adjustment for all comparisons; this one decides"
-        in str(found)
-    )
+    assert row.endswith(f"no difference shown ({2 * p:.4f})")
+
+
+def test_adjusted_verdict_stands_in_each_table(tmp_path):
+    """Of six groups, one loses 12 and gains 4 of 16: its p is 0.04, and 0.24 by Holm."""
+    first, second = [], []
+    for n in range(360):
+        changed = n % 60 if n < 60 else 59
+        metadata = {"topic": f"t{n // 60}"}
+        first.append(sample(n, FACTS[: 3 if changed < 12 else 2], metadata=metadata))
+        kept = 2 if changed < 12 else 3 if changed < 16 else 2
+        second.append(sample(n, FACTS[:kept], metadata=metadata))
+    grouped = run(first).compare(run(second), by="metadata.topic")
+    item = grouped.groups["t0"][0]
+    assert item.interval[1] < 0
+    assert item.p_adjusted > 0.2
+    cell = re.compile(rf"no difference shown \W+(40;)?{item.p_adjusted:.4f}")
+    for text in (str(grouped), grouped.markdown(), grouped.html()):
+        assert "verdict by Holm" in text
+        assert cell.search(text)
+    assert str(grouped).count("verdict by Holm") == 1  # not in the table of all samples: it has one p
 
 
 @dataclass(frozen=True)
