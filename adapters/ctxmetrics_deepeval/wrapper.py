@@ -121,7 +121,10 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
     ) -> None:
         if core is None and (model is None or judge is None):
             if model is not None:
-                judge = as_judge(model, object, DeepEvalModel)
+                wrapped = (
+                    DeepEvalModel(model) if isinstance(model, Judge) else model
+                )  # raises for a judge
+                judge = as_judge(wrapped, object, DeepEvalModel)
             core = build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(

@@ -76,6 +76,8 @@ class JudgedMetric(RagasMetric):
         self.core = self._judged_by(llm)
 
     def _judged_by(self, llm: Any) -> Any:
+        if isinstance(llm, Judge):
+            RagasModel(llm)  # raises: a judge goes into judge=
         return replace(self.core, judge=as_judge(llm, object, RagasModel))
 
 

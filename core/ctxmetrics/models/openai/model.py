@@ -505,7 +505,7 @@ def _sendable(key: Any, where: str) -> str:
     """Check that a key can be a header, without saying what it is."""
     text = str(key.get_secret_value() if hasattr(key, "get_secret_value") else key).strip()
     if not (text.isascii() and text.isprintable()) or " " in text:
-        raise ParameterError(f"the key in {where} holds a character that no key has.")
+        raise ParameterError(f"OpenAIModel: the key in {where} holds a character that no key has.")
     return text
 
 
