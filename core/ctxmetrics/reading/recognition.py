@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
+from ctxmetrics.reading.formats import FORMATS, KNOWN, SEARCHES, answers_in, matches, texts_beside_ids
 from ctxmetrics.reading.names import letters_of
 from ctxmetrics.reading.rows import Reading, find_fault, is_ambiguous, paths_in, rest_of
 from ctxmetrics.reading.schema import (
@@ -177,9 +178,24 @@ def _unread(
             read.add(places[name][0])
     paths: list[str] = []
     for path, value in leaves(rest_of(opened, read), _DEPTH):
-        if _are_passages(value) and not _NOT_RETRIEVED.search(path):
+        if _NOT_RETRIEVED.search(path):
+            continue
+        if _are_passages(value):
             paths.append(path)
+        elif SEARCHES.search(path):
+            paths += _texts_within(path, value)
     return tuple(paths)
+
+
+def _texts_within(path: str, value: Any) -> list[str]:
+    """Return the paths of passages in the items of a list of objects that are no documents."""
+    items = list_in(value) or [None]
+    if not hasattr(items[0], "items") or are_messages(items):
+        return []
+    inner = leaves(items[0], _DEPTH)
+    return [
+        f"{path}[].{key}" for key, text in inner if _is_passage(text) and not _NOT_RETRIEVED.search(key)
+    ]
 
 
 def _header_of_data(row: Mapping[str, Any]) -> str | None:
@@ -223,7 +239,7 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
             key = str(name)
             before: Any = merged.get(key)
             if hasattr(before, "items") and hasattr(value, "items"):
-                held = {inner: item for inner, item in before.items() if item is not None}
+                held = {inner: item for inner, item in before.items() if not _is_empty(item)}
                 merged[key] = {**value, **held}
             elif _replaces(value, before, prefers_text=key in texts):
                 merged[key] = value
@@ -234,7 +250,7 @@ def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     """Whether a value tells more about its column than the one before."""
     if value is None:
         return False
-    if before is None:
+    if _is_empty(before):
         return True
     is_text = isinstance(value, str)
     if is_text != isinstance(before, str) and is_text == prefers_text:
@@ -242,12 +258,19 @@ def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     return is_list_text(value) and not is_list_text(before)
 
 
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and not value)
+
+
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
     """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``.
 
-    A column that the caller maps keeps its name.
+    A column that the caller maps keeps its name, and one of a format that the row has.
     """
     heads = heads_of(columns)
+    for schema in FORMATS.values():
+        if matches(schema, row):
+            heads |= schema.known_keys
     keys: dict[str, str] = {}
     for key in row:
         if "." in key or key in _KEYS or key in heads:
@@ -262,13 +285,14 @@ class _Fit(NamedTuple):
     """How a schema fits the first rows.
 
     Attributes:
-        score: How many fields it finds, and how few columns it leaves; the highest fits best.
+        score: How many fields it finds, whether the rows have its marks, and how few columns it leaves; the highest
+            fits best.
         reading: The reading with the schema.
         paths: Where it finds the fields that metrics look at.
         rest: What it leaves.
     """
 
-    score: tuple[int, int]
+    score: tuple[int, bool, int]
     reading: Reading
     paths: dict[str, str]
     rest: dict[str, Any]
@@ -278,7 +302,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     """Return the reading with the schema that finds the most fields, and with the columns that others know."""
     _, opened = reading.opened(row)
     fits: list[_Fit] = []
-    for name in SCHEMAS:
+    for name in KNOWN:
         fit = _fit(replace(reading, name=name), opened)
         if fit is not None:
             fits.append(fit)
@@ -292,11 +316,31 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
                 column = reading.original(path)
                 unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
     columns = _add_columns(fitting, opened, unsure)
+    if not unsure:
+        columns |= _answers(fitting, columns, opened)
     return replace(fitting.reading, columns=columns, unsure=tuple(unsure))
+
+
+def _answers(fitting: _Fit, columns: Mapping[str, str], opened: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the one answer of a store or search engine, where nothing else holds what was retrieved."""
+    paths = {**fitting.paths, **{field: column for column, field in columns.items()}}
+    if "retrieved_context_ids" in paths or "stages" in paths:
+        return {}
+    if "retrieved_contexts" in paths:
+        return texts_beside_ids(opened, paths["retrieved_contexts"])
+    rest = rest_of(opened, {*paths.values(), *columns})
+    answers: dict[str, str] = {}
+    for path, field in answers_in(rest, _DEPTH).items():
+        if not _NOT_RETRIEVED.search(path):
+            answers[path] = field
+    fields = [*answers.values()]
+    return answers if len(fields) == len({*fields}) else {}
 
 
 def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     """Return how the schema of a reading fits the first rows; None where it does not."""
+    if not matches(reading.schema, opened):
+        return None
     places = _first_spots(reading.every_spot(opened))
     paths: dict[str, str] = {}
     for name, (path, value) in places.items():
@@ -313,7 +357,7 @@ def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
         return None
     # A second column for a field counts as one that is not read.
     rest = rest_of(opened, {path for path, _ in places.values()})
-    return _Fit((len(paths), -len(rest)), reading, paths, rest)
+    return _Fit((len(paths), bool(reading.schema.marks), -len(rest)), reading, paths, rest)
 
 
 def _add_columns(

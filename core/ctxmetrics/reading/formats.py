@@ -1,0 +1,184 @@
+"""What each known file is: public data sets, logs of frameworks, and the answers of vector stores and search engines.
+
+A format is a `Schema` with marks: a row is of this format where it has all of them. `HITS` and `BESIDE` say what an answer
+of a store looks like, whatever column of a row holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
+from types import MappingProxyType
+from typing import Any
+
+from ctxmetrics.reading.documents import HOLDERS, first_of, leaves, look_up, text_of
+from ctxmetrics.reading.schema import Place, Schema
+from ctxmetrics.reading.systems import SCHEMAS
+
+
+def _format(marks: str, carried: str = "", **keys: str) -> Schema:
+    return Schema(
+        places={field: Place.of("", words) for field, words in keys.items()},
+        carried=frozenset(carried.split()),
+        marks=tuple(marks.split()),
+    )
+
+
+# Each format by its name. Gold paragraphs are what should have been retrieved; the paragraphs that a set offers beside them
+# were not retrieved by anyone.
+FORMATS: Mapping[str, Schema] = MappingProxyType(
+    {
+        # HotpotQA and 2WikiMultihopQA: their own files, and those of Hugging Face.
+        "hotpotqa": _format(
+            "supporting_facts question",
+            id="_id",
+            user_input="question",
+            reference="answer",
+            reference_context_ids="supporting_facts.title supporting_facts[][0]",
+            carried="context supporting_facts",
+        ),
+        "musique": _format(
+            "paragraphs[].is_supporting question",
+            user_input="question",
+            reference="answer",
+            reference_contexts="paragraphs[is_supporting].paragraph_text",
+            carried="paragraphs",
+        ),
+        "flashrag": _format(
+            "golden_answers",
+            user_input="question",
+            references="golden_answers",
+            response="output.pred",
+            retrieved_contexts="output.retrieval_result",
+        ),
+        "legalbench_rag": _format(
+            "snippets[].span query",
+            user_input="query",
+            reference_contexts="snippets[].answer",
+            reference_context_ids="snippets",
+        ),
+        "longmemeval": _format(
+            "answer_session_ids question",
+            id="question_id",
+            user_input="question",
+            reference="answer",
+            retrieved_contexts="retrieval_results.ranked_items[].text",
+            retrieved_context_ids="retrieval_results.ranked_items[].corpus_id",
+            reference_contexts="haystack_sessions[][has_answer].content",
+            reference_context_ids="answer_session_ids",
+            carried="haystack_sessions haystack_session_ids retrieval_results",
+        ),
+        "autorag": _format(
+            "retrieval_gt query",
+            id="qid",
+            user_input="query",
+            references="generation_gt",
+            retrieved_contexts="retrieved_contents",
+            retrieved_context_ids="retrieved_ids",
+            reference_context_ids="retrieval_gt",
+        ),
+        "bedrock": _format(
+            "prompt.content[0].text",
+            user_input="prompt.content[0].text",
+            references="referenceResponses[].content[].text",
+            reference_contexts="referenceContexts[].content[].text",
+            response="output.text",
+            retrieved_contexts="output.retrievedPassages.retrievalResults output.retrievalResults",
+        ),
+    }
+)
+# Every schema that a file may have.
+KNOWN: Mapping[str, Schema] = MappingProxyType({**SCHEMAS, **FORMATS})
+
+# The list of a row whose items are the samples.
+_WITHIN = "conversationTurns"
+# What else shows that an item is a hit: the results of Weaviate's GraphQL.
+_HIT_KEYS = (*HOLDERS, "_additional")
+# Where a hit says how well it fits.
+_RANKS = (
+    "score", "_score", "distance", "_distance", "similarity", "certainty", "relevance_score", "_relevance_score",
+    "@search.score", "cosine_distance", "cosine_similarity", "_additional.distance", "_additional.certainty",
+    "metadata.distance", "metadata.score", "metadata.certainty",
+)  # fmt: skip
+# The names of columns and keys that hold what a search returned.
+SEARCHES = re.compile(
+    r"retriev|result|hit|match|point|row|search|document|passage|chunk|node|source|object|context|top_?k",
+    re.IGNORECASE,
+)
+# Where a store returns texts and ids side by side: Chroma.
+_BESIDE = {"documents": "ids"}
+
+
+def matches(schema: Schema, row: Mapping[str, Any]) -> bool:
+    """Whether a row has all marks of a format."""
+    return all(look_up(row, mark) is not None for mark in schema.marks)
+
+
+def within(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the rows; a row that holds samples is replaced by them."""
+    for place, row in rows:
+        turns = row.get(_WITHIN) if isinstance(row, dict) else None
+        if not isinstance(turns, list) or not turns:
+            yield place, row
+            continue
+        others = {key: value for key, value in row.items() if key != _WITHIN}
+        for number, turn in enumerate(turns, 1):
+            where = place if len(turns) == 1 else f"{place}, turn {number}"
+            yield where, {**others, **turn} if isinstance(turn, dict) else turn
+
+
+def unnested(value: Any) -> Any:
+    """Return the only inner list of a list of lists, or the items of inner lists of one; anything else as it is.
+
+    A store answers several questions at once, with a list a question.
+    """
+    if not isinstance(value, list) or not value or not all(_is_inner(item) for item in value):
+        return value
+    if len(value) == 1:
+        return value[0]
+    return [item[0] for item in value] if all(len(item) == 1 for item in value) else value
+
+
+def _is_inner(item: Any) -> bool:
+    """Whether an item is a list, and no pair of a document and its score."""
+    is_pair = isinstance(item, list) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
+    return isinstance(item, list) and not is_pair
+
+
+def answers_in(row: Mapping[str, Any], depth: int) -> dict[str, str]:
+    """Return the paths of answers of a store or search engine in a row, each with its field."""
+    fields: dict[str, str] = {}
+    for path, value in leaves(row, depth):
+        items = unnested(value)
+        if not isinstance(items, list) or not items:
+            continue
+        if all(_is_hit(item, path) for item in items):
+            fields[path] = "retrieved_contexts"
+        fields |= texts_beside_ids(row, path)
+    return fields
+
+
+def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
+    """Return the paths of texts and of their ids, where a path is that of texts which have ids beside them."""
+    holder, _, name = path.rpartition(".")
+    beside = _BESIDE.get(name)
+    if beside is None:
+        return {}
+    ids_path = f"{holder}.{beside}".removeprefix(".")
+    texts, ids = look_up(row, path), look_up(row, ids_path)
+    are_nested = all(isinstance(value, list) and len(value) == 1 for value in (texts, ids))
+    if not are_nested or not _is_inner(texts[0]) or len(unnested(texts)) != len(unnested(ids)):
+        return {}
+    return {path: "retrieved_contexts", ids_path: "retrieved_context_ids"}
+
+
+def _is_hit(item: Any, path: str) -> bool:
+    """Whether an item of a list is what a search returned: it has a rank and a text."""
+    if not isinstance(item, dict) or not isinstance(text_of(item), str):
+        return False
+    holds = any(isinstance(item.get(key), dict) for key in _HIT_KEYS)
+    is_ranked = isinstance(first_of(item, _RANKS), Real)
+    if holds:
+        return is_ranked or "metadata" not in item
+    return is_ranked and bool(SEARCHES.search(path))
