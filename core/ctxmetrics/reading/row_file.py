@@ -20,8 +20,8 @@ from ctxmetrics.reading.aegis import Payload, read_payload
 from ctxmetrics.reading.arrow_rows import arrow_rows
 from ctxmetrics.reading.cells import read_cells
 from ctxmetrics.reading.csv_rows import Header, cell_rows
-from ctxmetrics.reading.excel_rows import sheet_rows
 from ctxmetrics.reading.documents import look_up
+from ctxmetrics.reading.excel_rows import sheet_rows
 from ctxmetrics.reading.formats import within
 from ctxmetrics.reading.joining import Missing, Partners
 from ctxmetrics.reading.json_rows import line_rows, read_json, rows_in
