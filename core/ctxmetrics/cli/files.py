@@ -55,8 +55,11 @@ def inspect(source: Input) -> None:
         if fitting or mapping:
             print_result(f"score it with: {command}")
     elif file.reading.unsure or len(doubts[0]) == 1:
-        for option in doubts[0]:
+        options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
+        for option in options:
             print_result(f"score it with: {command} --map {shlex.quote(option)}")
+        if not options:
+            print_result(_ask_columns(file, doubts[0], command))
     else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
@@ -64,6 +67,28 @@ def inspect(source: Input) -> None:
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
+
+
+def _can_run(source: Input, mapping: list[str]) -> bool:
+    """Whether some metric can run with these --map options."""
+    from ctxmetrics.cli._run import load_samples
+    from ctxmetrics.metrics import METRICS
+
+    try:
+        samples = load_samples(replace(source, columns=mapping))
+    except CtxMetricsError:
+        return False
+    return any(_fits(kind, samples) for kind in METRICS.values())
+
+
+def _ask_columns(file: RowFile[Sample], options: Sequence[str], command: str) -> str:
+    """Ask which columns hold what no metric can run without; a column may hold what was retrieved."""
+    columns = ", ".join(file.reading.others)
+    known = "".join(f" --map {shlex.quote(option)}" for option in options[:1])
+    return (
+        f"Which column holds the expected answer, and which the question? There is: {columns}. Put their names for ANSWER and "
+        f"QUESTION: {command}{known} --map ANSWER=reference --map QUESTION=user_input"
+    )
 
 
 def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:

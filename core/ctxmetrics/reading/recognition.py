@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ctxmetrics.errors import ParameterError
@@ -52,6 +55,22 @@ TEXT_NAMES: frozenset[str] = frozenset(
 # Every key of every schema; and by the letters of a key alone, the first such key.
 _KEYS: tuple[str, ...] = tuple(key for schema in SCHEMAS.values() for key in sorted(schema.known_keys))
 _BY_LETTERS: Mapping[str, str] = {letters_of(key): key for key in reversed(_KEYS)}
+
+
+@cache
+def _foreign_headers() -> Mapping[str, str]:
+    """Return the keys of a schema by the letters of their names in other languages."""
+    text = files("ctxmetrics.reading").joinpath("headers.json").read_text(encoding="utf-8")
+    names: dict[str, str] = {}
+    for key, words in json.loads(text).items():
+        names |= {letters_of(word): key for word in words.split() if key != "note"}
+    return names
+
+
+def _known_key(name: str) -> str | None:
+    """Return the key of a schema that a header stands for, written otherwise or in another language."""
+    letters = letters_of(name)
+    return _BY_LETTERS.get(letters) or _foreign_headers().get(letters)
 
 
 def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
@@ -200,7 +219,7 @@ def _texts_within(path: str, value: Any) -> list[str]:
 
 def _header_of_data(row: Mapping[str, Any]) -> str | None:
     """Return a name of a column that looks like data, where no schema knows any of them."""
-    if any(letters_of(str(key)) in _BY_LETTERS for key in row):
+    if any(_known_key(str(key)) for key in row):
         return None
     return header_in(row)
 
@@ -275,7 +294,7 @@ def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, st
     for key in row:
         if "." in key or key in _KEYS or key in heads:
             continue
-        name = _BY_LETTERS.get(letters_of(key))
+        name = _known_key(key)
         if name is not None and name not in row:
             keys.setdefault(name, key)  # of several keys, the first
     return {key: name for name, key in keys.items()}

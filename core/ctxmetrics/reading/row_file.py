@@ -9,6 +9,7 @@ import logging
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -106,8 +107,14 @@ class RowFile(Iterator[T], Generic[T]):
         self._items = self._read()
 
     def __next__(self) -> T:
-        try:
+        with self._naming_place():
             return next(self._items)
+
+    @contextmanager
+    def _naming_place(self) -> Iterator[None]:
+        """Name the place of whatever is raised in the block, for no file may end in a traceback."""
+        try:
+            yield
         except (CtxMetricsError, StopIteration):
             raise
         except Exception as error:
@@ -137,6 +144,11 @@ class RowFile(Iterator[T], Generic[T]):
             InputFileError: The file cannot be read, or is empty.
             ParameterError: There is no such schema, field or column.
         """
+        with self._naming_place():
+            return self._decide()
+
+    def _decide(self) -> Reading:
+        """Decide how the rows are read; see `reading`."""
         first = list(islice(self._rows, PEEKED))
         if any(is_trace(row) for _, row in first):
             self._rows = trace_rows(chain(first, self._rows))

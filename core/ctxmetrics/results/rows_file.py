@@ -249,6 +249,8 @@ def _read_line(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
     except ValueError:
         problem = f"{_NO_RESULTS}. {_FIX}" if line.endswith(b"\n") else _CUT_OFF
+        if line.lstrip()[:1] == b"<":
+            problem = f"this is a page of HTML. {_FIX}"
     raise InputFileError(f"{where}: {problem}")
 
 
