@@ -56,10 +56,8 @@ def inspect(source: Input) -> None:
             print_result(f"score it with: {command}")
     elif file.reading.unsure or len(doubts[0]) == 1:
         options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
-        for option in options:
-            print_result(f"score it with: {command} --map {shlex.quote(option)}")
-        if not options:
-            print_result(_ask_columns(file, doubts[0], command))
+        lines = [f"score it with: {command} --map {shlex.quote(option)}" for option in options]
+        print_result("\n".join(lines) or _ask_columns(file, doubts[0], command))
     else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"

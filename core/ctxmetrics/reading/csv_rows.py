@@ -104,6 +104,11 @@ def name_columns(cells: list[str], header: Header) -> list[str]:
 
 
 def make_row(names: list[str], cells: list[str], file: Path, where: str) -> dict[str, str]:
+    """Make a row of the names of the columns and the cells.
+
+    Raises:
+        InputFileError: There are more or fewer cells, or two columns of one name differ.
+    """
     row = dict(zip(names, cells, strict=False))
     if len(cells) != len(names):
         raise InputFileError(

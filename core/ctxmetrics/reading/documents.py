@@ -21,8 +21,8 @@ ID_KEYS = (
     "id", "doc_id", "document_id", "_id", "chunk_id", "docid", "corpus_id", "uuid", "pk", "_additional.id", "source",
     "document.id",
 )  # fmt: skip
-# Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Pinecone.
-HOLDERS = ("payload", "_source", "entity", "properties", "metadata")
+# Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa, Typesense, Pinecone.
+HOLDERS = ("payload", "_source", "entity", "properties", "fields", "document", "metadata")
 # The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
 _TEXT_PATHS = (
     "document.content", "node.text", "kwargs.page_content", "content.text", "contents", "document", "chunk_text",

@@ -35,7 +35,7 @@ def sheet_rows(file: Path, header: Header = None) -> Iterator[tuple[str, Any]]:
         raise InputFileError(
             f"{file}: cannot be read: {error.strerror or error}. Check the path."
         ) from None
-    except Exception as error:  # openpyxl raises whatever the archive or its XML lets it run into
+    except Exception as error:  # noqa: BLE001 - openpyxl raises whatever the archive or its XML lets it run into
         raise InputFileError(f"{file}: is no .xlsx file: {error}. Save it as .xlsx or CSV.") from None
 
 

@@ -97,13 +97,13 @@ _WITHIN = "conversationTurns"
 _HIT_KEYS = (*HOLDERS, "_additional")
 # Where a hit says how well it fits.
 _RANKS = (
-    "score", "_score", "distance", "_distance", "similarity", "certainty", "relevance_score", "_relevance_score",
+    "score", "_score", "distance", "_distance", "similarity", "certainty", "relevance", "relevance_score", "_relevance_score",
     "@search.score", "cosine_distance", "cosine_similarity", "_additional.distance", "_additional.certainty",
     "metadata.distance", "metadata.score", "metadata.certainty",
 )  # fmt: skip
 # The names of columns and keys that hold what a search returned.
 SEARCHES = re.compile(
-    r"retriev|result|hit|match|point|row|search|document|passage|chunk|node|source|object|context|top_?k",
+    r"retriev|result|hit|match|point|row|search|doc|passage|chunk|node|source|object|context|top_?k",
     re.IGNORECASE,
 )
 # Where a store returns texts and ids side by side: Chroma.

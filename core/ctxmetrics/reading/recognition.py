@@ -348,10 +348,9 @@ def _answers(fitting: _Fit, columns: Mapping[str, str], opened: Mapping[str, Any
     if "retrieved_contexts" in paths:
         return texts_beside_ids(opened, paths["retrieved_contexts"])
     rest = rest_of(opened, {*paths.values(), *columns})
-    answers: dict[str, str] = {}
-    for path, field in answers_in(rest, _DEPTH).items():
-        if not _NOT_RETRIEVED.search(path):
-            answers[path] = field
+    answers = answers_in(rest, _DEPTH)
+    for path in [*filter(_NOT_RETRIEVED.search, answers)]:
+        del answers[path]
     fields = [*answers.values()]
     return answers if len(fields) == len({*fields}) else {}
 

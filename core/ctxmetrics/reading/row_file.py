@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
@@ -259,14 +259,14 @@ class RowFile(Iterator[T], Generic[T]):
             return ranking_rows(self.path)
         if ending in (".csv", ".tsv"):
             return cell_rows(self.path, self._header, self._encoding)
-        if ending == ".xlsx":
-            return sheet_rows(self.path, self._header)
-        if ending == ".parquet":
-            return arrow_rows(self.path)
-        if ending in _LINES:
-            return line_rows(self.path, self._encoding)
-        if ending == ".json":
-            return self._json_rows()
+        readers: Mapping[str, Callable[[], Iterator[tuple[str, Any]]]] = {
+            ".json": self._json_rows,
+            ".parquet": partial(arrow_rows, self.path),
+            ".xlsx": partial(sheet_rows, self.path, self._header),
+            **dict.fromkeys(_LINES, partial(line_rows, self.path, self._encoding)),
+        }
+        if ending in readers:
+            return readers[ending]()
         raise InputFileError(
             f"{self.path}: files end in .jsonl, .json, .csv, .tsv, .parquet or .xlsx, all but the last two also in .gz; a TREC run "
             "and qrels may end in anything. Rename or convert it."

@@ -46,6 +46,8 @@ from ctxmetrics.reading.unanswerable import LABEL, has_mark, is_column
 
 # Lists of texts, or of documents with a text.
 _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
+# Lists of passages or of their ids.
+_PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 # How LangChain prints a document.
 _PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
@@ -333,15 +335,13 @@ class Reading:
 
     def _read_lists(self, values: dict[str, Any]) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
-        if self.written:
-            for name in LISTS & values.keys():
-                if isinstance(values[name], str):
-                    values[name] = self._list(values[name], name)
+        for name in LISTS & values.keys():
+            if self.written and isinstance(values[name], str):
+                values[name] = self._list(values[name], name)
+            if name in _PASSAGES:
+                values[name] = self._plain_items(values[name], name)
         if hasattr(values.get("stages"), "items"):
             values["stages"] = self._stages(values["stages"])
-        for name in (*TEXTS_OF, *TEXTS_OF.values()):
-            if name in values:
-                values[name] = self._plain_items(values[name], name)
         spans = labels_are_spans(
             values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
         )

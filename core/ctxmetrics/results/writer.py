@@ -137,8 +137,8 @@ def _is_output(place: Path) -> bool:
             start = file.read(_START)
     except OSError:
         return True
-    if is_table(place):
-        return not start or is_own(place)
+    if is_table(place) and is_own(place):
+        return True
     return _ROW.startswith(start[: len(_ROW)]) or (
         start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
     )
@@ -229,9 +229,9 @@ class OutFile:
         self._place = _target(path)
         self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
+        _check_table(path)
         if self._place is not None:
             check_ending(path)
-        _check_table(path)
         _check_writable(f"{path}{PART}", self.part)
         try:
             if self._place is None or self.part is None:
