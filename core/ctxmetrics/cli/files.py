@@ -57,7 +57,9 @@ def inspect(source: Input) -> None:
     elif file.reading.unsure or len(doubts[0]) == 1:
         options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
         lines = [f"score it with: {command} --map {shlex.quote(option)}" for option in options]
-        print_result("\n".join(lines) or _ask_columns(file, doubts[0], command))
+        others = [option for option in doubts[0] if option not in options]
+        lines = [*(f"it may also be: --map {shlex.quote(option)}" for option in others), *lines]
+        print_result("\n".join(lines) if options else _ask_columns(file, doubts[0], command))
     else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"

@@ -183,12 +183,6 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
     from ctxmetrics.results.writer import check_outputs
 
     out, cache = output.out, output.cache
-    if out is not None and out.absolute().parts[1:2] != ("dev",):
-        check_ending(out)
-    if output.report is not None and output.report.suffix.lower() not in (".html", ".htm", ""):
-        raise ParameterError(
-            f"--report {output.report}: the report is a page. Write --report FILE.html."
-        )
     if cache is None and (output.resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
     if output.resume and cache is None:
@@ -209,6 +203,12 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
             "--calibration": gates.calibration,
         },
     )
+    if out is not None and out.absolute().parts[1:2] != ("dev",):
+        check_ending(out)
+    if output.report is not None and output.report.suffix.lower() not in (".html", ".htm", ""):
+        raise ParameterError(
+            f"--report {output.report}: the report is a page. Write --report FILE.html."
+        )
     return cache
 
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TextIO
+from typing import TextIO
 
 from ctxmetrics.errors import InputFileError, ParameterError
 
@@ -83,7 +83,7 @@ def check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def _open_bytes(file: Path) -> IO[bytes]:
+def _open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     return gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb")
 
 
