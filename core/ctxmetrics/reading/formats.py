@@ -1,13 +1,15 @@
 """What each known file is: public data sets, logs of frameworks, and the answers of vector stores and search engines.
 
-A format is a `Schema` with marks: a row is of this format where it has all of them. `HITS` and `BESIDE` say what an answer
-of a store looks like, whatever column of a row holds it.
+``formats.json`` is the table. A format is a `Schema` with marks: a row is of this format where it has all of them. An answer of
+a store is known by what it looks like, whatever column of a row holds it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -16,98 +18,32 @@ from ctxmetrics.reading.documents import HOLDERS, first_of, leaves, look_up, tex
 from ctxmetrics.reading.schema import Place, Schema
 from ctxmetrics.reading.systems import SCHEMAS
 
+# What else shows that an item is a hit: the results of Weaviate's GraphQL.
+_HIT_KEYS = (*HOLDERS, "_additional")
+_DATA: Mapping[str, Any] = json.loads(
+    files("ctxmetrics.reading").joinpath("formats.json").read_text(encoding="utf-8")
+)
+# The list of a row whose items are the samples, where a hit says how well it fits, the names of what holds the results of a
+# search, and where a store returns texts and ids side by side.
+_WITHIN: str = _DATA["within"]
+_RANKS: tuple[str, ...] = tuple(_DATA["ranks"])
+SEARCHES = re.compile(_DATA["searches"], re.IGNORECASE)
+_BESIDE: Mapping[str, str] = _DATA["beside"]
 
-def _format(marks: str, carried: str = "", **keys: str) -> Schema:
+
+def _read_format(data: Mapping[str, Any]) -> Schema:
     return Schema(
-        places={field: Place.of("", words) for field, words in keys.items()},
-        carried=frozenset(carried.split()),
-        marks=tuple(marks.split()),
+        places={field: Place.of("", paths) for field, paths in data["fields"].items()},
+        carried=frozenset(data.get("carried", "").split()),
+        marks=tuple(data["marks"].split()),
     )
 
 
-# Each format by its name. Gold paragraphs are what should have been retrieved; the paragraphs that a set offers beside them
-# were not retrieved by anyone.
+# Each format by its name, and every schema that a file may have.
 FORMATS: Mapping[str, Schema] = MappingProxyType(
-    {
-        # HotpotQA and 2WikiMultihopQA: their own files, and those of Hugging Face.
-        "hotpotqa": _format(
-            "supporting_facts question",
-            id="_id",
-            user_input="question",
-            reference="answer",
-            reference_context_ids="supporting_facts.title supporting_facts[][0]",
-            carried="context supporting_facts",
-        ),
-        "musique": _format(
-            "paragraphs[].is_supporting question",
-            user_input="question",
-            reference="answer",
-            reference_contexts="paragraphs[is_supporting].paragraph_text",
-            carried="paragraphs",
-        ),
-        "flashrag": _format(
-            "golden_answers",
-            user_input="question",
-            references="golden_answers",
-            response="output.pred",
-            retrieved_contexts="output.retrieval_result",
-        ),
-        "legalbench_rag": _format(
-            "snippets[].span query",
-            user_input="query",
-            reference_contexts="snippets[].answer",
-            reference_context_ids="snippets",
-        ),
-        "longmemeval": _format(
-            "answer_session_ids question",
-            id="question_id",
-            user_input="question",
-            reference="answer",
-            retrieved_contexts="retrieval_results.ranked_items[].text",
-            retrieved_context_ids="retrieval_results.ranked_items[].corpus_id",
-            reference_contexts="haystack_sessions[][has_answer].content",
-            reference_context_ids="answer_session_ids",
-            carried="haystack_sessions haystack_session_ids retrieval_results",
-        ),
-        "autorag": _format(
-            "retrieval_gt query",
-            id="qid",
-            user_input="query",
-            references="generation_gt",
-            retrieved_contexts="retrieved_contents",
-            retrieved_context_ids="retrieved_ids",
-            reference_context_ids="retrieval_gt",
-        ),
-        "bedrock": _format(
-            "prompt.content[0].text",
-            user_input="prompt.content[0].text",
-            references="referenceResponses[].content[].text",
-            reference_contexts="referenceContexts[].content[].text",
-            response="output.text",
-            retrieved_contexts="output.retrievedPassages.retrievalResults output.retrievalResults",
-        ),
-    }
+    {name: _read_format(data) for name, data in _DATA["formats"].items()}
 )
-# Every schema that a file may have.
 KNOWN: Mapping[str, Schema] = MappingProxyType({**SCHEMAS, **FORMATS})
-
-# The list of a row whose items are the samples.
-_WITHIN = "conversationTurns"
-# What else shows that an item is a hit: the results of Weaviate's GraphQL.
-_HIT_KEYS = (*HOLDERS, "_additional")
-# Where a hit says how well it fits.
-_RANKS = (
-    "score", "_score", "distance", "_distance", "similarity", "certainty", "relevance", "relevance_score", "_relevance_score",
-    "@search.score", "cosine_distance", "cosine_similarity", "_additional.distance", "_additional.certainty",
-    "metadata.distance", "metadata.score", "metadata.certainty",
-)  # fmt: skip
-# The names of columns and keys that hold what a search returned.
-SEARCHES = re.compile(
-    r"retriev|result|hit|match|point|row|search|doc|passage|chunk|node|source|object|context|top_?k",
-    re.IGNORECASE,
-)
-# Where a store returns texts and ids side by side: Chroma.
-_BESIDE = {"documents": "ids"}
 
 
 def matches(schema: Schema, row: Mapping[str, Any]) -> bool:
