@@ -264,6 +264,7 @@ def read_samples(
             names of the columns; True where it is a header although it looks like data.
         encoding: Of a text file, such as ``"cp1252"``. Without it: UTF-8, UTF-16, or Windows-1252 for a table that is neither.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
+            ``"order"``: the rows are joined one by one.
 
     Returns:
         An iterator over the samples, in the order of the file.

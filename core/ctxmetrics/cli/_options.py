@@ -96,7 +96,7 @@ class Columns:
     on: Annotated[
         str | None,
         typer.Option(
-            help="The field or column that joins both files. Without it: the id, else the question."
+            help="The field or column that joins both files. Without it: the id, else the question. order: the rows, one by one."
         ),
     ] = None
     missing: Annotated[

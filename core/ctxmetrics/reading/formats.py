@@ -10,14 +10,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
+from itertools import groupby
 from numbers import Real
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
-from ctxmetrics.reading.documents import HOLDERS, first_of, leaves, look_up, text_of
+from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of
 from ctxmetrics.reading.schema import Place, Schema
 from ctxmetrics.reading.systems import SCHEMAS
 
+# The key of a sample's metadata for the ids that were retrieved with equal scores.
+TIES = "tied_ids"
 # What else shows that an item is a hit: the results of Weaviate's GraphQL.
 _HIT_KEYS = (*HOLDERS, "_additional")
 _DATA: Mapping[str, Any] = json.loads(
@@ -107,6 +111,26 @@ def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
     if not are_nested or not _is_inner(texts[0]) or len(unnested(texts)) != len(unnested(ids)):
         return {}
     return {path: "retrieved_contexts", ids_path: "retrieved_context_ids"}
+
+
+def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return the ids of hits in a row that have equal scores, as metadata; empty without any."""
+    hits = items if isinstance(items, list) and all(hasattr(item, "items") for item in items) else []
+    scores = [first_of(hit, _RANKS) for hit in hits]
+    ids = ids_of(hits, keys)
+    if ids is None or not all(isinstance(score, Real) for score in scores):
+        return {}
+    return group_ties(zip(scores, ids, strict=True))
+
+
+def group_ties(ranking: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return the same of pairs of score and id, in the order of their ranks: a list of ids for each score."""
+    groups: list[list[str]] = []
+    for _, pairs in groupby(ranking, key=itemgetter(0)):
+        ids = [str(id_) for _, id_ in pairs]
+        if len(ids) > 1:
+            groups.append(ids)
+    return {TIES: groups} if groups else {}
 
 
 def _is_hit(item: Any, path: str) -> bool:

@@ -28,7 +28,7 @@ from ctxmetrics.reading.documents import (
     text_of,
     to_list,
 )
-from ctxmetrics.reading.formats import KNOWN, unnested
+from ctxmetrics.reading.formats import KNOWN, find_ties, unnested
 from ctxmetrics.reading.names import letters_of, suggest_field, written_elsewhere
 from ctxmetrics.reading.pictures import in_value
 from ctxmetrics.reading.schema import (
@@ -165,6 +165,8 @@ class Reading:
                 "columns."
             )
         values = self._values(raw, spots)
+        hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
+        ties = find_ties(unnested(hits), self.schema.id_keys)
         self._read_lists(values)
         if isinstance(values.get("reference"), list):
             values["reference"] = self._only_answer(values["reference"])
@@ -174,6 +176,7 @@ class Reading:
                 if key in values and not hasattr(values[key], "items"):
                     carried[key] = values.pop(key)
         others = self.others_in(carried)
+        carried |= ties
         labels = values.get("labels") or {}
         if has_mark(carried) and hasattr(labels, "items"):
             values["labels"] = {LABEL: True, **labels}

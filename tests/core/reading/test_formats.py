@@ -6,12 +6,20 @@ import csv
 import json
 import re
 import shlex
+from itertools import chain, permutations, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import IDBasedContextRecall, read_samples
+from ctxmetrics import IDBasedContextRecall, evaluate, read_samples
 from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.metrics.ids import (
+    IDBasedAveragePrecision,
+    IDBasedNDCG,
+    IDBasedPrecisionAtK,
+    IDBasedRecallAtK,
+    IDBasedReciprocalRank,
+)
 from ctxmetrics.reading.documents import look_up
 from support.command import run_command
 from support.exports import CONTEXTS, QUESTION, REFERENCE
@@ -172,6 +180,23 @@ def test_embedding_qa_has_a_sample_a_query(tmp_path: Path) -> None:
     assert means_in(done) == {"id_based_context_recall": 0.75}  # (1 + 1/2) / 2
 
 
+def test_predictions_are_joined_by_order_when_asked_for(tmp_path: Path) -> None:
+    gold = tmp_path / "rag_dataset.json"
+    examples = [
+        {"query": f"{n}?", "reference_answer": f"Text {n} is it.", "query_by": None} for n in range(3)
+    ]
+    gold.write_text(json.dumps({"examples": examples}))
+    run = tmp_path / "predictions.json"
+    answers = [{"response": "..", "contexts": [f"Text {n} is it."]} for n in range(3)]
+    run.write_text(json.dumps({"predictions": answers}))
+    assert run_command("score", run, "--references", gold).returncode == 2
+    done = run_command("score", run, "--references", gold, "--on", "order", "-m", "context_recall")
+    assert means_in(done) == {"context_recall": 1.0}
+    run.write_text(json.dumps({"predictions": answers[1:]}))
+    done = run_command("score", run, "--references", gold, "--on", "order", "-m", "context_recall")
+    assert (done.returncode, "2 rows and 3 references" in done.stderr) == (2, True)
+
+
 def test_spans_of_legalbench_are_labels(tmp_path: Path) -> None:
     snippets = [{"file_path": "nda/a.txt", "span": [10, 30], "answer": "Twenty characters .."}]
     path = tmp_path / "bench.json"
@@ -328,3 +353,55 @@ def test_addresses_that_are_none_are_refused(command: str, address: str, tmp_pat
     path = write_rows(tmp_path / "rows.json", {**ROW, "contexts": CONTEXTS, **GOLD})
     done = run_command(command, path, "--judge", "openai/m", "--base-url", address, OPENAI_API_KEY="k")
     assert (done.returncode, "base_url must be an address" in done.stderr) == (2, True)
+
+
+# --- equal scores ---
+
+
+def order_ties(run: dict[str, float]) -> list[list[str]]:
+    """Return the ids of a run in every order that its scores allow."""
+    scores = sorted({*run.values()}, reverse=True)
+    groups = [[id_ for id_ in run if run[id_] == score] for score in scores]
+    orders = product(*map(permutations, groups))
+    return [[*chain.from_iterable(order)] for order in orders]
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure"),
+    [
+        (IDBasedReciprocalRank(), "RR"),
+        (IDBasedNDCG(top_k=3), "nDCG@3"),
+        (IDBasedPrecisionAtK(top_k=2), "P@2"),
+        (IDBasedRecallAtK(top_k=2), "R@2"),
+        (IDBasedAveragePrecision(), "AP"),
+    ],
+)
+def test_ties_say_how_much_the_order_moves_the_value(metric: Any, measure: str, tmp_path: Path) -> None:
+    measures = pytest.importorskip("ir_measures")
+    run = {"d1": 0.9, "d2": 0.5, "d3": 0.5, "d4": 0.5, "d5": 0.25}
+    grades = {"d3": 2, "d4": 1, "d5": 1}
+    (tmp_path / "a.run").write_text("".join(f"q Q0 {id_} 1 {score} t\n" for id_, score in run.items()))
+    (tmp_path / "a.qrels").write_text("".join(f"q 0 {id_} {grade}\n" for id_, grade in grades.items()))
+    (sample,) = read_samples(tmp_path / "a.run", references=tmp_path / "a.qrels")
+    values: list[float] = []
+    for order in order_ties(run):
+        ranked = {id_: float(len(order) - place) for place, id_ in enumerate(order)}
+        by_measure = measures.calc_aggregate(
+            [measures.parse_measure(measure)], {"q": grades}, {"q": ranked}
+        )
+        values += by_measure.values()
+    assert metric.score(sample).metadata["tie_range"] == pytest.approx(
+        (min(values), max(values)), abs=1e-12
+    )
+    results = evaluate([sample], [metric], progress=False)
+    assert "equal scores, whose order may move the mean" in " ".join(str(results.summary()).split())
+
+
+def test_hits_with_equal_scores_have_a_range_too(tmp_path: Path) -> None:
+    hits = [{"id": id_, "score": 0.5, "payload": {"text": f"Text {id_}."}} for id_ in ("d1", "d2")]
+    (sample,) = read_samples(
+        write_rows(tmp_path / "rows.json", {"question": QUESTION, "hits": hits, **GOLD})
+    )
+    score = IDBasedReciprocalRank().score(sample)
+    assert (score.value, score.metadata["tie_range"]) == (0.5, (0.5, 1.0))
+    assert "tie_range" not in IDBasedContextRecall().score(sample).metadata  # the order does not matter
