@@ -25,9 +25,9 @@ ID_KEYS = (
 HOLDERS = ("payload", "_source", "entity", "properties", "fields", "document", "metadata")
 # The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
 _TEXT_PATHS = (
-    "document.content", "node.text", "kwargs.page_content", "content.text", "contents", "document", "chunk_text",
-    "passage_text", "paragraph_text",
-    *(f"{holder}.{key}" for holder in HOLDERS for key in ("text", "content", "page_content", "contents", "chunk_text", "document", "body", "passage")),
+    "document.content", "node.text", "kwargs.page_content", "content.text", "contents", "chunk_text", "passage_text",
+    "paragraph_text",
+    *(f"{holder}.{key}" for holder in HOLDERS for key in ("text", "content", "page_content", "contents", "chunk_text", "body")),
 )  # fmt: skip
 # Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
 # (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.

@@ -100,7 +100,8 @@ def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
         return rows
     if not data or not all(isinstance(value, dict) for value in data.values()):
         return None
-    if _count_fields([*data.values()]) < _FEWEST:
+    common = set.intersection(*map(set, data.values()))
+    if not common & TEXT_NAMES or _count_fields([*data.values()]) < _FEWEST:
         return None
     if all(key.isdecimal() for key in data):
         return [*data.values()]

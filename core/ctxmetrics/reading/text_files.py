@@ -18,6 +18,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _START = 512
 # What spreadsheets write in Western Europe and America where it is not UTF-8, and the files in which it is looked for.
 _SPREADSHEETS, _TABLES = "cp1252", (".csv", ".tsv")
+# In Windows-1252 one of so many bytes is no ASCII, at most.
+_SHARE, _ASCII = 4, bytes(range(128))
 # How files begin that are not what their names say, and what to do.
 _NOT_DATA = {
     b"version https://git-lfs.github.com/": "is a pointer of Git LFS, not the file. Write git lfs pull first",
@@ -102,12 +104,15 @@ def _eight_bits_in(file: Path) -> str:
     if get_ending(file) not in _TABLES or not file.is_file():
         return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
+    block = b""
     with _open_bytes(file) as stream:
         try:
             while block := stream.read(1 << 20):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
+            if len(block) < _SHARE * len(block.translate(None, _ASCII)):  # of another script
+                return "utf-8-sig"
             logging.getLogger("ctxmetrics").warning(
                 "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",
                 file,

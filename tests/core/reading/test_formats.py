@@ -141,6 +141,20 @@ def test_hits_that_were_expected_are_not_retrieved(name: str, tmp_path: Path) ->
     assert sample.retrieved_contexts is None
 
 
+@pytest.mark.parametrize("key", ["document", "title", "url"])
+def test_names_of_documents_are_not_their_texts(key: str, tmp_path: Path) -> None:
+    hits = [{"id": "d1", "score": 0.5, "metadata": {key: "Annual Report 2023"}, key: "Annual Report"}]
+    (sample,) = read_samples(write_rows(tmp_path / "rows.json", {**ROW, "hits": hits}))
+    assert sample.retrieved_contexts is None
+
+
+def test_objects_without_a_common_question_are_no_samples(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    row = {**ROW, "contexts": CONTEXTS}
+    path.write_text(json.dumps({"run": {"query": "a", "model": "m"}, "results": {"rows": [row, row]}}))
+    assert [sample.user_input for sample in read_samples(path)] == [QUESTION] * 2
+
+
 def test_two_answers_of_stores_are_not_read(tmp_path: Path) -> None:
     hits = [{"id": "d1", "score": 0.5, "text": CONTEXTS[0]}]
     path = write_rows(tmp_path / "rows.json", {**ROW, "dense_hits": hits, "sparse_hits": hits})
@@ -261,6 +275,15 @@ def test_encodings_of_spreadsheets_are_read(
     given = options[1] if options else None
     (sample,) = read_samples(path, encoding=given)
     assert sample.user_input == f"{letter} {QUESTION}"
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "gbk"])
+def test_tables_of_other_scripts_are_not_guessed(encoding: str, tmp_path: Path) -> None:
+    text = "Гарантия три года" if encoding == "cp1251" else "保修期三年保修期三年"
+    rows = [["question", "ground_truth", "contexts"], [text, text, text]]
+    path = write_table(tmp_path / "rows.csv", rows * 5, encoding)
+    done = run_command("score", path)
+    assert (done.returncode, "--encoding" in done.stderr) == (2, True)
 
 
 def test_a_line_of_a_table_keeps_its_number(tmp_path: Path) -> None:
