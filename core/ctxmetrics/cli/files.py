@@ -47,10 +47,7 @@ def inspect(source: Input) -> None:
         print_result("\n".join(_describe_metrics(file, samples, fitting)))
     except CtxMetricsError as error:
         problem = str(error)
-    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
-    if source.references is not None:
-        command += f" --references {shlex.quote(str(source.references))}"
-    command += "".join(f" --map {shlex.quote(option)}" for option in mapping)
+    command = _write_command(source) + "".join(f" --map {shlex.quote(option)}" for option in mapping)
     if not doubts:
         if fitting or mapping:
             print_result(f"score it with: {command}")
@@ -67,6 +64,18 @@ def inspect(source: Input) -> None:
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
+
+
+def _write_command(source: Input) -> str:
+    """Write the command that scores a file with the options by which it was read, without --map."""
+    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
+    for name in ("schema", "references", "on", "group_by", "split", "names", "encoding"):
+        value = getattr(source, name)
+        if value is not None:
+            command += f" --{name.replace('_', '-')} {shlex.quote(str(value))}"
+    if source.header is not None:
+        command += " --header" if source.header else " --no-header"
+    return command
 
 
 def _can_run(source: Input, mapping: list[str]) -> bool:

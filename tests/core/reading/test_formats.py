@@ -272,6 +272,8 @@ def test_encodings_of_spreadsheets_are_read(
     done = run_command("score", path, *options)
     assert means_in(done) == TEXTS
     assert ("read as Windows-1252" in done.stderr) == (encoding == "cp1252")
+    shown = run_command("inspect", path, *options).stdout
+    assert shown.endswith(f"score it with: ctxmetrics score {shlex.join([str(path), *options])}\n")
     given = options[1] if options else None
     (sample,) = read_samples(path, encoding=given)
     assert sample.user_input == f"{letter} {QUESTION}"
