@@ -16,6 +16,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
+from ctxmetrics.reading.cells import list_in
 from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of
 from ctxmetrics.reading.schema import Place, Schema
 from ctxmetrics.reading.systems import SCHEMAS
@@ -58,8 +59,8 @@ def matches(schema: Schema, row: Mapping[str, Any]) -> bool:
 def within(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield the rows; a row that holds samples is replaced by them."""
     for place, row in rows:
-        turns = row.get(_WITHIN) if isinstance(row, dict) else None
-        if not isinstance(turns, list) or not turns:
+        turns = list_in(row.get(_WITHIN)) if isinstance(row, dict) else None
+        if not turns:
             yield place, row
             continue
         others = {key: value for key, value in row.items() if key != _WITHIN}

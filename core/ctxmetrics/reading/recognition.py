@@ -207,14 +207,17 @@ def _unread(
 
 
 def _texts_within(path: str, value: Any) -> list[str]:
-    """Return the paths of passages in the items of a list of objects that are no documents."""
+    """Return the paths of passages in the items of a list: objects that are no documents, or rows of a database."""
     items = list_in(value) or [None]
-    if not hasattr(items[0], "items") or are_messages(items):
+    first = items[0]
+    if isinstance(first, list):
+        cells = [(f"[{place}]", cell) for place, cell in enumerate(first)]
+    elif hasattr(first, "items") and not are_messages(items):
+        cells = [(f".{key}", cell) for key, cell in leaves(first, _DEPTH)]
+    else:
         return []
-    inner = leaves(items[0], _DEPTH)
-    return [
-        f"{path}[].{key}" for key, text in inner if _is_passage(text) and not _NOT_RETRIEVED.search(key)
-    ]
+    texts = [key for key, cell in cells if _is_passage(cell)]
+    return [f"{path}[]{key}" for key in texts if not _NOT_RETRIEVED.search(key)]
 
 
 def _header_of_data(row: Mapping[str, Any]) -> str | None:

@@ -28,6 +28,7 @@ from ctxmetrics.scores import Score
 _LINES = (".jsonl", ".ndjson", "")
 _PACKAGES = {".csv": None, ".xlsx": "openpyxl", ".parquet": "pyarrow"}
 _PROGRAM = "ctxmetrics"
+_SHEETS = ("samples", "verdicts")
 _DOUBTFUL = ".doubtful"
 _VERDICTS = ("sample_id", "metric", "verdict", "text", "value", "code", "reason", "contexts", "quotes")
 _WORDS = {True: "yes", False: "no", None: None}
@@ -78,7 +79,8 @@ def is_own(place: Path) -> bool:
     try:
         if ending == ".xlsx":
             with zipfile.ZipFile(place) as book:
-                return _PROGRAM.encode() in book.read("docProps/core.xml")
+                names = book.read("xl/workbook.xml")
+                return all(f'name="{title}"'.encode() in names for title in _SHEETS)
         with place.open("rb") as file:
             if ending == ".csv":
                 header = file.readline().decode("utf-8-sig")
@@ -111,7 +113,8 @@ def build_tables(
     names = _columns(samples)
     place, beside = Path(path), verdicts_beside(path)
     if beside is None:
-        return {place: _write_excel({"samples": (names, samples), "verdicts": (_VERDICTS, verdicts)})}
+        tables = [(names, samples), (_VERDICTS, verdicts)]
+        return {place: _write_excel(dict(zip(_SHEETS, tables, strict=True)))}
     write = _write_csv if place.suffix.lower() == ".csv" else _write_parquet
     return {place: write(names, samples), beside: write(_VERDICTS, verdicts)}
 
@@ -175,7 +178,6 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], Table]]) -> bytes:
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
 
     book = Workbook(write_only=True)
-    book.properties.creator = f"{_PROGRAM} {__version__}"
     cut = 0
     for title, (names, table) in tables.items():
         sheet = book.create_sheet(title)

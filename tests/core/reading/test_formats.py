@@ -13,6 +13,7 @@ import pytest
 
 from ctxmetrics import IDBasedContextRecall, evaluate, read_samples
 from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.metrics import METRICS
 from ctxmetrics.metrics.ids import (
     IDBasedAveragePrecision,
     IDBasedNDCG,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
+# Their rows mix types in one list, or have an empty object.
+NO_ARROW = {"langchain_pairs", "hotpotqa", "2wiki", "longmemeval"}
 CELLS = [QUESTION, REFERENCE, json.dumps(CONTEXTS)]
 
 
@@ -56,6 +59,44 @@ def test_a_known_file_scores(file: KnownFile, tmp_path: Path) -> None:
     shown = run_command("inspect", path, *file.options).stdout
     (line,) = re.findall(r"^score it with: ctxmetrics (.*)$", shown, re.MULTILINE)
     assert means_in(run_command(*shlex.split(line))) == file.values
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet", "jsonl", "json"])
+@pytest.mark.parametrize("file", [*STORES, *SETS], ids=lambda file: file.name)
+def test_what_pandas_writes_of_it_scores_alike(file: KnownFile, ending: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / f"rows.{ending}"
+    rows = [*file.data.values()] if isinstance(file.data, dict) else file.data
+    frame = pandas.DataFrame(rows)
+    writers = {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "xlsx": lambda: frame.to_excel(path, index=False),
+        "parquet": lambda: frame.to_parquet(path),
+        "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        "json": lambda: frame.to_json(path),
+    }
+    if ending == "parquet" and file.name in NO_ARROW:
+        with pytest.raises((TypeError, ValueError, NotImplementedError)):
+            writers[ending]()  # Arrow has no type for it
+        return
+    writers[ending]()
+    columns = dict(option.rpartition("=")[::2] for option in file.options if option != "--map")
+    samples = list(read_samples(path, columns=columns))
+    metrics = [
+        kind()
+        for kind in METRICS.values()
+        if any(all(map(sample.has, kind.requires)) for sample in samples)
+    ]
+    summary = evaluate(samples, metrics, progress=False).summary()
+    assert {name: item.mean for name, item in summary.items()} == file.values
+
+
+def test_rows_of_a_database_get_a_command(tmp_path: Path) -> None:
+    rows = [[1, CONTEXTS[0], 0.1], [2, CONTEXTS[1], 0.2]]
+    path = write_rows(tmp_path / "rows.json", {**ROW, "rows": rows})
+    shown = run_command("inspect", path).stdout
+    (line,) = re.findall(r"^score it with: ctxmetrics (.*)$", shown, re.MULTILINE)
+    assert means_in(run_command(*shlex.split(line))) == TEXTS
 
 
 def test_an_answer_of_qdrants_client_scores(tmp_path: Path) -> None:
