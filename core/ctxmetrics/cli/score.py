@@ -179,7 +179,7 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
         ParameterError: --resume has nowhere to look, or --out is no file of JSON lines.
     """
     from ctxmetrics.models.runtime.cache import FILE_NAME
-    from ctxmetrics.results.table_files import check_ending, verdicts_beside
+    from ctxmetrics.results.table_files import check_ending
     from ctxmetrics.results.writer import check_outputs
 
     out, cache = output.out, output.cache
@@ -192,7 +192,6 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
     check_outputs(
         {
             "--out": out,
-            "the verdicts of --out": None if out is None else verdicts_beside(out),
             "--report": output.report,
             "--junit": gates.junit,
             "--write-baseline": output.write_baseline,

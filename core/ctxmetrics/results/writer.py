@@ -81,6 +81,10 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     Raises:
         InputFileError: Two are one file, or an output cannot be written.
     """
+    outputs = dict(outputs)
+    for name, path in [*outputs.items()]:
+        if path is not None:
+            outputs[f"the verdicts of {name}"] = verdicts_beside(path)
     targets = {name: _target(path) for name, path in outputs.items() if path is not None}
     written = {name: (place, _part(place)) for name, place in targets.items() if place is not None}
     read = {name: (Path(path),) for name, path in inputs.items() if path is not None}

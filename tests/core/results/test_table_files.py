@@ -170,6 +170,13 @@ def test_an_ending_that_cannot_be_written_is_refused_first(name: str, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl"]
 
 
+def test_the_verdicts_are_no_input(tmp_path: Path) -> None:
+    rows = tmp_path / "scores.verdicts.csv"
+    rows.write_text("reference,retrieved_contexts\nIt is.,It is.\n")
+    done = run_command("score", rows, "--out", tmp_path / "scores.csv")
+    assert (done.returncode, "are the same file" in done.stderr) == (2, True)
+
+
 def test_a_method_refuses_another_ending(tmp_path: Path) -> None:
     results = evaluate(SAMPLES, METRICS, progress=False)
     for write, name in ((results.to_csv, "a.xlsx"), (results.to_excel, "a.csv")):
