@@ -243,6 +243,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "mlflow": "mlflow",
         "narwhals": "tables",
         "openai": "openai",
+        "openpyxl": "excel",
         "pandas": "pandas",
         "pyarrow": "parquet",
         "pydantic-evals": "pydantic-evals",

@@ -233,21 +233,24 @@ def read_samples(
     group_by: str | None = None,
     split: str | None = None,
     header: Header = None,
+    encoding: str | None = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
-    JSON Lines, CSV, TSV and Parquet are read as they are needed. JSON may hold a list, one sample, a table by columns, or
+    JSON Lines, CSV, TSV, Excel and Parquet are read as they are needed. JSON may hold a list, one sample, a table by columns, or
     an export with a list of rows in it. Where a file has a list as text (as JSON, or as pandas writes it), the list is
     read; where every row has one text in its place, that is a list of one. What was decided, and which columns are no
     field and went into the metadata, is logged once as a warning; the iterator's ``reading.mapping`` says where each
     field stands.
 
     Args:
-        path: A ``.jsonl``, ``.json``, ``.csv`` or ``.tsv`` file, also with ``.gz`` behind; a ``.parquet`` file; or a
-            folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote (pyarrow reads these two).
+        path: A ``.jsonl``, ``.json``, ``.csv`` or ``.tsv`` file, also with ``.gz`` behind; an ``.xlsx`` file (openpyxl reads
+            it); a ``.parquet`` file; or a folder that ``save_to_disk`` of Hugging Face's ``datasets`` wrote (pyarrow reads
+            these two).
         schema: The system whose names the keys are (`ctxmetrics.reading.SCHEMAS`); ``"auto"`` recognises
             it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
-        columns: Which column, or path such as ``vars.question``, holds which field, where no schema is right.
+        columns: Which column holds which field, where no schema is right; or which path, such as ``vars.question`` or
+            ``hits[].payload.text`` (of each item of a list).
         references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
@@ -259,7 +262,9 @@ def read_samples(
             stands for any number).
         header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
             names of the columns; True where it is a header although it looks like data.
+        encoding: Of a text file, such as ``"cp1252"``. Without it: UTF-8, UTF-16, or Windows-1252 for a table that is neither.
         on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
+            ``"order"``: the rows are joined one by one.
 
     Returns:
         An iterator over the samples, in the order of the file.
@@ -282,6 +287,7 @@ def read_samples(
         group_by=group_by,
         split=split,
         header=header,
+        encoding=encoding,
     )
 
 

@@ -81,7 +81,9 @@ class Columns:
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", help="COLUMN=FIELD, such as question=user_input or vars.q=user_input. Repeatable."
+            "--map",
+            help="COLUMN=FIELD, such as question=user_input, vars.q=user_input or 'hits[].text=retrieved_contexts'. "
+            "Repeatable.",
         ),
     ] = None
     references: Annotated[
@@ -94,7 +96,7 @@ class Columns:
     on: Annotated[
         str | None,
         typer.Option(
-            help="The field or column that joins both files. Without it: the id, else the question."
+            help="The field or column that joins both files. Without it: the id, else the question. order: the rows, one by one."
         ),
     ] = None
     missing: Annotated[
@@ -129,6 +131,10 @@ class Columns:
             help="The names of the columns of a CSV or TSV file without a header: id,question."
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="The encoding of a text file, such as cp1252. Without it, it is recognised."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +144,7 @@ class Input(Columns):
     file: Annotated[
         Path,
         typer.Argument(
-            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .parquet, a folder of a Hugging Face dataset, or a TREC run.",
+            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .xlsx, .parquet, a folder of a Hugging Face dataset, or a TREC run.",
             show_default=False,
         ),
     ]

@@ -75,6 +75,7 @@ def open_samples(source: Input) -> RowFile[Sample]:
         group_by=source.group_by,
         split=source.split,
         header=header,
+        encoding=source.encoding,
     )
 
 

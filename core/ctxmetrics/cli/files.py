@@ -47,16 +47,16 @@ def inspect(source: Input) -> None:
         print_result("\n".join(_describe_metrics(file, samples, fitting)))
     except CtxMetricsError as error:
         problem = str(error)
-    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
-    if source.references is not None:
-        command += f" --references {shlex.quote(str(source.references))}"
-    command += "".join(f" --map {shlex.quote(option)}" for option in mapping)
+    command = _write_command(source) + "".join(f" --map {shlex.quote(option)}" for option in mapping)
     if not doubts:
         if fitting or mapping:
             print_result(f"score it with: {command}")
     elif file.reading.unsure or len(doubts[0]) == 1:
-        for option in doubts[0]:
-            print_result(f"score it with: {command} --map {shlex.quote(option)}")
+        options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
+        lines = [f"score it with: {command} --map {shlex.quote(option)}" for option in options]
+        others = [option for option in doubts[0] if option not in options]
+        lines = [*(f"it may also be: --map {shlex.quote(option)}" for option in others), *lines]
+        print_result("\n".join(lines) if options else _ask_columns(file, doubts[0], command))
     else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
@@ -64,6 +64,40 @@ def inspect(source: Input) -> None:
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
+
+
+def _write_command(source: Input) -> str:
+    """Write the command that scores a file with the options by which it was read, without --map."""
+    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
+    for name in ("schema", "references", "on", "group_by", "split", "names", "encoding"):
+        value = getattr(source, name)
+        if value is not None:
+            command += f" --{name.replace('_', '-')} {shlex.quote(str(value))}"
+    if source.header is not None:
+        command += " --header" if source.header else " --no-header"
+    return command
+
+
+def _can_run(source: Input, mapping: list[str]) -> bool:
+    """Whether some metric can run with these --map options."""
+    from ctxmetrics.cli._run import load_samples
+    from ctxmetrics.metrics import METRICS
+
+    try:
+        samples = load_samples(replace(source, columns=mapping))
+    except CtxMetricsError:
+        return False
+    return any(_fits(kind, samples) for kind in METRICS.values())
+
+
+def _ask_columns(file: RowFile[Sample], options: Sequence[str], command: str) -> str:
+    """Ask which columns hold what no metric can run without; a column may hold what was retrieved."""
+    columns = ", ".join(file.reading.others)
+    known = "".join(f" --map {shlex.quote(option)}" for option in options[:1])
+    return (
+        f"Which column holds the expected answer, and which the question? There is: {columns}. Put their names for ANSWER and "
+        f"QUESTION: {command}{known} --map ANSWER=reference --map QUESTION=user_input"
+    )
 
 
 def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:

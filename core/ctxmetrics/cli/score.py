@@ -54,7 +54,11 @@ class Output:
     """What is written beside the text that is printed, and kept for a later run."""
 
     out: Annotated[
-        Path | None, typer.Option(help="Write one JSON line for each sample and metric: FILE.jsonl.")
+        Path | None,
+        typer.Option(
+            help="Write one JSON line for each sample and metric: FILE.jsonl; or a table with a row for each sample: "
+            "FILE.csv, .xlsx or .parquet."
+        ),
     ] = None
     keep_texts: Annotated[
         bool,
@@ -175,11 +179,10 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
         ParameterError: --resume has nowhere to look, or --out is no file of JSON lines.
     """
     from ctxmetrics.models.runtime.cache import FILE_NAME
+    from ctxmetrics.results.table_files import check_ending
     from ctxmetrics.results.writer import check_outputs
 
     out, cache = output.out, output.cache
-    if out is not None and out.suffix.lower() == ".parquet":
-        raise ParameterError(f"--out {out}: rows are JSON lines. Write --out FILE.jsonl.")
     if cache is None and (output.resume or judge != "lexical") and out is not None:
         cache = out.with_name(out.name + ".cache")
     if output.resume and cache is None:
@@ -199,6 +202,12 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
             "--calibration": gates.calibration,
         },
     )
+    if out is not None and out.absolute().parts[1:2] != ("dev",):
+        check_ending(out)
+    if output.report is not None and output.report.suffix.lower() not in (".html", ".htm", ""):
+        raise ParameterError(
+            f"--report {output.report}: the report is a page. Write --report FILE.html."
+        )
     return cache
 
 

@@ -374,7 +374,12 @@ class ListMetric(Metric):
         if empty is not None:
             return empty
         value, hits = self.compare(retrieved, reference)
-        return self.build(sample, value, _LaterVerdicts(self, tuple(hits), retrieved, reference))
+        verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
+        return self.build(sample, value, verdicts, metadata=self.measure_ties(sample, reference))
+
+    def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
+        """Measure how much the order of equal scores moves the value; None where it does not."""
+        return None
 
     def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
         """Return whether no list holds a picture where the metric reads text; see `check_texts`."""

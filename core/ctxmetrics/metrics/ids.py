@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, named_choice, registered
+from ctxmetrics.reading import TIES
 from ctxmetrics.samples import Sample
 from ctxmetrics.verdicts import Verdict
 
@@ -41,6 +42,19 @@ class IDMetric(
         wanted = set(others)
         hits = [id_ in wanted for id_ in dict.fromkeys(counted)]
         return self.to_value(hits), hits
+
+    def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:
+        """Return the lowest and the highest value over all orders of ids that were retrieved with equal scores."""
+        ties = sample.metadata.get(TIES)
+        if not isinstance(ties, (list, tuple)):
+            return None
+        grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
+        values: list[float | None] = []
+        for best_first in (False, True):
+            ids = _order_ties(sample.retrieved_context_ids or (), ties, grades, best_first=best_first)
+            values.append(self.scaled(self.compare(ids[: self.top_k], reference)[0]))
+        low, high = values
+        return None if low == high else {"tie_range": (low, high)}
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
@@ -225,6 +239,22 @@ class IDBasedCompleteness(IDBasedContextRecall):
     def to_value(self, hits: Sequence[bool]) -> float:
         """1.0 where every reference id is among the retrieved ones, else 0.0."""
         return float(all(hits))
+
+
+def _order_ties(
+    ids: Sequence[str], ties: Iterable[Any], grades: Mapping[str, float], *, best_first: bool
+) -> list[str]:
+    """Return ids with the most relevant ones of each tie first, or last."""
+    ordered = [*ids]
+    for tie in ties:
+        members = {*map(str, tie)} if isinstance(tie, (list, tuple)) else set()
+        places = [place for place, id_ in enumerate(ids) if id_ in members]
+        tied = sorted(
+            (ids[place] for place in places), key=lambda id_: grades.get(id_, 0.0), reverse=best_first
+        )
+        for place, id_ in zip(places, tied, strict=True):
+            ordered[place] = id_
+    return ordered
 
 
 # Samples with the same id share its verdict, which takes less memory.

@@ -64,6 +64,7 @@ _RUSSIAN: Mapping[str, str] = {
     "verdicts right": "вердиктов верны",
     "wrong": "неверно",
     "the judge answers alike": "судья отвечает одинаково",
+    "rows with equal scores, whose order may move the mean": "строк с равными оценками, порядок которых может сдвинуть среднее",
     "unused": "не использован",
     "redundant": "избыточен",
     "sentences supported": "подтверждено предложений",

@@ -23,6 +23,7 @@ from ctxmetrics.reading.documents import (
     text_of,
     write_span,
 )
+from ctxmetrics.reading.formats import TIES
 from ctxmetrics.reading.joining import Missing
 from ctxmetrics.reading.json_rows import line_rows
 from ctxmetrics.reading.recognition import AUTO, PEEKED, reading_alone, recognise
@@ -45,6 +46,7 @@ __all__ = [
     "SPAN_MARK",
     "TEXTS_OF",
     "TEXT_KEYS",
+    "TIES",
     "Header",
     "KeyParams",
     "Missing",

@@ -41,6 +41,10 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
             raise InputFileError(
                 f"{file}: cannot be read: {error.strerror or error}. Check the path."
             ) from None
+        except UnicodeDecodeError:
+            raise InputFileError(
+                f"{file}, after row {number}: a text is not UTF-8. Write its column as binary, or decode it first."
+            ) from None
         except pa.ArrowException as error:
             kind = "Parquet" if file.suffix.lower() == ".parquet" else "Arrow"
             problem = str(error).rstrip(".")

@@ -24,8 +24,11 @@ _DEEPEST = 20
 # The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
 # and fail later.
 _DEEPEST_JSON = 500
-# What may be an object, a list, or a tuple of texts.
-_OBJECT = re.compile(r"""\s*(?:\{.*\}|(\[.*\]|\(\s*['"].*['"]\s*(?:,\s*)?\)))\s*""", re.DOTALL)
+# What may be an object, a list, an array of numpy, or a tuple of texts.
+_OBJECT = re.compile(
+    r"""\s*(?:\{.*\}|(\[.*\]|(?:np\.|numpy\.)?array\(\[.*\](?:,\s*dtype=\S+)?\)|\(\s*['"].*['"]\s*(?:,\s*)?\)))\s*""",
+    re.DOTALL,
+)
 # What numpy's own values are called where they are printed in a list.
 _OF_NUMPY = re.compile(r"array|np\.\w+")
 

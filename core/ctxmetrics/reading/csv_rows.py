@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -16,11 +17,17 @@ _LARGEST_CELL = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
 # Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
 Header = bool | Sequence[str] | None
+# The first line of a file that says what separates its cells.
+_DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
+# How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
+ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas and databases write them.
 _GAPS = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>"})
 
 
-def cell_rows(file: Path, header: Header = None) -> Iterator[tuple[str, Any]]:
+def cell_rows(
+    file: Path, header: Header = None, encoding: str | None = None
+) -> Iterator[tuple[str, Any]]:
     """Return each row of a CSV or TSV file with its place; empty cells are left out.
 
     Cells hold text; lists and objects in them are read with the fields. The delimiter is the one that splits the header
@@ -29,27 +36,41 @@ def cell_rows(file: Path, header: Header = None) -> Iterator[tuple[str, Any]]:
     Args:
         file: The file.
         header: False: it has no header, and the columns are ``column 1``, ``column 2`` ..; names: these.
+        encoding: As for `ctxmetrics.reading.text_files.open_text`.
 
     Raises:
         InputFileError: It is not valid, two columns have one name, or a row has not as many cells as the header.
     """
     csv.field_size_limit(_LARGEST_CELL)
-    with open_text(file) as text:
+    with open_text(file, encoding) as text:
         first = text.readline()
-        delimiter, cells = _split_header(first, _delimiters(file))
+        named = _DELIMITER_LINE.fullmatch(first)
+        if named:  # a line for spreadsheets
+            first = text.readline()
+        delimiter, cells = _split_header(first, named[1] if named else _delimiters(file))
         has_header = header is None or header is True
-        names = _names(cells, header)
+        lines_before = has_header + bool(named)
+        names = name_columns(cells, header)
         lines = text if has_header else chain([first], text)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             for cells in filter(None, reader):
-                where = f"line {reader.line_num + has_header}"
-                row = _row(names, cells, file, where)
-                yield where, {name: cell for name, cell in row.items() if cell not in _GAPS}
+                where = f"line {reader.line_num + lines_before}"
+                row = make_row(names, cells, file, where)
+                yield where, read_gaps(row)
         except csv.Error as error:
             raise InputFileError(
-                f"{file}, line {reader.line_num + 1}: not valid CSV: {error}."
+                f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
             ) from None
+
+
+def read_gaps(row: dict[str, str]) -> dict[str, str]:
+    """Return a row without the cells that are gaps, and texts without the apostrophe that keeps them from being formulas."""
+    values: dict[str, str] = {}
+    for name, cell in row.items():
+        if cell not in _GAPS:
+            values[name] = cell[1:] if ESCAPED.match(cell) else cell
+    return values
 
 
 def _delimiters(file: Path) -> str:
@@ -67,7 +88,7 @@ def _split_header(line: str, delimiters: str) -> tuple[str, list[str]]:
     return best, most
 
 
-def _names(cells: list[str], header: Header) -> list[str]:
+def name_columns(cells: list[str], header: Header) -> list[str]:
     """Return the names of the columns.
 
     Args:
@@ -82,7 +103,12 @@ def _names(cells: list[str], header: Header) -> list[str]:
     return [*header]
 
 
-def _row(names: list[str], cells: list[str], file: Path, where: str) -> dict[str, str]:
+def make_row(names: list[str], cells: list[str], file: Path, where: str) -> dict[str, str]:
+    """Make a row of the names of the columns and the cells.
+
+    Raises:
+        InputFileError: There are more or fewer cells, or two columns of one name differ.
+    """
     row = dict(zip(names, cells, strict=False))
     if len(cells) != len(names):
         raise InputFileError(

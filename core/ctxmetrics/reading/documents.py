@@ -8,22 +8,34 @@ reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved docume
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from ctxmetrics.reading.cells import list_in
+
 # Where a document's text is looked for, and its id.
 TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
-ID_KEYS = ("id", "doc_id", "document_id", "source", "document.id")
+ID_KEYS = (
+    "id", "doc_id", "document_id", "_id", "chunk_id", "docid", "corpus_id", "uuid", "pk", "_additional.id", "source",
+    "document.id",
+)  # fmt: skip
+# Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa, Typesense, Pinecone.
+HOLDERS = ("payload", "_source", "entity", "properties", "fields", "document", "metadata")
 # The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
-_TEXT_PATHS = ("document.content", "node.text", "kwargs.page_content")
+_TEXT_PATHS = (
+    "document.content", "node.text", "kwargs.page_content", "content.text", "contents", "chunk_text", "passage_text",
+    "paragraph_text",
+    *(f"{holder}.{key}" for holder in HOLDERS for key in ("text", "content", "page_content", "contents", "chunk_text", "body")),
+)  # fmt: skip
 # Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
 # (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.
 _STARTS = (
-    "metadata.start_index", "start_char_idx", "node.start_char_idx", "meta.split_idx_start", "start_index",
+    "metadata.start_index", "span[0]", "start_char_idx", "node.start_char_idx", "meta.split_idx_start", "start_index",
     "split_idx_start",
 )  # fmt: skip
-_ENDS = ("end_char_idx", "node.end_char_idx")
+_ENDS = ("end_char_idx", "node.end_char_idx", "span[1]")
 _SOURCES = (
     "metadata.source", "metadata.file_path", "node.metadata.file_path", "meta.file_path", "meta.source",
     "meta.source_id", "ref_doc_id", "node.ref_doc_id", "source", "file_path", "metadata.file_name",
@@ -35,12 +47,23 @@ SPAN_MARK = "#char="
 _GRADES = ("relevance", "query_relevance_label")
 # What the type of a message says in LangChain.
 _SPEAKERS = ("human", "ai", "system", "tool")
+# The step of a path that stands for several items.
+_SEVERAL = re.compile(r"\[(?!\d+\])")
 
 
 def text_of(item: Any) -> Any:
     """Return the text of a document (see the module), or None where it has none."""
     document = unscored(item)
-    return document if isinstance(document, str) else first_of(document, (*TEXT_KEYS, *_TEXT_PATHS))
+    if isinstance(document, str):
+        return document
+    first = None
+    for path in (*TEXT_KEYS, *_TEXT_PATHS):
+        value = look_up(document, path)
+        if isinstance(value, str):
+            return value
+        if first is None and path in TEXT_KEYS:
+            first = value
+    return first
 
 
 def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
@@ -143,7 +166,40 @@ def _is_message(item: Any) -> bool:
 
 
 def look_up(holder: Any, path: str) -> Any:
-    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots itself."""
+    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots and brackets itself.
+
+    ``hits[].text`` is the text of each item of the list ``hits``, ``hits[0].text`` of the first item, and
+    ``hits[gold].text`` of the items of which ``gold`` is true. Lists in lists (``turns[].hits[].text``) become one list.
+    """
+    value = _look_up_plain(holder, path)
+    return _look_up_items(holder, path) if value is None and "[" in path else value
+
+
+def _look_up_items(holder: Any, path: str) -> Any:
+    head, _, rest = path.partition("[")
+    step, _, rest = rest.partition("]")
+    rest = rest.removeprefix(".")
+    value = as_list(look_up(holder, head) if head else holder)
+    items = list(value) if isinstance(value, tuple) else list_in(value)
+    if items is None:
+        return None
+    if step.isdecimal():
+        item = items[int(step)] if int(step) < len(items) else None
+        return look_up(item, rest) if rest else item
+    if step:
+        items = [item for item in items if look_up(item, step)]
+    values = [look_up(item, rest) for item in items] if rest else items
+    if items and all(value is None for value in values):
+        return None
+    if not _SEVERAL.search(rest):
+        return values
+    joined: list[Any] = []
+    for inner in values:
+        joined += inner or ()
+    return joined
+
+
+def _look_up_plain(holder: Any, path: str) -> Any:
     if hasattr(holder, "items"):
         return _look_up_key(holder, path)
     head, _, rest = path.partition(".")

@@ -22,6 +22,8 @@ _MEANT = {
     "retrieved_contexts": "reference_contexts",
     "retrieved_context_ids": "reference_context_ids",
 }
+# What `on` is where the rows of both files are joined by their order.
+_ORDER = "order"
 # What becomes of a question of the references that the run does not answer.
 Missing = Literal["zero", "drop"]
 
@@ -31,7 +33,8 @@ class Partners:
 
     Args:
         rows: The fields of the references' rows, each with its place.
-        on: A field, or a column or path that is in the metadata of both sides; None: see above.
+        on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, where no row
+            has such a column: the number of the row.
         missing: What becomes of a reference without a partner; see `unanswered`.
     """
 
@@ -50,8 +53,9 @@ class Partners:
         self._empty: list[tuple[dict[str, Any], str]] = []
         self._alone: list[str] = []
         self._ids: Counter[str] = Counter()  # of what was joined
-        for row, where in rows:
-            names = [*self._names(row)]
+        self._count = 0  # of the rows that were joined so far
+        for number, (row, where) in enumerate(rows, 1):
+            names = [*self._names(row, number)]
             self._left[where] = (names[0][1] if names else where, row)
             for name in names:
                 self._rows.setdefault(name, []).append((row, where))
@@ -63,7 +67,8 @@ class Partners:
             InputFileError: Two rows of the references have its key, or one has it with another question.
             SampleError: Both sides say what is expected, and differ.
         """
-        names = [*self._names(values)]
+        self._count += 1
+        names = [*self._names(values, self._count)]
         matches = next((self._rows[name] for name in names if name in self._rows), [])
         if not matches:
             self._alone.append(names[0][1] if names else where)
@@ -114,12 +119,17 @@ class Partners:
         """Return notes about samples and references without a partner.
 
         Raises:
-            InputFileError: Nothing has one.
+            InputFileError: Nothing has one, or files that are joined by order have not as many rows.
         """
         if not self._ids:
             raise InputFileError(
                 f"no sample has a partner among the references: samples {some_of(map(repr, self._alone))}; references "
                 f"{some_of(repr(name) for name, _ in self._left.values())}. Write --on COLUMN, a column of both files."
+            )
+        if self._keys == (_ORDER,) and (self._alone or self._left):
+            raise InputFileError(
+                f"--on order: {self._count} rows and {self._count - len(self._alone) + len(self._left)} references. Both files "
+                "must have the same questions in the same order."
             )
         if self._alone:
             yield f"{len(self._alone)} without a partner among the references: {some_of(map(repr, self._alone))}"
@@ -147,8 +157,10 @@ class Partners:
             return id_
         return f"{name} ({self._ids[name]})"
 
-    def _names(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def _names(self, values: Mapping[str, Any], number: int = 0) -> Iterator[tuple[str, str]]:
         """Yield the keys of a row, each with its kind."""
+        if self._keys == (_ORDER,) and look_up(values.get("metadata"), _ORDER) is None:
+            yield _ORDER, str(number)
         for key in self._keys:
             for value in (look_up(values, key), look_up(values.get("metadata"), key)):
                 if isinstance(value, (str, int)) and _plain(value):

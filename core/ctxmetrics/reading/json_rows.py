@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,42 @@ from ctxmetrics.reading.text_files import open_text
 _DEPTH = 3
 # The fewest fields of a sample that a metric looks at.
 _FEWEST = 2
+# The objects of LlamaIndex' EmbeddingQAFinetuneDataset: texts by id, and ids by the id of the question.
+_BY_QUESTION = ("queries", "corpus", "relevant_docs")
 
 
-def line_rows(file: Path) -> Iterator[tuple[str, Any]]:
+def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, Any]]:
     """Return each line of a file of JSON Lines and what it holds.
 
     Raises:
         InputFileError: The file cannot be read, or a line is no JSON.
     """
-    with open_text(file) as text:
+    with open_text(file, encoding) as text:
         for number, line in enumerate(text, 1):
             if line.strip():
                 yield f"line {number}", _parse(line, file, f"line {number}")
 
 
-def read_json(file: Path) -> Any:
-    """Return what a JSON file holds; an empty one holds no samples."""
-    with open_text(file) as text:
+def read_json(file: Path, encoding: str | None = None) -> Any:
+    """Return what a JSON file holds; an empty one holds no samples, JSON Lines are a list."""
+    with open_text(file, encoding) as text:
         content = text.read()
-    return _parse(content, file, None) if content.strip() else []
+    if not content.strip():
+        return []
+    try:
+        return _parse(content, file, None)
+    except InputFileError:
+        first, _, rest = content.strip().partition("\n")
+        if not rest or not _is_object(first):
+            raise
+    return [item for _, item in line_rows(file, encoding)]
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
@@ -56,6 +73,9 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
             return rows, ""
         if _count_fields([data]) >= _FEWEST:
             return [data], ""
+        rows = _keyed_rows(data)
+        if rows is not None:
+            return rows, ""
         lists = [(path, value) for path, value in leaves(data, _DEPTH) if _is_list_of_objects(value)]
         if lists:
             path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
@@ -64,6 +84,35 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
                 return [data], ""
             return rows, path
     raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
+
+
+def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
+    """Return the rows of objects by key: samples (``orient="index"`` of pandas), or questions and their documents."""
+    if all(isinstance(data.get(key), dict) for key in _BY_QUESTION):
+        rows: list[Any] = []
+        for key, question in data["queries"].items():
+            ids = _as_ids(data["relevant_docs"].get(key))
+            texts = [data["corpus"].get(id_) for id_ in ids]
+            row = {"id": key, "user_input": question, "reference_context_ids": ids}
+            if texts and all(isinstance(text, str) for text in texts):
+                row["reference_contexts"] = texts
+            rows.append(row)
+        return rows
+    if not data or not all(isinstance(value, dict) for value in data.values()):
+        return None
+    common = set.intersection(*map(set, data.values()))
+    if not common & TEXT_NAMES or _count_fields([*data.values()]) < _FEWEST:
+        return None
+    if all(key.isdecimal() for key in data):
+        return [*data.values()]
+    return [{"id": key, **row} for key, row in data.items()]
+
+
+def _as_ids(ids: Any) -> list[Any]:
+    """Return ids as a list: a list, or the keys of an object of which the grade is above 0."""
+    if isinstance(ids, dict):
+        return [id_ for id_, grade in ids.items() if grade]
+    return ids if isinstance(ids, list) else []
 
 
 def _is_list_of_objects(value: Any) -> bool:
@@ -86,14 +135,29 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
     columns: list[Any] = []
     for value in data.values():
         column = dict(enumerate(value)) if isinstance(value, list) else value
-        if not isinstance(column, dict) or (columns and column.keys() != columns[0].keys()):
+        if not isinstance(column, dict):
             return None
         columns.append(column)
+    for name, column in zip(data, columns, strict=True):
+        if column.keys() == columns[0].keys():
+            continue
+        texts = next(column for key, column in zip(data, columns, strict=True) if key in TEXT_NAMES)
+        if all(map(_are_numbers, columns)) and any(isinstance(text, str) for text in texts.values()):
+            first = next(iter(data))
+            raise InputFileError(
+                f"{file}: a table by columns with a gap: {first[:60]!r} has {len(columns[0])} values, {name[:60]!r} has "
+                f"{len(column)}, or their keys differ. Write null for a gap."
+            )
+        return None
     rows: list[dict[str, Any]] = []
     for number in columns[0]:
         row = [column[number] for column in columns]
         rows.append(dict(zip(data, row, strict=True)))
     return rows
+
+
+def _are_numbers(keys: Iterable[Any]) -> bool:
+    return all(isinstance(key, int) or key.isdecimal() for key in keys)
 
 
 def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.reading.formats import group_ties
 from ctxmetrics.reading.json_rows import line_rows
 from ctxmetrics.reading.text_files import open_text
 
@@ -117,6 +118,7 @@ def query_rows(
         else:
             pairs = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
             fields = {"retrieved_context_ids": [document for _, document in pairs]}
+            fields["metadata"] = group_ties(pairs)
         yield f"query {query[:80]!r}", {"id": query, **fields}
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
+from ctxmetrics.reading.formats import FORMATS, KNOWN, SEARCHES, answers_in, matches, texts_beside_ids
 from ctxmetrics.reading.names import letters_of
 from ctxmetrics.reading.rows import Reading, find_fault, is_ambiguous, paths_in, rest_of
 from ctxmetrics.reading.schema import (
@@ -51,6 +55,22 @@ TEXT_NAMES: frozenset[str] = frozenset(
 # Every key of every schema; and by the letters of a key alone, the first such key.
 _KEYS: tuple[str, ...] = tuple(key for schema in SCHEMAS.values() for key in sorted(schema.known_keys))
 _BY_LETTERS: Mapping[str, str] = {letters_of(key): key for key in reversed(_KEYS)}
+
+
+@cache
+def _foreign_headers() -> Mapping[str, str]:
+    """Return the keys of a schema by the letters of their names in other languages."""
+    text = files("ctxmetrics.reading").joinpath("headers.json").read_text(encoding="utf-8")
+    names: dict[str, str] = {}
+    for key, words in json.loads(text).items():
+        names |= {letters_of(word): key for word in words.split() if key != "note"}
+    return names
+
+
+def _known_key(name: str) -> str | None:
+    """Return the key of a schema that a header stands for, written otherwise or in another language."""
+    letters = letters_of(name)
+    return _BY_LETTERS.get(letters) or _foreign_headers().get(letters)
 
 
 def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
@@ -177,14 +197,32 @@ def _unread(
             read.add(places[name][0])
     paths: list[str] = []
     for path, value in leaves(rest_of(opened, read), _DEPTH):
-        if _are_passages(value) and not _NOT_RETRIEVED.search(path):
+        if _NOT_RETRIEVED.search(path):
+            continue
+        if _are_passages(value):
             paths.append(path)
+        elif SEARCHES.search(path):
+            paths += _texts_within(path, value)
     return tuple(paths)
+
+
+def _texts_within(path: str, value: Any) -> list[str]:
+    """Return the paths of passages in the items of a list: objects that are no documents, or rows of a database."""
+    items = list_in(value) or [None]
+    first = items[0]
+    if isinstance(first, list):
+        cells = [(f"[{place}]", cell) for place, cell in enumerate(first)]
+    elif hasattr(first, "items") and not are_messages(items):
+        cells = [(f".{key}", cell) for key, cell in leaves(first, _DEPTH)]
+    else:
+        return []
+    texts = [key for key, cell in cells if _is_passage(cell)]
+    return [f"{path}[]{key}" for key in texts if not _NOT_RETRIEVED.search(key)]
 
 
 def _header_of_data(row: Mapping[str, Any]) -> str | None:
     """Return a name of a column that looks like data, where no schema knows any of them."""
-    if any(letters_of(str(key)) in _BY_LETTERS for key in row):
+    if any(_known_key(str(key)) for key in row):
         return None
     return header_in(row)
 
@@ -223,7 +261,7 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
             key = str(name)
             before: Any = merged.get(key)
             if hasattr(before, "items") and hasattr(value, "items"):
-                held = {inner: item for inner, item in before.items() if item is not None}
+                held = {inner: item for inner, item in before.items() if not _is_empty(item)}
                 merged[key] = {**value, **held}
             elif _replaces(value, before, prefers_text=key in texts):
                 merged[key] = value
@@ -234,7 +272,7 @@ def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     """Whether a value tells more about its column than the one before."""
     if value is None:
         return False
-    if before is None:
+    if _is_empty(before):
         return True
     is_text = isinstance(value, str)
     if is_text != isinstance(before, str) and is_text == prefers_text:
@@ -242,17 +280,24 @@ def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     return is_list_text(value) and not is_list_text(before)
 
 
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and not value)
+
+
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
     """Return the keys that are written otherwise than a schema writes them, such as ``Ground Truth``.
 
-    A column that the caller maps keeps its name.
+    A column that the caller maps keeps its name, and one of a format that the row has.
     """
     heads = heads_of(columns)
+    for schema in FORMATS.values():
+        if matches(schema, row):
+            heads |= schema.known_keys
     keys: dict[str, str] = {}
     for key in row:
         if "." in key or key in _KEYS or key in heads:
             continue
-        name = _BY_LETTERS.get(letters_of(key))
+        name = _known_key(key)
         if name is not None and name not in row:
             keys.setdefault(name, key)  # of several keys, the first
     return {key: name for name, key in keys.items()}
@@ -262,13 +307,14 @@ class _Fit(NamedTuple):
     """How a schema fits the first rows.
 
     Attributes:
-        score: How many fields it finds, and how few columns it leaves; the highest fits best.
+        score: How many fields it finds, whether the rows have its marks, and how few columns it leaves; the highest
+            fits best.
         reading: The reading with the schema.
         paths: Where it finds the fields that metrics look at.
         rest: What it leaves.
     """
 
-    score: tuple[int, int]
+    score: tuple[int, bool, int]
     reading: Reading
     paths: dict[str, str]
     rest: dict[str, Any]
@@ -278,7 +324,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     """Return the reading with the schema that finds the most fields, and with the columns that others know."""
     _, opened = reading.opened(row)
     fits: list[_Fit] = []
-    for name in SCHEMAS:
+    for name in KNOWN:
         fit = _fit(replace(reading, name=name), opened)
         if fit is not None:
             fits.append(fit)
@@ -292,11 +338,30 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
                 column = reading.original(path)
                 unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
     columns = _add_columns(fitting, opened, unsure)
+    if not unsure:
+        columns |= _answers(fitting, columns, opened)
     return replace(fitting.reading, columns=columns, unsure=tuple(unsure))
+
+
+def _answers(fitting: _Fit, columns: Mapping[str, str], opened: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the one answer of a store or search engine, where nothing else holds what was retrieved."""
+    paths = {**fitting.paths, **{field: column for column, field in columns.items()}}
+    if "retrieved_context_ids" in paths or "stages" in paths:
+        return {}
+    if "retrieved_contexts" in paths:
+        return texts_beside_ids(opened, paths["retrieved_contexts"])
+    rest = rest_of(opened, {*paths.values(), *columns})
+    answers = answers_in(rest, _DEPTH)
+    for path in [*filter(_NOT_RETRIEVED.search, answers)]:
+        del answers[path]
+    fields = [*answers.values()]
+    return answers if len(fields) == len({*fields}) else {}
 
 
 def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     """Return how the schema of a reading fits the first rows; None where it does not."""
+    if not matches(reading.schema, opened):
+        return None
     places = _first_spots(reading.every_spot(opened))
     paths: dict[str, str] = {}
     for name, (path, value) in places.items():
@@ -313,7 +378,7 @@ def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
         return None
     # A second column for a field counts as one that is not read.
     rest = rest_of(opened, {path for path, _ in places.values()})
-    return _Fit((len(paths), -len(rest)), reading, paths, rest)
+    return _Fit((len(paths), bool(reading.schema.marks), -len(rest)), reading, paths, rest)
 
 
 def _add_columns(

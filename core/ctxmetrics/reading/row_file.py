@@ -9,7 +9,8 @@ import logging
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
@@ -21,6 +22,8 @@ from ctxmetrics.reading.arrow_rows import arrow_rows
 from ctxmetrics.reading.cells import read_cells
 from ctxmetrics.reading.csv_rows import Header, cell_rows
 from ctxmetrics.reading.documents import look_up
+from ctxmetrics.reading.excel_rows import sheet_rows
+from ctxmetrics.reading.formats import within
 from ctxmetrics.reading.joining import Missing, Partners
 from ctxmetrics.reading.json_rows import line_rows, read_json, rows_in
 from ctxmetrics.reading.rankings import beir_rows, is_ranking, query_rows, ranking_rows, rankings_in
@@ -28,16 +31,12 @@ from ctxmetrics.reading.recognition import AUTO, PEEKED, recognise
 from ctxmetrics.reading.rows import Reading
 from ctxmetrics.reading.schema import TEXTS, some_of
 from ctxmetrics.reading.shapes import group_rows
-from ctxmetrics.reading.text_files import get_ending
+from ctxmetrics.reading.text_files import check_encoding, get_ending
 from ctxmetrics.reading.traces import is_trace, trace_rows
 
-_READERS: Mapping[str, Callable[[Path], Iterator[tuple[str, Any]]]] = {
-    ".parquet": arrow_rows,
-    ".jsonl": line_rows,
-    ".ndjson": line_rows,
-}
+_LINES = (".jsonl", ".ndjson")
 # Endings of files that are no TREC runs or qrels.
-_NEVER_RANKINGS = {*_READERS, ".csv", ".json"}
+_NEVER_RANKINGS = {*_LINES, ".csv", ".json", ".parquet", ".xlsx"}
 # What a line of --out has, and no sample.
 _OF_RESULTS = {"sample_id", "sample", "metric", "verdicts", "provenance"}
 T = TypeVar("T")
@@ -58,6 +57,7 @@ class RowFile(Iterator[T], Generic[T]):
         group_by: A field or column: the rows with one value of it are one sample.
         split: What separates the passages of a retrieved text.
         header: Whether a table has a header, or the names of its columns; see `ctxmetrics.reading.csv_rows.cell_rows`.
+        encoding: The encoding of a text file; see `ctxmetrics.reading.text_files.open_text`.
         expected: Whether the file holds only what is expected. It may then lack columns that a caller
             maps.
     """
@@ -75,6 +75,7 @@ class RowFile(Iterator[T], Generic[T]):
         group_by: str | None = None,
         split: str | None = None,
         header: Header = None,
+        encoding: str | None = None,
         expected: bool = False,
     ) -> None:
         self.path: Path = Path(path)
@@ -88,11 +89,14 @@ class RowFile(Iterator[T], Generic[T]):
                 references,
                 AUTO,
                 {column: name for column, name in self._columns.items() if name != "metadata"},
+                encoding=encoding,
                 expected=True,
             )
         check_choice("missing", missing, get_args(Missing))
         self._on = on
         self._group_by, self._split, self._header = group_by, split, header
+        check_encoding(encoding)
+        self._encoding = encoding
         self._missing: Missing = missing
         self._expected = expected
         self._first: list[dict[str, Any]] = []
@@ -103,8 +107,14 @@ class RowFile(Iterator[T], Generic[T]):
         self._items = self._read()
 
     def __next__(self) -> T:
-        try:
+        with self._naming_place():
             return next(self._items)
+
+    @contextmanager
+    def _naming_place(self) -> Iterator[None]:
+        """Name the place of whatever is raised in the block, for no file may end in a traceback."""
+        try:
+            yield
         except (CtxMetricsError, StopIteration):
             raise
         except Exception as error:
@@ -121,7 +131,7 @@ class RowFile(Iterator[T], Generic[T]):
         """
         if self._schema != "aegis" or self.path.suffix.lower() != ".json":
             return None
-        data = read_json(self.path)
+        data = read_json(self.path, self._encoding)
         if not isinstance(data, dict) or "evaluations" not in data:
             return None
         return read_payload(data, self.path)
@@ -134,6 +144,11 @@ class RowFile(Iterator[T], Generic[T]):
             InputFileError: The file cannot be read, or is empty.
             ParameterError: There is no such schema, field or column.
         """
+        with self._naming_place():
+            return self._decide()
+
+    def _decide(self) -> Reading:
+        """Decide how the rows are read; see `reading`."""
         first = list(islice(self._rows, PEEKED))
         if any(is_trace(row) for _, row in first):
             self._rows = trace_rows(chain(first, self._rows))
@@ -232,7 +247,7 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _placed(self) -> Iterator[tuple[str, Any]]:
         """Yield the rows with their places."""
-        yield from self._open()
+        yield from within(self._open())
 
     def _open(self) -> Iterator[tuple[str, Any]]:
         """Open the file with the reader of its kind."""
@@ -243,20 +258,24 @@ class RowFile(Iterator[T], Generic[T]):
         if ending not in _NEVER_RANKINGS and is_ranking(self.path):
             return ranking_rows(self.path)
         if ending in (".csv", ".tsv"):
-            return cell_rows(self.path, self._header)
-        if ending in _READERS:
-            return _READERS[ending](self.path)
-        if ending == ".json":
-            return self._json_rows()
+            return cell_rows(self.path, self._header, self._encoding)
+        readers: Mapping[str, Callable[[], Iterator[tuple[str, Any]]]] = {
+            ".json": self._json_rows,
+            ".parquet": partial(arrow_rows, self.path),
+            ".xlsx": partial(sheet_rows, self.path, self._header),
+            **dict.fromkeys(_LINES, partial(line_rows, self.path, self._encoding)),
+        }
+        if ending in readers:
+            return readers[ending]()
         raise InputFileError(
-            f"{self.path}: files end in .jsonl, .json or .csv, .tsv or .parquet, all but the last also in .gz; a TREC run and "
-            "qrels may end in anything. Rename or convert it."
+            f"{self.path}: files end in .jsonl, .json, .csv, .tsv, .parquet or .xlsx, all but the last two also in .gz; a TREC run "
+            "and qrels may end in anything. Rename or convert it."
         )
 
     def _json_rows(self) -> Iterator[tuple[str, Any]]:
         if self.payload is not None:
             return iter(self.payload.rows)
-        data = read_json(self.path)
+        data = read_json(self.path, self._encoding)
         rankings = rankings_in(data)
         if rankings:
             return query_rows(rankings, expected=self._expected)

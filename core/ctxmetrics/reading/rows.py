@@ -23,10 +23,12 @@ from ctxmetrics.reading.documents import (
     is_missing,
     labels_are_spans,
     look_up,
+    own_id,
     relevant,
     text_of,
     to_list,
 )
+from ctxmetrics.reading.formats import KNOWN, find_ties, unnested
 from ctxmetrics.reading.names import letters_of, suggest_field, written_elsewhere
 from ctxmetrics.reading.pictures import in_value
 from ctxmetrics.reading.schema import (
@@ -40,11 +42,12 @@ from ctxmetrics.reading.schema import (
     heads_of,
 )
 from ctxmetrics.reading.shapes import split_at
-from ctxmetrics.reading.systems import SCHEMAS
 from ctxmetrics.reading.unanswerable import LABEL, has_mark, is_column
 
 # Lists of texts, or of documents with a text.
 _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
+# Lists of passages or of their ids.
+_PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 # How LangChain prints a document.
 _PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
@@ -95,15 +98,15 @@ class Reading:
     split: str | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in SCHEMAS:
+        if self.name not in KNOWN:
             raise ParameterError(
-                f"schema={self.name!r} is unknown. Choose from: auto, {', '.join(SCHEMAS)}."
+                f"schema={self.name!r} is unknown. Choose from: auto, {', '.join(KNOWN)}."
             )
 
     @property
     def schema(self) -> Schema:
         """The schema."""
-        return SCHEMAS[self.name]
+        return KNOWN[self.name]
 
     def row(
         self, mapping: Mapping[str, Any], where: str | None = None
@@ -162,6 +165,8 @@ class Reading:
                 "columns."
             )
         values = self._values(raw, spots)
+        hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
+        ties = find_ties(unnested(hits), self.schema.id_keys)
         self._read_lists(values)
         if isinstance(values.get("reference"), list):
             values["reference"] = self._only_answer(values["reference"])
@@ -171,6 +176,7 @@ class Reading:
                 if key in values and not hasattr(values[key], "items"):
                     carried[key] = values.pop(key)
         others = self.others_in(carried)
+        carried |= ties
         labels = values.get("labels") or {}
         if has_mark(carried) and hasattr(labels, "items"):
             values["labels"] = {LABEL: True, **labels}
@@ -271,11 +277,11 @@ class Reading:
         if mapped and name != "metadata":
             return _mapped_spots(row, name, mapped)
         taken = tuple(f"{column}." for column in self.columns)
-        spots = [
-            (path, value)
-            for path, value in self.schema.spots(row, {}, name)
-            if not f"{path}.".startswith(taken)
-        ]
+        spots: list[tuple[str, Any]] = []
+        for path, value in self.schema.spots(row, {}, name):
+            holds_column = any(column.startswith(f"{path}.") for column in self.columns)
+            if not f"{path}.".startswith(taken) and not (holds_column and hasattr(value, "items")):
+                spots.append((path, value))
         if name in TEXTS:
             return self._text_spots(spots, name)
         # An object that is no document, such as the ``context`` of a trace's span, is no list.
@@ -332,10 +338,11 @@ class Reading:
 
     def _read_lists(self, values: dict[str, Any]) -> None:
         """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
-        if self.written:
-            for name in LISTS & values.keys():
-                if isinstance(values[name], str):
-                    values[name] = self._list(values[name], name)
+        for name in LISTS & values.keys():
+            if self.written and isinstance(values[name], str):
+                values[name] = self._list(values[name], name)
+            if name in _PASSAGES:
+                values[name] = self._plain_items(values[name], name)
         if hasattr(values.get("stages"), "items"):
             values["stages"] = self._stages(values["stages"])
         spans = labels_are_spans(
@@ -350,6 +357,29 @@ class Reading:
                 own_ids = ids_of(documents, self.schema.id_keys, spans=spans)
                 if own_ids:
                     values[ids] = own_ids
+
+    def _plain_items(self, value: Any, name: str) -> Any:
+        """Return a list without lists in it, and ids without the objects that hold them.
+
+        Raises:
+            SampleError: An inner list has several ids or texts of what was expected: one of them is enough, as AutoRAG
+                counts, and each would count here.
+        """
+        items = unnested(value)
+        if name.startswith("reference") and items is not value and len(items) > len(value):
+            raise SampleError(
+                f"has an inner list of {len(items)} alternatives, of which one is enough; here each counts.",
+                f"If all are needed, write --map {shlex.quote(f'{self.mapping.get(name, name)}[][]={name}')}.",
+            ).inside(field=name)
+        if (
+            name in TEXTS_OF
+            and isinstance(items, list)
+            and all(hasattr(item, "items") for item in items)
+        ):
+            keys = self.schema.id_keys
+            spans = all(own_id(item, keys) is None for item in items)
+            return ids_of(relevant(name, items), keys, spans=spans) or items
+        return items
 
     def _stages(self, stages: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the stages with something in them."""
@@ -626,7 +656,7 @@ def rest_of(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     """Return the rest of a row without the paths that were read."""
     rest: dict[str, Any] = {}
     for key, value in row.items():
-        if key in read:
+        if key in read or any(path.startswith(f"{key}[") for path in read):
             continue
         inner = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
         if not inner:

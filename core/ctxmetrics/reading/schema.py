@@ -94,8 +94,9 @@ class KeyParams(TypedDict, total=False):
 
 
 def heads_of(paths: Iterable[str]) -> set[str]:
-    """Return the first key of each path."""
-    return {path.partition(".")[0] for path in paths}
+    """Return the first key of each path; that of ``hits[].text`` is ``hits``, or ``hits[]`` where a key has brackets."""
+    heads = {path.partition(".")[0] for path in paths}
+    return heads | {head.partition("[")[0] for head in heads}
 
 
 def first_value(spots: list[tuple[str, Any]]) -> Any:
@@ -155,6 +156,7 @@ class Schema:
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
         package: The adapter's package, which warnings name as their place.
         judge_option: What a user of the adapter writes for an LLM judge.
+        marks: Paths that a row has if it is of this system; see `ctxmetrics.reading.formats`.
     """
 
     places: Mapping[str, Place]
@@ -167,6 +169,7 @@ class Schema:
     evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
     package: str = "ctxmetrics"
     judge_option: str = "judge=LLMJudge(model)"
+    marks: tuple[str, ...] = ()
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.

@@ -1,19 +1,32 @@
-"""Opens text files: UTF-8 or UTF-16, also compressed by gzip."""
+"""Opens text files: UTF-8, UTF-16, tables in Windows-1252, or a named encoding; also compressed by gzip."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import io
+import logging
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, ParameterError
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_START = 512
+# What spreadsheets write in Western Europe and America where it is not UTF-8, and the files in which it is looked for.
+_SPREADSHEETS, _TABLES = "cp1252", (".csv", ".tsv")
+# In Windows-1252 one of so many bytes is no ASCII, at most.
+_SHARE, _ASCII = 4, bytes(range(128))
+# How files begin that are not what their names say, and what to do.
+_NOT_DATA = {
+    b"version https://git-lfs.github.com/": "is a pointer of Git LFS, not the file. Write git lfs pull first",
+    b"<!doctype html": "is a page of HTML, no data. Download the file itself",
+    b"<html": "is a page of HTML, no data. Download the file itself",
+    b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Name a spreadsheet .xlsx, or unpack it",
+}
 
 
 def get_ending(file: Path) -> str:
@@ -24,15 +37,25 @@ def get_ending(file: Path) -> str:
 
 
 @contextmanager
-def open_text(file: Path) -> Iterator[TextIO]:
-    """Open a text file: UTF-8, or UTF-16 where it begins with a byte order mark.
+def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
+    """Open a text file.
+
+    Args:
+        file: The file.
+        encoding: Its encoding. None: UTF-8, or UTF-16 where it looks like it. A table that is not UTF-8 is Windows-1252.
 
     Raises:
-        InputFileError: It cannot be read, decompressed or decoded.
+        InputFileError: It cannot be read, decompressed or decoded, or is a pointer or a page in place of the data.
+        ParameterError: There is no such encoding.
     """
+    check_encoding(encoding)
     try:
-        with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb") as stream:
-            encoding = "utf-16" if stream.peek(2)[:2] in _UTF16 else "utf-8-sig"
+        with _open_bytes(file) as stream:
+            start = stream.peek(_START)[:_START]
+            for beginning, problem in _NOT_DATA.items():
+                if start.lstrip().lower().startswith(beginning.lower()):
+                    raise InputFileError(f"{file}: {problem}.")
+            encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -40,4 +63,59 @@ def open_text(file: Path) -> Iterator[TextIO]:
     except OSError as error:
         raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
     except UnicodeDecodeError as error:
-        raise InputFileError(f"{file}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+        name = "UTF-8" if encoding == "utf-8-sig" else encoding
+        raise InputFileError(
+            f"{file}: not {name} at byte {error.start}. Save it as UTF-8, or name its encoding: --encoding cp1252 (in "
+            "Python encoding=)."
+        ) from None
+
+
+def check_encoding(encoding: str | None) -> None:
+    """Refuse the name of an encoding that does not exist, or that is none of texts.
+
+    Raises:
+        ParameterError: It does not.
+    """
+    try:
+        if encoding is not None:
+            "".encode(encoding)
+    except LookupError:
+        raise ParameterError(
+            f"encoding={encoding!r} is unknown, such as cp1252 or shift_jis."
+        ) from None
+
+
+def _open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+def _utf16_in(start: bytes) -> str | None:
+    """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
+    if start[:2] in _UTF16:
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
+        if len(zeros) > 1 and zeros.count(0) * 2 > len(zeros) and start.count(0) * 4 < len(start) * 3:
+            return encoding
+    return None
+
+
+def _eight_bits_in(file: Path) -> str:
+    """Return the encoding of a file without zeros: Windows-1252 for a table that is not UTF-8."""
+    if get_ending(file) not in _TABLES or not file.is_file():
+        return "utf-8-sig"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    block = b""
+    with _open_bytes(file) as stream:
+        try:
+            while block := stream.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            if len(block) < _SHARE * len(block.translate(None, _ASCII)):  # of another script
+                return "utf-8-sig"
+            logging.getLogger("ctxmetrics").warning(
+                "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",
+                file,
+            )
+            return _SPREADSHEETS
+    return "utf-8-sig"

@@ -41,6 +41,7 @@ class Column:
         said: How many verdicts of a judge are a yes, and how many are a no.
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
+        tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
     """
 
     metric: str
@@ -59,6 +60,7 @@ class Column:
     said: Counter[bool | None] = field(default_factory=Counter)
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
+    tie_ranges: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
@@ -85,6 +87,9 @@ class Column:
             self._add_contradictions(score)
         self.convention = score.provenance.convention
         self.failed += score.reason_code in FAILURES
+        ties = score.metadata.get("tie_range")
+        if ties and score.value is not None:
+            self.tie_ranges.append((score.value - ties[0], ties[1] - score.value))
         if score.threshold is not None:
             self.threshold = score.threshold
 
@@ -145,7 +150,17 @@ class Column:
             passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
             threshold=self.threshold,
             convention=self.convention,
+            tied=len(self.tie_ranges),
+            tie_range=self._tie_range(known),
         )
+
+    def _tie_range(self, values: Sequence[float]) -> tuple[float, float] | None:
+        """Return the lowest and the highest mean by the order of equal scores; None without any."""
+        if not self.tie_ranges:
+            return None
+        total = math.fsum(values)
+        lower, higher = (math.fsum(ends) for ends in zip(*self.tie_ranges, strict=True))
+        return (total - lower) / len(values), (total + higher) / len(values)
 
     def _group_values(self, samples: Sequence[int]) -> list[list[float]]:
         """Group the values that are known by their sample, in the order of the rows."""

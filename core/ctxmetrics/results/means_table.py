@@ -159,6 +159,10 @@ def describe_metric(item: MetricSummary, language: str) -> Iterator[str]:
     yield from item.contradictions
     if item.alike:
         yield describe_alike(item, language)
+    if item.tie_range is not None:
+        low, high = item.tie_range
+        text = say("rows with equal scores, whose order may move the mean", language)
+        yield f"{text}: {item.tied} ({low:.4f} - {high:.4f})"
     if item.passed is not None:
         yield f"{say('pass mark', language)} {item.threshold:g}"
 

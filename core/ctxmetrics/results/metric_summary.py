@@ -36,6 +36,8 @@ class MetricSummary:
         said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
         distinct: How many different samples there are. The interval counts each once.
         judged: Whether a judge gave the verdicts.
+        tied: In how many rows the order of ids with equal scores moves the value.
+        tie_range: The lowest and the highest mean by that order, or None.
     """
 
     metric: str
@@ -54,6 +56,8 @@ class MetricSummary:
     said: tuple[int, int]
     distinct: int
     judged: bool
+    tied: int = 0
+    tie_range: tuple[float, float] | None = None
 
     @property
     def scale(self) -> float:
@@ -127,4 +131,5 @@ class MetricSummary:
             "threshold": self.threshold,
             "passed": self.passed,
             "pass_rate": self.pass_rate,
+            "tie_range": None if self.tie_range is None else list(self.tie_range),
         }

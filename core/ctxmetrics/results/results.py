@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ctxmetrics._internal.frozen import EMPTY
@@ -26,7 +27,7 @@ from ctxmetrics.results.report.stages import Stages, find_staged_metric, summari
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import read_rows, to_rows, without_texts
 from ctxmetrics.results.summary import Controls, Summary
-from ctxmetrics.results.writer import json_line, write_whole
+from ctxmetrics.results.writer import json_line, write_tables, write_whole
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import DOUBTFUL, Usage
@@ -239,6 +240,39 @@ class Results(Sequence[Row]):
         """
         self._need_rows("to_jsonl")
         write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
+
+    def to_csv(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
+        """Write a table with one row a sample, and the verdicts beside it: ``x.csv`` and ``x.verdicts.csv``.
+
+        Each metric has a column of its values, one of how many verdicts are doubtful (``NAME.doubtful``) and, where a value
+        is missing, one that says why (``NAME.reason_code``). A text that a spreadsheet would run as a formula begins with
+        an apostrophe. `read_samples` reads the table as samples.
+
+        Args:
+            path: The file.
+            keep_texts: Write all fields of the samples, not questions and ids only.
+
+        Raises:
+            CtxMetricsError: As `to_jsonl` raises.
+            ParameterError: The file does not end in ``.csv``.
+        """
+        self._to_table(path, ".csv", keep_texts=keep_texts)
+
+    def to_excel(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
+        """Write an Excel file with the sheets ``samples`` and ``verdicts``; see `to_csv`.
+
+        Raises:
+            CtxMetricsError: As `to_jsonl` raises.
+            MissingExtraError: openpyxl is not installed.
+            ParameterError: The file does not end in ``.xlsx``.
+        """
+        self._to_table(path, ".xlsx", keep_texts=keep_texts)
+
+    def _to_table(self, path: str | os.PathLike[str], ending: str, *, keep_texts: bool) -> None:
+        if Path(path).suffix.lower() != ending:
+            raise ParameterError(f"{path}: the file must end in {ending}.")
+        self._need_rows(f"to_{'csv' if ending == '.csv' else 'excel'}")
+        write_tables(path, self, keep_texts=keep_texts)
 
     def to_baseline(self, path: str | os.PathLike[str]) -> None:
         """Write a baseline to keep in a repository: `to_jsonl` without any text, for `ctxmetrics.compare`.

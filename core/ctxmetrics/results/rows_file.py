@@ -45,7 +45,7 @@ _REMEMBERED = 256
 # The most contexts of all stages of a retrieval: the number of a context is below it.
 _LARGEST_POOL = 100_000
 _NO_RESULTS = "this is no line of results"
-_FIX = "Give a file that --out or to_jsonl wrote."
+_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
 # Puts U+FFFD in place of half a character, which pydantic does not read: a model or server may have written one.
 with_whole_characters: Callable[[bytes], bytes] = partial(
     re.compile(rb"\\(?:[^u]|u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|u)", re.DOTALL).sub,
@@ -249,6 +249,8 @@ def _read_line(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
     except ValueError:
         problem = f"{_NO_RESULTS}. {_FIX}" if line.endswith(b"\n") else _CUT_OFF
+        if line.lstrip()[:1] == b"<":
+            problem = f"this is a page of HTML. {_FIX}"
     raise InputFileError(f"{where}: {problem}")
 
 

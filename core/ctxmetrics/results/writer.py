@@ -24,7 +24,14 @@ from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import content_hash, read_score, to_rows, with_whole_characters
+from ctxmetrics.results.rows_file import (
+    content_hash,
+    read_rows,
+    read_score,
+    to_rows,
+    with_whole_characters,
+)
+from ctxmetrics.results.table_files import build_tables, check_ending, is_own, is_table, verdicts_beside
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import NOT_FINAL, Score
 from ctxmetrics.verdicts import Usage
@@ -74,6 +81,10 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     Raises:
         InputFileError: Two are one file, or an output cannot be written.
     """
+    outputs = dict(outputs)
+    for name, path in [*outputs.items()]:
+        if path is not None:
+            outputs[f"the verdicts of {name}"] = verdicts_beside(path)
     targets = {name: _target(path) for name, path in outputs.items() if path is not None}
     written = {name: (place, _part(place)) for name, place in targets.items() if place is not None}
     read = {name: (Path(path),) for name, path in inputs.items() if path is not None}
@@ -130,12 +141,36 @@ def _is_output(place: Path) -> bool:
             start = file.read(_START)
     except OSError:
         return True
+    if is_table(place) and is_own(place):
+        return True
     return _ROW.startswith(start[: len(_ROW)]) or (
         start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
     )
 
 
-def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+def write_tables(path: str | os.PathLike[str], rows: Iterable[Row], *, keep_texts: bool) -> None:
+    """Write results as a table, and their verdicts into it or beside it; see `ctxmetrics.results.table_files`.
+
+    Raises:
+        InputFileError: A path is no place for a file.
+        MissingExtraError: A package is needed, and not installed.
+        OutputFileError: Writing failed.
+        ParameterError: The ending is that of another kind of file.
+    """
+    check_ending(path)
+    _check_table(path)
+    for place, content in build_tables(path, rows, keep_texts=keep_texts).items():
+        write_whole(place, [content])
+
+
+def _check_table(path: str | os.PathLike[str]) -> None:
+    """Raise where a file of results, or that of its verdicts, cannot be written."""
+    for name in (path, verdicts_beside(path)):
+        if name is not None:
+            _check_writable(name, _target(name))
+
+
+def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> None:
     """Write a file, or leave what was there.
 
     Raises:
@@ -147,7 +182,8 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
     new = Path(path) if place is None else place.with_name(f"{place.name}.{os.getpid()}{PART}")
     try:
         with new.open("wb") as file:
-            file.writelines(piece.encode(*ENCODING) for piece in pieces)
+            for piece in pieces:
+                file.write(piece if isinstance(piece, bytes) else piece.encode(*ENCODING))
             file.flush()
             if place is not None:
                 _copy_mode(place, file.fileno())
@@ -197,7 +233,9 @@ class OutFile:
         self._place = _target(path)
         self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
-        _check_writable(path, self._place)
+        _check_table(path)
+        if self._place is not None:
+            check_ending(path)
         _check_writable(f"{path}{PART}", self.part)
         try:
             if self._place is None or self.part is None:
@@ -251,10 +289,10 @@ class OutFile:
             raise self._problem(error) from None
 
     def finish(self) -> None:
-        """Rename the file to ``PATH``.
+        """Rename the file to ``PATH``; a table is made of it.
 
         Raises:
-            OutputFileError: It cannot be renamed.
+            OutputFileError: It cannot be renamed, or the table cannot be written.
         """
         if self._place is None or self.part is None:
             return
@@ -262,7 +300,13 @@ class OutFile:
             os.fsync(self._file)
             if os.name == "nt":  # an open file cannot be renamed there
                 self._close()
-            self.part.replace(self._place)
+            if is_table(self._place):
+                # Its rows have the texts that they are to have.
+                rows = read_rows(self.part) if self.part.stat().st_size else ()
+                write_tables(self._place, rows, keep_texts=False)
+                self.part.unlink()
+            else:
+                self.part.replace(self._place)
         except OSError as error:
             raise self._problem(error) from None
         self._close()

@@ -247,7 +247,7 @@ def test_a_field_that_no_sample_has(tmp_path: Path) -> None:
 def test_bad_usage(tmp_path: Path) -> None:
     file = written(tmp_path, "s.jsonl", GOOD)
     assert "cannot be read: No such file" in refused("score", tmp_path / "none.jsonl")
-    assert "end in .jsonl, .json or .csv, .tsv or .parquet" in refused(
+    assert "end in .jsonl, .json, .csv, .tsv, .parquet or .xlsx" in refused(
         "score", written(tmp_path, "s.txt", GOOD)
     )
     assert "Did you mean 'context_recall'?" in refused("score", file, "--metric", "context_recal")

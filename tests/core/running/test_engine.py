@@ -823,6 +823,7 @@ def test_what_this_library_did_not_write_is_never_replaced(tmp_path, name, text)
     file.write_text("")
     for write in (results.to_html, results.to_html, results.to_jsonl, results.to_jsonl):
         write(file)
+    file = file.with_suffix(".jsonl")
     evaluate(samples(1), metrics, out=file)
     assert [row["sample_id"] for row in lines(file)] == ["0"]
 

@@ -483,8 +483,16 @@ def _special(error: Exception) -> JudgeError | None:
 
 def check_address(address: str, owner: str) -> str:
     """Check a server's address; keys do not belong in it. The owner is the class that was given it."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable():
+    try:
+        parts, port = urlsplit(address), urlsplit(address).port
+    except ValueError:  # brackets that are not closed, a port that is no number
+        parts, port = urlsplit(""), None
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or port == 0
+        or not address.isprintable()
+    ):
         raise ParameterError(
             f"{owner}: base_url must be an address such as 'http://localhost:8000/v1'."
         )
