@@ -289,7 +289,7 @@ def test_grades_are_read():
 def test_what_a_sample_refuses_is_refused():
     good = {"retrieved_context_ids": [["a"], ["b"]], "reference_context_ids": [["a"], ["b"]]}
     asked = [IDBasedContextRecall()]
-    for cell in (["a", None], [["a"]]):  # others are usable
+    for cell in (["a", None], [["a", "b"], ["c", "d"]]):  # others are usable
         table = pd.DataFrame({**good, "retrieved_context_ids": [["a"], cell]})
         reasons = score_table(table, asked)["id_based_context_recall.reason_code"]
         assert reasons[1] == "missing_field"
