@@ -76,4 +76,6 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return value.isoformat() if isinstance(value, (date, time)) else str(value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return str(value).replace("_x000D_", "\r")  # as Excel writes a carriage return

@@ -187,7 +187,8 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], Table]]) -> bytes:
             for place, cell in enumerate(cells):
                 if not isinstance(cell, str):
                     continue
-                cells[place] = ILLEGAL.sub("\ufffd", cell)
+                # A carriage return as Excel writes it: XML would make a line feed of it.
+                cells[place] = ILLEGAL.sub("\ufffd", cell).replace("\r", "_x000D_")
                 if len(cell) > _LONGEST:
                     cut += 1
                     cells[place] = cells[place][: _LONGEST - 1] + "…"
