@@ -75,6 +75,7 @@ def test_there_are_47_faults() -> None:
     assert {*NO_VERDICT, *LEAKS} < set(mock.FAULTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["context", "sample"])
 @pytest.mark.parametrize("fault", sorted(set(mock.FAULTS) - set(LEAKS)))
 def test_fault(fault: str, layout: Any, clean: dict[str, list[Any]]) -> None:
