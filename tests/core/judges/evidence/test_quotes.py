@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, Script
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.text import split_sentences
+from ctxmetrics.text import has_content, split_sentences
 from ctxmetrics.verdicts import DOUBTFUL, Evidence
 from support import read_question
 from support.answers import _closest, _sentences, _shared
@@ -201,10 +202,14 @@ def test_honest_judge_is_rarely_flagged_and_asked_once(name):
         pytest.skip(f"{path.name} is not here; benchmarks/README.md says where to get it")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     samples = [Sample.from_dict(row) for row in rows]
-    by_sample = {
-        (sample.user_input, tuple(sample.retrieved_contexts or ())): row
-        for sample, row in zip(samples, rows, strict=True)
-    }
+    by_sample = {}
+    for sample, row in zip(samples, rows, strict=True):
+        contexts = sample.retrieved_contexts or ()
+        sent = [has_content(text) for text in contexts]  # others are not sent
+        labels = dict(row["labels"])
+        if "context_useful" in labels:
+            labels["context_useful"] = [*compress(labels["context_useful"], sent)]
+        by_sample[sample.user_input, tuple(compress(contexts, sent))] = {**row, "labels": labels}
     judge = ScriptedJudge(_honest(by_sample), name=name)
     results = evaluate(samples, [ContextRecall(), ContextPrecision()], judge=judge, progress=False)
     assert results.usage.calls == len(samples)
