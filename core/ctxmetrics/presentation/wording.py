@@ -300,9 +300,8 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
         contexts = list_contexts(verdict)
         if contexts:
             return f"{say('stated in part in', language)} {_join_ids(contexts)}"
-        if (
-            "coverage" in verdict.details
-        ):  # words were compared, nobody read: the verdict's reason says how many
+        # The embedded judge compares words: its reason says how many stand in the context.
+        if "coverage" in verdict.details:
             return ""
         text = "stated nowhere"
     elif is_expected(counted):
