@@ -154,7 +154,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         self.language = None if ours else "not for the cache"
 
     def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
-        super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # as above
+        super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
         if core is not None:
             cls.core_class = core
         # DeepEval declares the typing object itself as this attribute's value, where it means its type.

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ctxmetrics.reading.cells import list_in
-from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of
+from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of, unscored
 from ctxmetrics.reading.schema import Place, Schema
 from ctxmetrics.reading.systems import SCHEMAS
 
@@ -83,8 +83,7 @@ def unnested(value: Any) -> Any:
 
 def _is_inner(item: Any) -> bool:
     """Whether an item is a list, and no pair of a document and its score."""
-    is_pair = isinstance(item, list) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
-    return isinstance(item, list) and not is_pair
+    return isinstance(item, list) and unscored(item) is item
 
 
 def answers_in(row: Mapping[str, Any], depth: int) -> dict[str, str]:
