@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from support.server import _own_address
+from support.wire import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
 
 MODEL = "fake-decisions-1"
 _DATA = re.compile(r"BEGIN DATA \w+\n(.*)\nEND DATA")
@@ -77,7 +77,7 @@ class Asked:
 
 
 @dataclass
-class DecisionServer:
+class DecisionServer(Served):
     """A server of both wires.
 
     Attributes:
@@ -101,16 +101,6 @@ class DecisionServer:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def reply(self, asked: Asked) -> dict[str, Any]:
         """Answer every question of a request."""

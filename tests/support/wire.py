@@ -372,7 +372,24 @@ class _Said:
     text: str
 
 
-class WireServer:
+class Served:
+    """A server in a thread of its own; it ends with the ``with`` block."""
+
+    _server: ThreadingHTTPServer
+    _thread: threading.Thread
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class WireServer(Served):
     """An honest judge on the loopback that answers in the format in which it is asked.
 
     A request is refused as the providers refuse it: without a key, without a field that is needed, with a tool that has
@@ -393,16 +410,6 @@ class WireServer:
     def __enter__(self) -> Self:
         self._thread.start()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def answer(self, path: str, headers: Mapping[str, str], payload: bytes) -> Body:
         """Answer a request, and note it."""
