@@ -553,7 +553,7 @@ CODES = {
 
 def seconds(kind):
     """Return a timeout: short where a request hangs, else long enough for a slow machine."""
-    return 1.0 if kind == "hang" else 60.0
+    return 2.0 if kind == "hang" else 60.0
 
 
 @pytest.mark.parametrize("kind", FAULTS)
