@@ -86,6 +86,11 @@ def looks_like_key(text: str) -> bool:
     return _KEYS.search(text) is not None or masked(text) != text
 
 
+def names_key(name: str) -> bool:
+    """Whether a name is that of an attribute or entry which holds a key."""
+    return _ATTRIBUTE.search(name) is not None
+
+
 def masked(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key and of every part of one.
 

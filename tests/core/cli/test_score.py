@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.main import get_command
 
-from ctxmetrics import __version__
+from ctxmetrics import Results, __version__
 from ctxmetrics.cli import app
 from ctxmetrics.cli._options import Pace, with_options
 from ctxmetrics.results.writer import OutFile
@@ -1129,3 +1129,31 @@ def test_a_metric_that_doubles_the_requests_is_chosen_by_name(
     assert "context_utilization" in both.stdout
     assert "is left out" not in both.stderr
     assert "is left out" not in ctxmetrics("score", file).stderr, "the embedded judge asks nobody"
+
+
+def test_only_scores_again_what_failed(tmp_path: Path) -> None:
+    file = data(tmp_path)
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    first = tmp_path / "first.jsonl"
+    marked = ("-m", "context_recall(threshold=0.9)")
+    assert ctxmetrics("score", file, *marked, "--out", first).returncode == 0
+    below = [
+        row["sample_id"]
+        for row in map(json.loads, first.read_text("utf-8").splitlines())
+        if not row["passed"]
+    ]
+    assert 0 < len(below) < len(rows)
+    again = tmp_path / "again.jsonl"
+    run = ctxmetrics("score", file, *marked, "--only", f"{first}.failed", "--out", again)
+    assert run.returncode == 0, run.stderr
+    assert f"{len(below)} of {len(rows)} samples" in run.stderr
+    assert [json.loads(line)["sample_id"] for line in again.read_text("utf-8").splitlines()] == below
+    results = Results.from_jsonl(first)
+    assert [row.sample_id for row in results.failed()] == below
+    high = results.filter(lambda row: row.scores[0].value == 1)
+    assert len(high) + len(below) == len(rows)
+    assert high.summary()["context_recall"].mean == 1.0
+    high.to_jsonl(tmp_path / "high.jsonl")
+    run = ctxmetrics("score", file, *marked, "--only", tmp_path / "high.jsonl.failed")
+    assert run.returncode == 2
+    assert "no sample of the file failed there" in run.stderr
