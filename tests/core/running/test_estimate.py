@@ -313,7 +313,7 @@ def test_the_command_says_how_many_samples_show_a_difference(tmp_path: Path) -> 
     assert "all values are equal" in run_command("estimate", out, "--detect", "0.05").stdout
 
 
-def test_the_command_needs_no_key_and_shows_what_each_metric_adds(tmp_path, monkeypatch) -> None:
+def test_the_command_needs_no_key_and_counts_by_metric(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     file = tmp_path / "s.jsonl"
     row = {
