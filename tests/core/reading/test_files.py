@@ -366,7 +366,9 @@ def test_a_list_of_references_in_a_cell_is_no_text(write: Any, tmp_path: Path) -
         read(["The pump.", "A pump."])
 
 
-@pytest.mark.parametrize("gap", ["nan", "NaN", "None", "null", "NULL", "<NA>"])
+@pytest.mark.parametrize(
+    "gap", ["nan", "NaN", "None", "null", "NULL", "<NA>", "N/A", "n/a", "#N/A", "NA", "NaT"]
+)
 def test_a_gap_that_is_written_as_a_word_is_a_gap(gap: str, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(
         f"question,contexts,ground_truth\nq a,{gap},{gap}\nq b,['a b'],a b\n", encoding="utf-8"
