@@ -42,8 +42,8 @@ _NEVER_ALONE = frozenset({"value", "context"})
 _VAGUE = frozenset({"data", "prompt"})
 # Names of what is expected, or was made to mislead: it was not retrieved.
 _NOT_RETRIEVED = re.compile(
-    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard"
-    r"|(?:^|[\W_])(?:gt|pos|neg)(?:[\W_]|$)",
+    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard|supporting"
+    r"|oracle|ideal|target|label|citation|(?:^|[\W_])(?:gt|pos|neg|true|facts?)(?:[\W_]|$)",
     re.IGNORECASE,
 )
 # How many levels deep lists of texts are looked for in a row.

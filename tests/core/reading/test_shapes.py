@@ -441,6 +441,13 @@ def test_an_item_of_one_row_never_stops_the_others(
         "GroundTruthTexts",
         "positive_passages",
         "neg",
+        "supporting_facts",
+        "oracle_context",
+        "true_contexts",
+        "target_passages",
+        "ideal_contexts",
+        "citations",
+        "facts",
     ],
 )
 def test_gold_and_negatives_are_never_offered_as_retrieved(column: str, tmp_path: Path) -> None:
