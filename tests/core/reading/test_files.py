@@ -526,3 +526,14 @@ def test_an_error_names_a_column_as_the_file_has_it(
     for option in options[:2]:
         status, _, told = scored(monkeypatch, capsys, tmp_path / "s.csv", "--map", option)
         assert "means the retrieved text in some systems" not in told
+
+
+@pytest.mark.parametrize("key", ["data", "samples", "examples", "rows", "output", "results"])
+def test_samples_under_one_key_are_read(key: str, tmp_path: Path) -> None:
+    rows = [
+        {"question": f"{QUESTION} {n}", "ground_truth": "A b.", "contexts": ["A b."]} for n in "xyz"
+    ]
+    (tmp_path / "s.json").write_text(json.dumps({key: rows}), encoding="utf-8")
+    samples = list(read_samples(tmp_path / "s.json"))
+    assert [sample.user_input for sample in samples] == [row["question"] for row in rows]
+    assert {sample.reference for sample in samples} == {"A b."}
