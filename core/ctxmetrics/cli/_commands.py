@@ -9,6 +9,7 @@ from ctxmetrics.cli._options import with_options
 from ctxmetrics.cli.compare import compare
 from ctxmetrics.cli.doctor import doctor, estimate
 from ctxmetrics.cli.files import init, inspect, spans
+from ctxmetrics.cli.history import history
 from ctxmetrics.cli.judges import agree, check_judge
 from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
@@ -24,6 +25,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = FrozenDict(
             init,
             score,
             compare,
+            history,
             parity,
             estimate,
             doctor,
