@@ -212,7 +212,7 @@ def test_the_file_of_the_docs_runs(folder):
     config = Config.load()
     assert config.commands["score"]["fail_under"] == ["context_recall=0.8"]
     config.evaluate().to_baseline(config.baseline)
-    exec(code, {})  # noqa: S102 - the docs' own code; its gate passes: nothing changed
+    exec(code, {})  # noqa: S102 - the block of the page; its gate passes
     config.evaluate(out="results.jsonl")
     assert run_command("compare").returncode == 0
     assert config.margin == {"context_recall": 0.02}
