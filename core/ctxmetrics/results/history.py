@@ -21,8 +21,8 @@ from ctxmetrics.results.row import Row
 _HEADER = ("run", "samples", "mean", "95 % interval", "not comparable with the run before")
 # What must be equal for two runs to be points of one line, and how it is called.
 _ORIGIN = {"judge": "judge", "served_model": "model", "prompt": "prompt", "splitter": "splitter"}
-# The width and height of the drawing, in units of its own, and the room around the points.
-_WIDTH, _HEIGHT, _ROOM = 640, 160, 20
+# The drawing, in units of its own: where points begin and end from left to right, and from 1 to 0.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 620, 20, 140
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +97,15 @@ class History(Plain):
     def draw(self, metric: str) -> list[list[tuple[float, float]]]:
         """Return the points of a metric as lines: where a run cannot be compared with the one before, another line begins."""
         lines: list[list[tuple[float, float]]] = [[]]
-        step = (_WIDTH - 2 * _ROOM) / max(1, len(self.runs) - 1)
+        step = (_RIGHT - _LEFT) / max(1, len(self.runs) - 1)
         for number, run in enumerate(self.runs):
             item = run.metrics.get(metric)
             share = None if item is None else item.share
             if run.changes or share is None:
                 lines.append([])
             if share is not None:
-                y = _ROOM + (1 - share) * (_HEIGHT - 2 * _ROOM)
-                lines[-1].append((_ROOM + number * step, y))
+                y = _TOP + (1 - share) * (_BOTTOM - _TOP)
+                lines[-1].append((_LEFT + number * step, y))
         return [line for line in lines if line]
 
 

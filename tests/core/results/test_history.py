@@ -51,9 +51,9 @@ def test_means_stand_in_the_order_of_the_runs(runs):
 def test_points_of_runs_that_differ_are_not_joined(runs):
     lines = read_history(runs).draw("context_recall")
     assert [len(line) for line in lines] == [2, 1, 2]
-    # From 0 at the bottom (140) to 1 at the top (20), the runs from left (20) to right (620).
+    # From 0 at the bottom (140) to 1 at the top (20), the runs from left (40) to right (620).
     points = [point for line in lines for point in line]
-    expected = [(20, 80), (170, 50), (320, 50), (470, 20), (620, 100)]
+    expected = [(40, 80), (185, 50), (330, 50), (475, 20), (620, 100)]
     assert points == [pytest.approx(point) for point in expected]
 
 
