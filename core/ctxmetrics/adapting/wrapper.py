@@ -76,7 +76,7 @@ class MetricParams(TypedDict, total=False):
     language: str | None
     weighting: Weighting | None
     partial: float
-    relevance: Literal["useful", "supports"]
+    relevance: Literal["useful", "supports", "adds"]
     formula: Formula | SpanFormula
     group: Grouping | None
     min_similarity: float

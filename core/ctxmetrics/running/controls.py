@@ -106,7 +106,7 @@ class ControlRun:
             raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
         about: dict[str, Metric] = {}
         for metric in judged:
-            if metric.counts_units or getattr(metric, "relevance", None) == "supports":
+            if metric.about_units:
                 about.setdefault("s", ContextRecall(judge=metric.judge))
             else:
                 about.setdefault("c", ContextPrecision(judge=metric.judge))
