@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, find_place, split_context
+from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, covers, find_place, split_context
 from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
@@ -346,29 +346,47 @@ def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision
     """Decide about a unit, and return its quotes, each with its doubt."""
     part, text = quotes.part, quotes.part.units[id_]
     unit = Unit(text, part.request.answer, part.contexts.values(), part.request.language)
-    matches, unverified, left_out = quotes.look_up(entry.quotes, elsewhere=True)
-    hits, doubts, sentences = _find_doubts(unit, matches, part)
+    hits, unverified, left_out = quotes.look_up(entry.quotes, elsewhere=True)
+    cells = _read_cells(unit, hits, part)
     if isinstance(entry.value, str):
-        return Decision(None, entry.value), hits
+        return Decision(None, entry.value), _add_doubts(hits, cells)
     if not entry.value:
-        return _decide_unsupported(id_, entry, part, hits), hits
+        doubted = _add_doubts(hits, cells)
+        return _decide_unsupported(id_, entry, part, doubted), doubted
     # With one context, a part that is stated is stated by that context alone.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
-        return Decision(None, "too_many_quotes"), hits
+        return Decision(None, "too_many_quotes"), _add_doubts(hits, cells)
     verdict = Verdict(id=id_, value=True, text=text, evidence=_build_evidence(hits, whole))
     if not whole and (unverified or not hits):
-        return _unproven(verdict, "called supported, but a quote is in no context"), hits
-    denial = unit.denial(sentences)
-    if denial or unit.shares_little(sentences):
-        common = DENIED if denial else "few_words"
-        doubts = {*doubts, common}
-        hits = [hit._replace(doubt=common) for hit in hits]
+        decision = _unproven(verdict, "called supported, but a quote is in no context")
+        return decision, _add_doubts(hits, cells)
+    doubts = {cell.doubt for cell in cells.values()}
+    denial = unit.denial([sentence for cell in cells.values() for sentence in cell.sentences])
     if denial:
         reason = f"called supported, and its evidence says otherwise: {denial}"
         verdict = replace(verdict, reason=reason)
+    for cell in [*cells.values()] if denial else _find_poor_cells(unit, cells, whole):
+        cell.doubt = DENIED if denial else "few_words"
+        doubts.add(cell.doubt)
     details = {"quotes_left_out": left_out} if left_out else {}
-    return Decision(with_doubts(verdict, doubts, details)), hits
+    return Decision(with_doubts(verdict, filter(None, doubts), details)), _add_doubts(hits, cells)
+
+
+def _find_poor_cells(unit: Unit, cells: Mapping[int, _Cell], whole: Collection[int]) -> Sequence[_Cell]:
+    """Find the quotes that share little with a unit: each context that states it alone, else all its parts together."""
+    alone = [cell for index, cell in cells.items() if index in whole]
+    poor = [
+        cell
+        for cell in alone
+        if unit.shares_little(cell.sentences, [cell.context])
+        or unit.shares_little_as_whole(cell.context, cell.spans)
+    ]
+    if alone:
+        return poor
+    sentences = [sentence for cell in cells.values() for sentence in cell.sentences]
+    contexts = [cell.context for cell in cells.values()]
+    return [*cells.values()] if unit.shares_little(sentences, contexts) else []
 
 
 def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[_Hit]) -> Decision:
@@ -390,23 +408,42 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
     return Decision(verdict)
 
 
-def _find_doubts(
-    unit: Unit, hits: Sequence[_Hit], part: Part
-) -> tuple[Sequence[_Hit], set[str], Sequence[str]]:
-    """Return quotes about a unit, each with the doubt about its context; all doubts; and the sentences that hold them."""
-    cells: dict[int, list[_Hit]] = {}
+@dataclass(slots=True)
+class _Cell:
+    """The quotes from one context about a unit.
+
+    Attributes:
+        context: The text of the context.
+        spans: Where they stand.
+        sentences: The sentences that hold them; of a context that is quoted as a whole, those closest to the unit.
+        doubt: Why they prove little, or None.
+    """
+
+    context: str
+    spans: Sequence[Evidence]
+    sentences: Sequence[str]
+    doubt: str | None
+
+
+def _read_cells(unit: Unit, hits: Iterable[_Hit], part: Part) -> dict[int, _Cell]:
+    """Group the quotes about a unit by the index of their context."""
+    by_context: dict[int, list[_Hit]] = {}
     for hit in hits:
-        cells.setdefault(hit.span.context, []).append(hit)
-    doubts: dict[int, str] = {}
-    sentences: list[str] = []
-    for index, cell in cells.items():
-        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in cell]
-        sentences += _read_around(context, spans)
-        doubt = unit.doubt(context, spans) or next((hit.doubt for hit in cell if hit.doubt), None)
-        if doubt:
-            doubts[index] = doubt
-    doubted = [hit._replace(doubt=doubts.get(hit.span.context)) for hit in hits]
-    return doubted, set(doubts.values()), sentences
+        by_context.setdefault(hit.span.context, []).append(hit)
+    cells = {}
+    for index, group in by_context.items():
+        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in group]
+        sentences: Sequence[str] = _read_around(context, spans)
+        if covers(context, spans):
+            sentences = unit.find_closest(sentences)
+        doubt = unit.doubt(context, spans) or next((hit.doubt for hit in group if hit.doubt), None)
+        cells[index] = _Cell(context, spans, sentences, doubt)
+    return cells
+
+
+def _add_doubts(hits: Iterable[_Hit], cells: Mapping[int, _Cell]) -> Sequence[_Hit]:
+    """Give each quote the doubt about those from its context."""
+    return [hit._replace(doubt=cells[hit.span.context].doubt) for hit in hits]
 
 
 def _read_around(context: str, spans: Sequence[Evidence]) -> list[str]:
@@ -459,17 +496,20 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
         if left_out:
             return Decision(None, "too_many_quotes")
         return _unproven(verdict, "called useful, but no quote is in it")
+    # Where units were asked about too, their evidence should name a useful context.
+    unnamed = {"unnamed": True} if part.units and not evidence else {}
     verdict = replace(verdict, evidence=_build_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in evidence]
     if own:
         answer = part.request.answer
         unit = Unit(answer, answer, part.contexts.values(), part.request.language)
-        doubted, _, sentences = _find_doubts(unit, own, part)
-        few_words = "few_words" if unit.shares_little(sentences) else None
-        doubts.append(doubted[0].doubt or few_words)
-    if None in doubts:
-        return Decision(verdict)
-    return Decision(with_doubts(verdict, filter(None, doubts), {}))
+        (cell,) = _read_cells(unit, own, part).values()
+        # Of a context that is quoted as a whole, the closest sentence counts.
+        closest = cell.sentences[:1] if covers(cell.context, cell.spans) else cell.sentences
+        few_words = None if unit.shares_part(closest) else "few_words"
+        doubts.append(cell.doubt or few_words)
+    weak = () if None in doubts else filter(None, doubts)
+    return Decision(with_doubts(verdict, weak, unnamed))
 
 
 def _build_evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:
