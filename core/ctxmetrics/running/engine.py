@@ -295,7 +295,9 @@ class Evaluation:
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=GRACE)
-                results.usage = replace(run.usage, reused=results.usage.reused)
+                results.usage = replace(
+                    run.usage, reused=results.usage.reused, repeats=results.usage.repeats
+                )
                 down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
                 results.stopped = self._stopped or down or run.spent
                 results.controls = self._controls.result if self._controls else None

@@ -144,7 +144,7 @@ class Unit:
         few = total >= _SEVERAL_WORDS and len(shared) <= 1
         if few and total < _MANY_WORDS:
             few = len(self._shared(contexts)) <= 1
-        if not few:
+        if shared and not few:
             topic = self._find_topic(_IN_ALL)
             few = shared <= topic and total - len(topic) >= _OTHER_WORDS
         return few and self._same_language(sentences)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import masked, safe_text
+from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
@@ -219,7 +219,7 @@ class Exchange:
         schema = reply_schema(prompt.step, sentences=prompt.sentences, useful=prompt.useful)
         try:
             reply = await ask(current_run(), self.model, prompt, schema)
-            self._usage += reply.usage
+            self._spend(reply.usage)
             content = str(reply.content)
             self._unchanged = content in self._received
             self._received.add(content)
@@ -231,7 +231,7 @@ class Exchange:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
             self._wrong += isinstance(problem, WrongDataError)
         except JudgeError as problem:
-            self._usage += problem.lost
+            self._spend(problem.lost)
             self._code, self._reason = problem.reason_code, safe_text(problem)
             # A reply that was cut off is asked for again with fewer ids, every other one with a note.
             if problem.reason_code in CONTENT_CODES - {"truncated"}:
@@ -241,6 +241,11 @@ class Exchange:
         self._failures += 1
         return None
 
+    def _spend(self, usage: Usage) -> None:
+        """Add what one attempt cost: all its requests but the first of all are repeats."""
+        first = int(self._attempt == 1)
+        self._usage += replace(usage, repeats=max(0, usage.calls - first))
+
     def _answer(self, **content: Any) -> Answer:
         run = current_run()
         answer = Answer(
@@ -249,9 +254,10 @@ class Exchange:
             run=id(run),
             served_model=self._served,
             stray_ids=self._stray_ids,
+            unusable=self._code in CONTENT_CODES,
             **content,
         )
-        breaker = run.breaker_of(self.model.identity)
+        breaker = run.breaker_of(hide_keys(self.model.identity))
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()
         elif self._code in CONTENT_CODES:
