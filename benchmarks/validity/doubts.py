@@ -25,7 +25,6 @@ from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.text import split_sentences, stands_in
-from ctxmetrics.verdicts import Evidence
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FAMILIES = tuple(
@@ -103,7 +102,7 @@ def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     )
     whole = evidence[0]
     if len(evidence) == 1 and whole in contexts:
-        few = few or read.shares_little_as_whole(whole, [Evidence(0, 0, len(whole), whole)])
+        few = few or read.shares_little_as_whole(whole)
         evidence = [*read.find_closest(split_sentences(whole))]
     found = contradiction(unit, evidence, "en") if evidence != [unit] else None
     return {*([found.kind] if found else ()), *(["few words"] if few else ())}
@@ -120,7 +119,9 @@ def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
         for text, place in zip(contexts, places, strict=True):
             useful = any(labels[place : place + size])
             kind = f"few words, {size} sentences a context, {'useful' if useful else 'useless'}"
-            counts[kind] += not read.shares_part(closest(answer, [*split_sentences(text)], 1))
+            counts[kind] += read.shares_little(
+                closest(answer, [*split_sentences(text)], 1), (), common=True
+            )
             counts[f"all {kind}"] += 1
             if size == 1 and not useful:
                 counts["word for word, useless"] += any(stands_in(unit, text) for unit in units)

@@ -92,7 +92,6 @@ def hide_keys(name: str) -> str:
 
     A short word that begins as keys do stays: there are models with such names.
     """
-    _remember_environment()
     return masked(_LONG_KEY.sub("[key]", name))
 
 

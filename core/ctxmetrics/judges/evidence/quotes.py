@@ -129,37 +129,34 @@ class Unit:
         match = contradiction(self.text, sentences, self.language)
         return match if match and match.kind == "negation" else None
 
-    def shares_little(self, sentences: Sequence[str], contexts: Sequence[str]) -> bool:
+    def shares_little(
+        self, sentences: Sequence[str], contexts: Sequence[str], *, common: bool = False
+    ) -> bool:
         """Whether quotes share one telling word at most with a unit that has many, or only the words of the topic.
 
-        One of eight or more words in the sentences that hold the quotes, or one of five or more in the contexts that hold
-        them; the words of the topic are those that every context has. Only where both are written in one script and
-        language.
+        One of eight or more words in the sentences that hold the quotes, or one of six or more in the contexts that hold
+        them. Only where both are written in one script and language.
 
         Args:
             sentences: The sentences that hold the quotes.
-            contexts: The contexts that hold them.
+            contexts: The contexts that hold them; none if the sentences are enough.
+            common: The topic's words are those that most contexts have, not all.
         """
+        if self._shares_plain_words(sentences):
+            return False
         total, shared = len(self._words), self._shared(sentences)
         few = total >= _SEVERAL_WORDS and len(shared) <= 1
         if few and total < _MANY_WORDS:
             few = len(self._shared(contexts)) <= 1
         if shared and not few:
-            topic = self._find_topic(_IN_ALL)
+            topic = self._find_topic(_IN_MOST if common else _IN_ALL)
             few = shared <= topic and total - len(topic) >= _OTHER_WORDS
         return few and self._same_language(sentences)
 
-    def shares_part(self, sentences: Sequence[str]) -> bool:
-        """Whether quotes share a part of an answer: two telling words, and not only those that most contexts have."""
-        shared = self._shared(sentences)
-        if len(self._words) < _SEVERAL_WORDS or not self._same_language(sentences):
-            return True
-        return len(shared) > 1 and not shared <= self._find_topic(_IN_MOST)
-
-    def shares_little_as_whole(self, context: str, spans: Sequence[Evidence]) -> bool:
-        """Whether a quote of a whole context of several sentences shares a quarter of the unit's words at most."""
+    def shares_little_as_whole(self, context: str) -> bool:
+        """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
         total = len(self._words)
-        if total < _SEVERAL_WORDS or not covers(context, spans) or len(split_context(context)) == 1:
+        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
             return False
         return len(self._shared([context])) <= _LEAST_SHARE * total and self._same_language([context])
 
@@ -167,6 +164,18 @@ class Unit:
         """Return the three sentences that share most words with the unit, the closest first."""
         ranked = sorted(sentences, key=lambda text: len(self._shared([text])), reverse=True)
         return ranked[:_FEW_SENTENCES]
+
+    def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
+        """Whether sentences share several words with the unit, not all of them the topic: the usual case, seen at once."""
+        text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
+        plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
+        common = plain.intersection(_PLAIN_WORD.findall(text)) - listed("stop", self.language)
+        if len(common) <= 1:
+            return False
+        contexts = [context.casefold() for context in self.contexts]
+        return any(
+            sum(word in context for context in contexts) < _IN_MOST * len(contexts) for word in common
+        )
 
     def _shared(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""

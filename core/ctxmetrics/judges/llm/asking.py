@@ -219,7 +219,7 @@ class Exchange:
         schema = reply_schema(prompt.step, sentences=prompt.sentences, useful=prompt.useful)
         try:
             reply = await ask(current_run(), self.model, prompt, schema)
-            self._spend(reply.usage)
+            self._usage += reply.usage
             content = str(reply.content)
             self._unchanged = content in self._received
             self._received.add(content)
@@ -231,7 +231,7 @@ class Exchange:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
             self._wrong += isinstance(problem, WrongDataError)
         except JudgeError as problem:
-            self._spend(problem.lost)
+            self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
             # A reply that was cut off is asked for again with fewer ids, every other one with a note.
             if problem.reason_code in CONTENT_CODES - {"truncated"}:
@@ -241,15 +241,11 @@ class Exchange:
         self._failures += 1
         return None
 
-    def _spend(self, usage: Usage) -> None:
-        """Add what one attempt cost: all its requests but the first of all are repeats."""
-        first = int(self._attempt == 1)
-        self._usage += replace(usage, repeats=max(0, usage.calls - first))
-
     def _answer(self, **content: Any) -> Answer:
         run = current_run()
         answer = Answer(
-            usage=self._usage,
+            # All requests but the first ask again.
+            usage=replace(self._usage, repeats=max(0, self._usage.calls - 1)),
             raw=tuple(self._raw),
             run=id(run),
             served_model=self._served,

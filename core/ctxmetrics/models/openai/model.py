@@ -513,7 +513,7 @@ def refuse_keys(model: str, address: str, owner: str) -> None:
         ParameterError: There is one.
     """
     parts = urlsplit(address)
-    if hide_keys(model) != model or ("/" not in model and looks_like_key(model)):
+    if looks_like_key(model) and ("/" not in model or hide_keys(model) != model):
         place = "model seems to be a key. Give the model's name"
     elif looks_like_key(unquote(parts.path)) or masked(parts.netloc) != parts.netloc:
         place = "base_url seems to hold a key, and addresses are logged. Write the address without it"
