@@ -81,8 +81,11 @@ def describe_usage(usage: Usage, language: str) -> str:
     """Describe calls, tokens and cost in a line; empty where no judge was asked."""
     if not (usage.calls or usage.reused):
         return ""
+    calls = plural(usage.calls, "call", language=language)
+    if usage.repeats:
+        calls += f" ({plural(usage.repeats, 'repeat', language=language)})"
     text = (
-        f"{plural(usage.calls, 'call', language=language)}, {usage.reused} {say('reused', language)}, "
+        f"{calls}, {usage.reused} {say('reused', language)}, "
         f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
     )
     if usage.estimated:

@@ -9,6 +9,7 @@ import logging
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -27,6 +28,10 @@ _NOT_DATA = {
     b"<html": "is a page of HTML, no data. Download the file itself",
     b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Name a spreadsheet .xlsx, or unpack it",
 }
+
+
+# A compressed file may become so many times as large; below so many bytes, any number of times.
+_MOST_TIMES, _FREE_BYTES = 200, 1 << 26
 
 
 def get_ending(file: Path) -> str:
@@ -86,7 +91,33 @@ def check_encoding(encoding: str | None) -> None:
 
 
 def _open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
-    return gzip.open(file, "rb") if file.suffix.lower() == ".gz" else file.open("rb")
+    return _Decompressed(file) if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+class _Decompressed(gzip.GzipFile):
+    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, "rb")
+        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes, or all."""
+        if size is None or size < 0:
+            return b"".join(iter(partial(self.read1, 1 << 20), b""))
+        return self._check(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """Read what one step of decompression gives."""
+        return self._check(super().read1(size))
+
+    def _check(self, data: bytes) -> bytes:
+        if self.tell() > self._limit:
+            raise InputFileError(
+                f"{self.name}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
+                "decompress it first: gunzip."
+            )
+        return data
 
 
 def _utf16_in(start: bytes) -> str | None:

@@ -91,8 +91,8 @@ class Results(Sequence[Row]):
         self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)
-            if score.usage.reused:
-                self.usage += Usage(reused=score.usage.reused)
+            if score.usage.reused or score.usage.repeats:
+                self.usage += Usage(reused=score.usage.reused, repeats=score.usage.repeats)
         if self._rows is not None:
             self._rows.append(row)
 
@@ -223,7 +223,7 @@ class Results(Sequence[Row]):
         for row in rows:
             results.add(row)
             for score in row.values():
-                results.usage += replace(score.usage, reused=0)
+                results.usage += replace(score.usage, reused=0, repeats=0)
         return results
 
     def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:

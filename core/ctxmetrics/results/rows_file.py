@@ -21,6 +21,7 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.reading import TEXTS_OF
 from ctxmetrics.results.row import Row
@@ -275,6 +276,7 @@ def read_score(data: object) -> Score:
             if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
                 raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
         _check_verdicts(score, line["sample"] or {})
+        _check_value(score)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = visible(".".join(map(str, first["loc"])))[:_LONGEST]
@@ -294,6 +296,28 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
         for span in verdict.evidence:
             where = f"verdicts.{place}.evidence: the span {span.start} to {span.end} of context {span.context}"
             _check_span(span, where, score.context_lengths, sample)
+
+
+def _check_value(score: Score) -> None:
+    """Raise where the value is not what the formula gives for the verdicts.
+
+    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
+    """
+    noun, formula = score.counted[0], score.provenance.formula
+    if score.value is None or not score.verdicts or noun not in _ID_OF or noun == "fact":
+        return
+    if formula not in ("share", "average_precision") or "sources" in score.metadata:
+        return
+    rules = get_convention(score.provenance.convention)
+    hits = [verdict.value for verdict in score.verdicts if verdict.value is not None]
+    if len(hits) < len(score.verdicts):
+        raise InputFileError("value: a verdict is missing, so there is no value.")
+    value = share(hits) if formula == "share" else average_precision(hits, epsilon=rules.epsilon)
+    value = rules.scale * (value or 0.0)
+    if "strict" in score.metric and value < rules.scale:
+        value = 0.0
+    if abs(score.value - value) > rules.scale * _EQUAL:
+        raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {value:.6g}.")
 
 
 def _check_stages(score: Score, sample: Mapping[str, Any]) -> None:
@@ -377,9 +401,15 @@ def build_line_reader() -> Any:
     from pydantic_core import core_schema as schema
 
     kinds: dict[str, Any] = _build_types()
+    # A usage says how many requests were repeats only where some were.
+    kinds["repeats"] = schema.with_default_schema(kinds["int"], default=0)
     for cls in (Evidence, Verdict, Usage, Provenance):
         arguments = [
-            schema.dataclass_field(field.name, kinds[str(field.type)], kw_only=True)
+            schema.dataclass_field(
+                field.name,
+                kinds["repeats" if field.name == "repeats" else str(field.type)],
+                kw_only=True,
+            )
             for field in fields(cls)
         ]
         names = [field.name for field in fields(cls)]

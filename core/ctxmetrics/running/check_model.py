@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
@@ -126,7 +126,9 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
         findings = tuple(_check_reply(score, seconds, judge.model))
     else:
         findings = (explain_failure(score.verdicts[0], run.problem),)
-    return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
+    return ModelCheck(
+        model=hide_keys(judge.model.identity), findings=findings, seconds=seconds, usage=run.usage
+    )
 
 
 def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:

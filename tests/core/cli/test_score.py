@@ -498,27 +498,34 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     assert ctxmetrics("score", file, *options[:-1]).returncode == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     for row in rows:
-        row["value"] = 0.25  # what is taken over can be told from what is computed
+        row["message"] = "old"  # what is taken over can be told from what is computed
 
-    def values(changed: dict[str, Any], *extra: object, tail: str = "") -> list[float]:
+    def messages(changed: dict[str, Any], *extra: object, tail: str = "") -> list[str | None]:
         part.write_text(
             "".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail
         )
         assert ctxmetrics("score", file, *options, *extra).returncode == 0
-        return [json.loads(line)["value"] for line in out.read_text().splitlines()]
+        return [json.loads(line)["message"] for line in out.read_text().splitlines()]
 
-    assert values({}) == [0.25, 0.25, 0.25, 1.0, 1.0]
-    assert values({}, tail='{"sample_id": "3", "metr') == [0.25, 0.25, 0.25, 1.0, 1.0]
-    assert values({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
-    assert values({"reason_code": "not_judged"}) == [0.25, 0.25, 1.0, 1.0, 1.0]
-    assert values({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [
-        0.25,
-        0.25,
-        1.0,
-        1.0,
-        1.0,
+    assert messages({}) == ["old", "old", "old", None, None]
+    assert messages({}, tail='{"sample_id": "3", "metr') == ["old", "old", "old", None, None]
+    assert messages({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [
+        "old",
+        "old",
+        None,
+        None,
+        None,
     ]
-    assert values({}, "-m", "context_precision")[::2] == [1.0] * 5
+    assert messages({"reason_code": "not_judged"}) == ["old", "old", None, None, None]
+    assert messages({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [
+        "old",
+        "old",
+        None,
+        None,
+        None,
+    ]
+    assert messages({"value": 0.25}) == ["old", "old", None, None, None]  # not what its verdicts give
+    assert messages({}, "-m", "context_precision")[::2] == [None] * 5
     part.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *rows)))  # more rows than samples
     assert ctxmetrics("score", file, *options).returncode == 0
     assert out.read_text().count("\n") == 5
