@@ -11,14 +11,15 @@ from hashlib import sha256
 from inspect import signature
 from typing import Any, ClassVar, Literal, Unpack
 
-from deepeval.errors import MissingTestCaseParamsError
+from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
 from deepeval.metrics import BaseMetric
-from deepeval.metrics.utils import construct_verbose_logs
+from deepeval.metrics.utils import construct_verbose_logs, initialize_model
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
 from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
+from pydantic import BaseModel
 from rich.markup import escape
 
 from ctxmetrics import Judge, Metric, Sample, Score, Usage, __version__
@@ -29,7 +30,11 @@ from ctxmetrics.adapting import (
     Wrapper,
     as_judge,
     build_metric,
+    check_parameters,
     check_texts,
+    check_unused,
+    explain_verdict,
+    mark_unused,
     part_of,
     unique_name,
 )
@@ -54,8 +59,32 @@ _NO_RESULT: dict[str, Any] = dict.fromkeys(
 _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
+# What DeepEval's own metrics have beside this, and what to write instead.
+_WORDS = (
+    "language= names another language, and a prompt pack other words: "
+    "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
+)
+_SCORING = "Override measure and a_measure, or give judge= a judge of your own."
+_UNUSED = {
+    **dict.fromkeys(("evaluation_template", "_get_prompt"), _WORDS),
+    **dict.fromkeys(("_generate_verdicts", "_a_generate_verdicts", "_calculate_score"), _SCORING),
+    **dict.fromkeys(
+        ("_generate_reason", "_a_generate_reason"), "The reason is written from the verdicts."
+    ),
+    "_group_retrieval_contexts": "group='source' groups contexts.",
+    "_experimental_system_one_spec": _SCORING,
+}
+
+
 class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
     """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
+
+
+class _QAGVerdict(BaseModel):
+    """A verdict as DeepEval's own metrics show it."""
+
+    verdict: Literal["yes", "no"]
+    reason: str
 
 
 class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own __init_subclass__ is untyped
@@ -96,6 +125,8 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
     # Not a MetricClass: for every copy DeepEval reads the signature of each class's __init__, and that of `object`, which a
     # class without one has, takes Python ten times as long as scoring ids.
     core_class: ClassVar[type[Metric]]
+    # DeepEval's own name for the metric, under which its model judges, too.
+    framework_name: ClassVar[str | None] = None
     core: Metric
     result: Score | None
     _error: str | None
@@ -119,7 +150,10 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         flaky: bool = False,
         **params: Unpack[MetricParams],
     ) -> None:
+        check_unused(type(self), params)
         if core is None and (model is None or judge is None):
+            if self.framework_name and model is None and judge is None:
+                model = _default_model()
             if model is not None:
                 wrapped = (
                     DeepEvalModel(model) if isinstance(model, Judge) else model
@@ -137,10 +171,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
             async_mode=async_mode,
             verbose_mode=verbose_mode,
             flaky=flaky,
-            strict_mode=core.strict,
             include_reason=include_reason,
         )
-        judge = _TestCases(core, SCHEMA).judge
+        self._name_judge()
+
+    def _name_judge(self) -> None:
+        """Set what DeepEval compares of the judge."""
+        judge = _TestCases(self.core, SCHEMA).judge
         self.evaluation_model: str | None = None
         if judge:  # with all its options: DeepEval's cache compares the label
             digest = sha256(repr(judge).encode()).hexdigest()[:8]
@@ -153,7 +190,12 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         ours = type(judge).__module__.startswith("ctxmetrics.")
         self.language = None if ours else "not for the cache"
 
-    def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
+    def __init_subclass__(
+        cls, *, core: type[Metric] | None = None, framework_name: str | None = None, **options: Any
+    ) -> None:
+        check_unused(cls, vars(cls))
+        if framework_name is not None:
+            cls.framework_name = framework_name
         super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
         if core is not None:
             cls.core_class = core
@@ -201,13 +243,50 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         self.__dict__.update(_NO_RESULT, _error=text)
 
     @property
+    def model(self) -> Any:
+        """The LLM that judges, or None. Setting it makes it the judge."""
+        model = getattr(getattr(self.core, "judge", None), "model", None)
+        return model.llm if isinstance(model, DeepEvalModel) else None
+
+    @model.setter
+    def model(self, model: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
+        check_parameters(type(self.core), ["judge"])
+        judge = as_judge(model, object, DeepEvalModel)
+        self.core = replace(self.core, judge=judge)  # type: ignore[call-arg]  # of a judged one
+        self._name_judge()
+
+    @property
+    def strict_mode(self) -> bool:
+        """Whether only a perfect score counts and passes."""
+        return self.core.strict
+
+    @strict_mode.setter
+    def strict_mode(self, strict: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
+        self.core = replace(self.core, strict=strict)
+
+    @property
     def score_breakdown(self) -> dict[str, Any] | None:  # type: ignore[override]  # computed on demand
         """K of n, and the whole score: every verdict with its evidence."""
         return None if self.result is None else {"count": self.result.count, **self.result.to_dict()}
 
     @property
+    def verdicts(self) -> list[_QAGVerdict] | None:
+        """The verdicts in DeepEval's form, without those that were not judged."""
+        if self.result is None:
+            return None
+        return [
+            _QAGVerdict(
+                verdict="yes" if item.value else "no",
+                reason=escape(f"{item.text}: {explain_verdict(item, self.result.language)}"),
+            )
+            for item in self.result.verdicts
+            if item.value is not None
+        ]
+
+    @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
-        return self.core.name
+        own = self.core.base_name
+        return (self.framework_name or own) + self.core.name.removeprefix(own)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -250,9 +329,19 @@ def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric
     return own
 
 
+mark_unused(DeepEvalMetric, _UNUSED)
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
 vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init__)
+
+
+def _default_model() -> DeepEvalBaseLLM | None:
+    """Build the model that DeepEval's own metrics take by default; None where its key is missing."""
+    try:
+        model: DeepEvalBaseLLM | None = initialize_model()[0]
+    except DeepEvalError:
+        return None
+    return model
 
 
 def _begin(metric: DeepEvalMetric) -> object:

@@ -29,7 +29,9 @@ from ctxmetrics.adapting import (
     RunOptions,
     SampleWrapper,
     build_metric,
+    check_unused,
     current_run,
+    mark_unused,
     on_background,
     run_sync,
     using,
@@ -46,6 +48,22 @@ _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
 _NO_COLUMN = {"references", "stages"}
+# What Ragas' own metrics have beside this, and what to write instead.
+_WORDS = (
+    "language= names another language, and a prompt pack other words: "
+    "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
+)
+_SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
+_UNUSED = {
+    **dict.fromkeys(("context_recall_prompt", "context_precision_prompt"), _WORDS),
+    **dict.fromkeys(("get_prompts", "set_prompts", "adapt_prompts"), _WORDS),
+    **dict.fromkeys(("save_prompts", "load_prompts", "_get_prompts"), _WORDS),
+    **dict.fromkeys(("train", "_optimize_instruction", "_optimize_demonstration"), _WORDS),
+    **dict.fromkeys(("_ascore", "_compute_score", "_get_row_attributes"), _SCORING),
+    "_calculate_average_precision": _SCORING,
+    "_distance_measure": "similarity= names the measure.",
+    "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",
+}
 
 
 def _evaluation(_: object) -> str | None:
@@ -124,9 +142,17 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
 
     def __init_subclass__(cls, **own: Any) -> None:
-        """Take the attributes that the class statement names."""
+        """Take the attributes that the class statement names.
+
+        Raises:
+            UnusedError: The class overrides what is never called.
+        """
+        check_unused(cls, vars(cls))
         for name in own.keys() & {"framework_name", "renamed", "judged_by"}:
             setattr(cls, name, own.pop(name))
+        mark_unused(
+            cls, {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
+        )
         super().__init_subclass__(**own)
 
     def __init__(
@@ -138,6 +164,7 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     ) -> None:
         if positional or params.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")
+        check_unused(type(self), params)
         if core is None:
             also = type(self).__init__.__kwdefaults__ or ()
             core = build_metric(self.core_class, params, also=also)
@@ -149,11 +176,30 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
         self.name: str = name or own_name
         self.allowed_values: Any = (0.0, core.rules.scale)
-        optional = {f"{column}:optional" for column in core.uses if column not in _NO_COLUMN}
-        self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
+        # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
+        self._required_columns = {
+            MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})}
+        }
+
+    def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
+        """Return the columns that a data set must have, or those that the metric reads."""
+        optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
+        return {MetricType.SINGLE_TURN.name: {*self.core.requires} | optional}
+
+    @property
+    def required_columns(self) -> dict[str, set[str]]:
+        """The columns without which Ragas refuses a data set."""
+        return self.get_required_columns()
+
+    @required_columns.setter
+    def required_columns(self, required_columns: dict[MetricType, set[str]]) -> None:
+        raise ParameterError(
+            f"{self.name}: required_columns is fixed by the core metric, not {required_columns}."
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.renamed or name in {item.name for item in fields(self.core_class)}:
+        fixed = {*self.renamed, *(item.name for item in fields(self.core_class))}
+        if name in fixed:
             raise ParameterError(
                 f"{type(self).__name__}: {name} is fixed; make another metric. {self._advice()}"
             )
@@ -368,6 +414,9 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
 
     def _judging(self) -> Metric:
         return self.core
+
+
+mark_unused(RagasMetric, _UNUSED)
 
 
 def _number(score: Score) -> float:

@@ -101,17 +101,17 @@ def test_multi_turn_samples_are_refused_by_name() -> None:
 
 
 def test_required_columns_incl_id_columns() -> None:
-    """The public setter refuses id columns, so they are set directly."""
+    """They are those of the core metric, and fixed as its parameters are."""
     metric = ours.IDBasedContextRecall()
     assert metric.required_columns == {
         "SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}
     }
-    with pytest.raises(ValueError, match="Invalid column"):
+    with pytest.raises(ValueError, match="required_columns is fixed"):
         metric.required_columns = metric._required_columns
 
 
 def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: Row) -> None:
-    """Ragas takes away every column that is not listed, so the question is listed as optional."""
+    """The question is read where it is there; code that looks for Ragas' names finds it among the columns."""
     questions: list[str | None] = []
 
     def answer(prompt: Any) -> str:
@@ -120,8 +120,9 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
-        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input:optional"}
+        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"}
     }
+    assert metric.required_columns == {"SINGLE_TURN": {"reference", "retrieved_contexts"}}
     evaluate([row], [metric])
     evaluate([{name: row[name] for name in ("reference", "retrieved_contexts")}], [metric])
     assert questions == [row["user_input"], None]
