@@ -21,6 +21,7 @@ from ctxmetrics_deepeval.wrapper import (
     FIELDS,
     DeepEvalMetric,
     MissingParamsError,
+    results,
     update_current_span_ids,
 )
 
@@ -31,7 +32,7 @@ __all__ = [
     "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
     "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
     "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
-    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "update_current_span_ids",
+    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "results", "update_current_span_ids",
 ]  # fmt: skip
 
 

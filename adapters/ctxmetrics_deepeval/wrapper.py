@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -12,6 +13,7 @@ from inspect import signature
 from typing import Any, ClassVar, Literal, Unpack
 
 from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
+from deepeval.evaluate.types import EvaluationResult
 from deepeval.metrics import BaseMetric
 from deepeval.metrics.utils import construct_verbose_logs, initialize_model
 from deepeval.models import DeepEvalBaseLLM
@@ -22,7 +24,7 @@ from deepeval.utils import get_is_running_deepeval
 from pydantic import BaseModel
 from rich.markup import escape
 
-from ctxmetrics import Judge, Metric, Sample, Score, Usage, __version__
+from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, __version__
 from ctxmetrics.adapting import (
     SCHEMAS,
     FrozenDict,
@@ -30,6 +32,7 @@ from ctxmetrics.adapting import (
     Wrapper,
     as_judge,
     build_metric,
+    build_results,
     check_parameters,
     check_texts,
     check_unused,
@@ -66,13 +69,10 @@ _WORDS = (
 )
 _SCORING = "Override measure and a_measure, or give judge= a judge of your own."
 _UNUSED = {
-    **dict.fromkeys(("evaluation_template", "_get_prompt"), _WORDS),
-    **dict.fromkeys(("_generate_verdicts", "_a_generate_verdicts", "_calculate_score"), _SCORING),
-    **dict.fromkeys(
-        ("_generate_reason", "_a_generate_reason"), "The reason is written from the verdicts."
-    ),
+    "evaluation_template _get_prompt": _WORDS,
+    "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": _SCORING,
+    "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
     "_group_retrieval_contexts": "group='source' groups contexts.",
-    "_experimental_system_one_spec": _SCORING,
 }
 
 
@@ -335,6 +335,22 @@ _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init__)
 
 
+def results(run: EvaluationResult) -> Results:
+    """Return what ``deepeval.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for test in sorted(run.test_results, key=lambda test: test.index or 0):
+        scores: dict[str, Any] = {}
+        for data in test.metrics_data or ():
+            line = (data.verbose_logs or "").rpartition("\n")[2]
+            scores[data.name] = json.loads(line) if line.startswith('{"sample_id"') else data.error
+        rows.append((vars(test), scores))
+    return build_results(SCHEMA, rows)
+
+
 def _default_model() -> DeepEvalBaseLLM | None:
     """Build the model that DeepEval's own metrics take by default; None where its key is missing."""
     try:
@@ -357,6 +373,7 @@ def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | Non
     error = None
     if score.value is None:
         error = escape(f"{score.reason_code}: {score.message}")
+    logs = construct_verbose_logs(metric, [escape(score.pretty()), ""])
     state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
@@ -364,7 +381,8 @@ def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | Non
         "evaluation_cost": score.usage.cost,
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
-        "verbose_logs": construct_verbose_logs(metric, [escape(score.pretty()), ""]),
+        # DeepEval's results keep no other text of a metric: the last line is for `results`.
+        "verbose_logs": f"{logs}\n{json.dumps(score.to_dict())}",
         "result": score,
     }
     if metric._measuring is measuring:  # noqa: SLF001 - not given up, and no later one has begun

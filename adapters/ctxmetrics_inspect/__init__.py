@@ -13,20 +13,45 @@ from math import isnan
 from typing import Any, TypeAlias, Unpack
 
 import ctxmetrics as core
-from ctxmetrics.adapting import Place, Runner, Schema, Wrapper, WrapperParams, as_judge, aside, compact
+from ctxmetrics.adapting import (
+    KeyParams,
+    Place,
+    Runner,
+    Schema,
+    Wrapper,
+    WrapperParams,
+    as_judge,
+    aside,
+    build_results,
+    compact,
+)
 from ctxmetrics.errors import importing
 
 with importing("inspect-ai", "0.3.270 or newer"):
     import inspect_ai
     from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
 
 __all__ = [
-    "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
-    "id_based_completeness", "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
-    "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
-    "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
+    "context_precision",
+    "context_recall",
+    "context_utilization",
+    "id_based_average_precision",
+    "id_based_completeness",
+    "id_based_context_precision",
+    "id_based_context_recall",
+    "id_based_hit_rate",
+    "id_based_ndcg",
+    "id_based_precision_at_k",
+    "id_based_recall_at_k",
+    "id_based_reciprocal_rank",
+    "metric_scorer",
+    "non_llm_context_precision",
+    "non_llm_context_recall",
+    "results",
+    "span_based_context_precision",
     "span_based_context_recall",
 ]  # fmt: skip
 
@@ -70,24 +95,45 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
 
     async def score(state: TaskState, target: Target) -> Score:
-        # Each of several targets is acceptable.
-        expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
-        record = {
-            "inputs": {**state.metadata, "question": state.input_text},
-            "outputs": {
-                **state.metadata,
-                "answer": state.output.completion,
-                **dict(state.store.items()),
-            },
-            "expected": {**state.metadata, **expected},
-        }
-        found = await wrapper.ascore(record, strict=False)
+        found = await wrapper.ascore(_record(state, state.input_text, target), strict=False)
         shown: Any = {"explanation": found.reason, "metadata": compact(found)}
         if found.value is None:
             return Score.unscored(reason=found.reason_code, **shown)
         return Score(value=found.value, **shown)
 
     return score
+
+
+def _record(sample: TaskState | EvalSample, question: str, target: Target) -> dict[str, Any]:
+    # Each of several targets is acceptable.
+    expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
+    outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
+    return {
+        "inputs": {**sample.metadata, "question": question},
+        "outputs": outputs,
+        "expected": {**sample.metadata, **expected},
+    }
+
+
+def results(log: EvalLog, **keys: Unpack[KeyParams]) -> core.Results:
+    """Return a log as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        log: What ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
+        **keys: The keys that the scorers had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for sample in log.samples or ():
+        question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
+        record = {"id": str(sample.id), **_record(sample, question, Target(sample.target))}
+        scores = {}
+        for name, score in (sample.scores or {}).items():
+            scores[name] = (score.metadata or {}).get("score", score.explanation)
+        rows.append((record, scores))
+    return build_results(SCHEMA, rows, keys)
 
 
 def _named(metric: type[core.Metric]) -> ByParameters:

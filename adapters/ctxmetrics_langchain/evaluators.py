@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from uuid import UUID
@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableLambda
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics import Judge, Metric, Model, Score
+from ctxmetrics import Judge, Metric, Model, Results, Score
 from ctxmetrics.adapting import (
     FrozenDict,
     KeyParams,
@@ -20,6 +20,7 @@ from ctxmetrics.adapting import (
     Wrapper,
     WrapperParams,
     as_judge,
+    build_results,
     compact,
     run_sync,
 )
@@ -241,6 +242,25 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
         }
         for key, score in scores.items()
     ]
+
+
+def results(run: Iterable[Any], **keys: Unpack[KeyParams]) -> Results:
+    """Return what ``langsmith.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        run: The rows; of ``aevaluate``, ``[row async for row in run]``.
+        **keys: The keys that the evaluators had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for row in run:
+        scores = {}
+        for result in row["evaluation_results"]["results"]:
+            scores[result.key] = (result.evaluator_info or {}).get("score", result.comment)
+        rows.append((to_record(row["run"], row["example"]), scores))
+    return build_results(SCHEMA, rows, keys)
 
 
 def _ended(own: Any, scores: Mapping[str, Score]) -> Result:

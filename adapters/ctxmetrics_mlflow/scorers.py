@@ -21,7 +21,7 @@ from mlflow.genai.scorers import Scorer
 from mlflow.tracing.constant import TraceMetadataKey
 from pydantic import PrivateAttr
 
-from ctxmetrics import Judge, Metric, Model, Sample, Score
+from ctxmetrics import Judge, Metric, Model, Results, Sample, Score
 from ctxmetrics.adapting import (
     SCHEMAS,
     KeyParams,
@@ -32,6 +32,7 @@ from ctxmetrics.adapting import (
     WrapperParams,
     as_judge,
     aside,
+    build_results,
     compact,
     retrieval_of,
     text_of,
@@ -190,6 +191,26 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
         "trace": trace,
         "run": trace,
     }
+
+
+def results(run: Any, **keys: Unpack[KeyParams]) -> Results:
+    """Return what ``mlflow.genai.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        run: What it returned.
+        **keys: The keys that the scorers had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for trace in map(Trace.from_json, run.result_df["trace"]):
+        scores: dict[str, Any] = {}
+        for item in trace.info.assessments:
+            kept = (item.metadata or {}).get("score")
+            scores[item.name] = item.rationale if kept is None else json.loads(kept)
+        rows.append((to_record(None, None, None, trace), scores))
+    return build_results(SCHEMA, rows, keys)
 
 
 def _spans(trace: Any) -> list[Span]:

@@ -11,16 +11,19 @@ from typing import Any, ClassVar, Unpack, get_type_hints
 from pydantic_ai.models import Model
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
+from pydantic_evals.reporting import EvaluationReport
 
-from ctxmetrics import Judge, Metric, Sample, Score, __version__
+from ctxmetrics import Judge, Metric, Results, Sample, Score, __version__
 from ctxmetrics.adapting import (
     OPTIONS,
+    KeyParams,
     MetricClass,
     Place,
     Runner,
     Schema,
     Wrapper,
     WrapperParams,
+    build_results,
     check_parameters,
     part_of,
     run_sync,
@@ -156,9 +159,11 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         """
         with part_of(self):  # the metric is another object each time
             score = await self._wrapper(to_judge(self.judge)).ascore(_record(ctx))
+        name = self.get_default_evaluation_name()
+        # A report keeps number and reason only: the rest is in the case's attributes, for `results`.
+        ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
         if score.value is None:
             raise NoScoreError(score)
-        name = self.get_default_evaluation_name()
         results = {
             name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)
         }
@@ -171,20 +176,35 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         return run_sync(self.evaluate, ctx)
 
 
+def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[KeyParams]) -> Results:
+    """Return a report as results of the core: samples, verdicts, evidence and usage. Cases whose task failed come last.
+
+    Args:
+        report: What ``Dataset.evaluate`` returned.
+        **keys: The keys that the evaluators had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    records = [_record(case) for case in (*report.cases, *report.failures)]
+    rows = [(record, record.get("ctxmetrics", {})) for record in records]
+    return build_results(SCHEMA, rows, keys)
+
+
 def _without_tags(text: str) -> str:
     return _TAG.sub("[\u2060", text)
 
 
-def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
+def _record(ctx: Any) -> dict[str, Any]:
     """Return a case as a record; what its metadata and the task's attributes hold stands beside the sides."""
     metadata = (
         ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
     )
     return {
         **metadata,
-        **ctx.attributes,
+        **getattr(ctx, "attributes", {}),
         "inputs": ctx.inputs,
-        "output": ctx.output,
+        "output": getattr(ctx, "output", None),
         "expected_output": ctx.expected_output,
         "id": ctx.name,
         "error": None,

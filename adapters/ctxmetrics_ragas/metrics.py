@@ -20,7 +20,7 @@ from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, Sing
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
-from ctxmetrics import Metric, Sample, Score
+from ctxmetrics import Metric, Results, Sample, Score
 from ctxmetrics.adapting import (
     SCHEMAS,
     CoreParams,
@@ -29,6 +29,7 @@ from ctxmetrics.adapting import (
     RunOptions,
     SampleWrapper,
     build_metric,
+    build_results,
     check_unused,
     current_run,
     mark_unused,
@@ -40,7 +41,7 @@ from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from ragas.dataset_schema import SingleTurnSample
+    from ragas.dataset_schema import EvaluationResult, SingleTurnSample
     from ragas.run_config import RunConfig
 
 
@@ -55,12 +56,9 @@ _WORDS = (
 )
 _SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
-    **dict.fromkeys(("context_recall_prompt", "context_precision_prompt"), _WORDS),
-    **dict.fromkeys(("get_prompts", "set_prompts", "adapt_prompts"), _WORDS),
-    **dict.fromkeys(("save_prompts", "load_prompts", "_get_prompts"), _WORDS),
-    **dict.fromkeys(("train", "_optimize_instruction", "_optimize_demonstration"), _WORDS),
-    **dict.fromkeys(("_ascore", "_compute_score", "_get_row_attributes"), _SCORING),
-    "_calculate_average_precision": _SCORING,
+    "context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
+    "_get_prompts train _optimize_instruction _optimize_demonstration": _WORDS,
+    "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
     "_distance_measure": "similarity= names the measure.",
     "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",
 }
@@ -313,10 +311,10 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         score = await self._score(sample, callbacks)
         if score.value is None:
             _log.warning("%s: %s: %s", self.name, score.reason_code, score.message)
-        judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
-        if start and (judge or score.value is None):
-            # evaluate() keeps numbers only: the rest is in result.traces
-            start({"name": "score"}, {"data": judge}).on_chain_end(
+        start = getattr(callbacks, "on_chain_start", None)
+        if start:
+            # evaluate() keeps numbers only: the rest is in result.traces, for `results`
+            start({"name": "score"}, {"data": score.provenance.judge}).on_chain_end(
                 {"output": {**score.to_dict(), "reason": score.reason}}
             )
         return _number(score)
@@ -417,6 +415,19 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
 
 
 mark_unused(RagasMetric, _UNUSED)
+
+
+def results(result: EvaluationResult) -> Results:
+    """Return what ``ragas.evaluate()`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for sample, values, trace in zip(result.dataset, result.scores, result.traces, strict=True):
+        scores = {name: trace.get(name, {}).get("score", {}).get("output") for name in values}
+        rows.append((sample.to_dict(), scores))
+    return build_results(SCHEMA, rows)
 
 
 def _number(score: Score) -> float:

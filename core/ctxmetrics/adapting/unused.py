@@ -41,9 +41,10 @@ class Unused:
 
 
 def mark_unused(metric: type, advice: Mapping[str, str]) -> None:
-    """Mark attributes and methods of a class as `Unused`: what to write instead, by name."""
-    for name, instead in advice.items():
-        setattr(metric, name, Unused(name, instead))
+    """Mark attributes and methods of a class as `Unused`: what to write instead, by names with blanks between them."""
+    for names, instead in advice.items():
+        for name in names.split():
+            setattr(metric, name, Unused(name, instead))
 
 
 def check_unused(metric: type, names: Iterable[str]) -> None:
