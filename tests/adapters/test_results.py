@@ -99,9 +99,8 @@ def langsmith(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
         [package.RetrievalEvaluator(metrics)],
         upload_results=False,
         client=_Offline(api_key="none", auto_batch_tracing=False),
-        max_concurrency=1,
     )
-    return package.results(run)
+    return package.results(sorted(run, key=lambda row: row["example"].id))
 
 
 def mlflow(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:

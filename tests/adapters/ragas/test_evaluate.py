@@ -176,8 +176,9 @@ def test_not_computable_is_nan_with_its_reason_in_log_and_trace(
     assert (
         str(result) == "{'context_recall': 0.5000, 'id_based_context_recall': 0.5000}"
     )  # NaN is left out
-    assert "context_recall: no_reference: the reference side is empty" in caplog.text
-    assert "id_based_context_recall: no_reference" in caplog.text
+    question = f"row 0 ({row['user_input']!r})"
+    assert f"context_recall, {question}: no_reference: the reference side is empty" in caplog.text
+    assert f"id_based_context_recall, {question}: no_reference" in caplog.text
     for name in ("context_recall", "id_based_context_recall"):
         score = result.traces[0][name]["score"]["output"]
         assert (score["value"], score["reason_code"]) == (None, "no_reference")
@@ -234,7 +235,8 @@ def test_unreadable_sample_is_an_error_of_its_metric_in_traces(evaluate: Any, ro
     assert [math.isnan(value) for value in result["non_llm_context_recall"]] == [True, False]
     assert result["id_based_context_recall"] == [0.5, 0.5]
     assert len(runs.inputs["non_llm_context_recall"]) == 2
-    assert [error for error in runs.errors if "10,000,001 characters long" in error] != []
+    (error,) = (error for error in runs.errors if "10,000,001 characters long" in error)
+    assert "row 0 ('Where is the tower" in error
 
 
 # ---- names ----
@@ -290,7 +292,9 @@ class _Failing:
 SUPPORTED = '{"code": "$code", "sentences": {"s1": {"supported": true, "evidence": [{"context": "c1", "quote": "red", "whole": True}]}}, "useful": {}}'
 
 
-def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:
+def test_exception_in_a_judge_is_nan_with_a_reason(
+    evaluate: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = [
         {"user_input": question, "reference": "It is red.", "retrieved_contexts": ["It is red."]}
         for question in ("Fine?", "Fail!", "Fine?")
@@ -301,6 +305,8 @@ def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:
     assert math.isnan(second)
     score = result.traces[1]["context_recall"]["score"]["output"]
     assert "RuntimeError: the judge broke" in score["message"]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "ctxmetrics_ragas"]
+    assert line.startswith("context_recall, row 1 ('Fail!'): not_judged: ")
 
 
 class _Hanging(_Failing):

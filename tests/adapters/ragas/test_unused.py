@@ -121,3 +121,10 @@ def test_every_attribute_of_ragas_is_here_or_refused(name: str) -> None:
     refused = {attribute for attribute, text in table.items() if text != "here"}
     assert all(table[attribute].endswith(".") for attribute in refused), table
     assert {"single_turn_ascore", "single_turn_score", "init", "name", "name="}.isdisjoint(refused)
+
+
+def test_result_says_who_judged(evaluate: Callable[..., Any], row: Row) -> None:
+    """`ContextRecall` promises no LLM, and that of ``evaluate(llm=..)`` is not asked: a warning, and the result, say so."""
+    result = evaluate([row], [ours.ContextRecall()])
+    assert result.traces[0]["context_recall"]["score"]["input"] == "lexical"
+    assert [item.judge for item in ours.results(result).summary().provenances] == ["lexical"]
