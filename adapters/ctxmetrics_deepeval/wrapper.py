@@ -51,13 +51,9 @@ _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
 # What DeepEval's own metrics have beside this, and what to write instead.
-_WORDS = (
-    "language= names another language, and a prompt pack other words: "
-    "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
-)
 _SCORING = "Override measure and a_measure, or give judge= a judge of your own."
 _UNUSED = {
-    "evaluation_template _get_prompt": _WORDS,
+    "evaluation_template _get_prompt": adapting.PROMPT_ADVICE,
     "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": _SCORING,
     "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
     "_group_retrieval_contexts": "group='source' groups contexts.",

@@ -34,14 +34,10 @@ _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", defau
 # Fields that a sample of Ragas does not have.
 _NO_COLUMN = {"references", "stages"}
 # What Ragas' own metrics have beside this, and what to write instead.
-_WORDS = (
-    "language= names another language, and a prompt pack other words: "
-    "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
-)
 _SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
     "context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
-    "_get_prompts train _optimize_instruction _optimize_demonstration": _WORDS,
+    "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
     "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
     "_distance_measure": "similarity= names the measure.",
     "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",

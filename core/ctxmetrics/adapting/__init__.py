@@ -8,7 +8,7 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import mask_logs_of, safe_text
 from ctxmetrics.adapting.results import build_results
 from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.unused import UnusedError, check_unused, mark_unused
+from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
 from ctxmetrics.adapting.wrapper import (
     CoreParams,
     MetricClass,
@@ -56,7 +56,7 @@ from ctxmetrics.reading import (
 from ctxmetrics.running.options import RunOptions
 
 __all__ = [
-    "OPTIONS", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
+    "OPTIONS", "PROMPT_ADVICE", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "in_thread", "langchain_reply",

@@ -8,6 +8,12 @@ from typing import Never
 
 from ctxmetrics.errors import ParameterError
 
+# What to write in place of a prompt or template of a framework.
+PROMPT_ADVICE = (
+    "language= names another language, and a prompt pack other words: "
+    "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
+)
+
 
 class UnusedError(ParameterError, AttributeError):
     """An attribute, a method or a parameter of the framework's own metric would do nothing here."""
