@@ -360,22 +360,9 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
             UnknownFieldError: There is no such field; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
-        sample = {
-            "id": id,
-            "user_input": user_input,
-            "response": response,
-            "reference": reference,
-            "references": references,
-            "reference_facts": reference_facts,
-            "retrieved_contexts": retrieved_contexts,
-            "reference_contexts": reference_contexts,
-            "retrieved_context_ids": retrieved_context_ids,
-            "reference_context_ids": reference_context_ids,
-            "stages": stages,
-            "labels": labels,
-            "metadata": metadata,
-        }
-        return ContextResult(await self._score(adapting.SampleWrapper.given({**sample, **others})))
+        sample = dict(locals()) | others
+        del sample["self"], sample["others"]
+        return ContextResult(await self._score(adapting.SampleWrapper.given(sample)))
 
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[adapting.RunOptions]

@@ -123,8 +123,8 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
             "reference_outputs",
             user_input="question input query",
             response="answer output result",
-            retrieved_contexts="documents contexts context source_documents",
-            reference="ground_truth answer output",
+            retrieved_contexts="documents contexts context source_documents retrieved_docs",
+            reference="ground_truth reference_answer expected_answer expected answer output",
             reference_contexts="documents contexts context",
         ),
         "retrieval_qa": _words(

@@ -41,6 +41,7 @@ _CONNECTION_KINDS = frozenset(
         "gaierror",  # no address of that name
     }
 )
+_LOOPBACK = re.compile(r"127\.|localhost$|::1$")
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
 # Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
 LONGEST_RETRY_AFTER = 90.0
@@ -209,7 +210,7 @@ def _is_final(error: BaseException) -> bool:
             request: Any = link.request  # type: ignore[attr-defined]  # of httpx and the clients on it
             hosts.add(request.url.host)
             retried = retried or request.headers["x-stainless-retry-count"] != "0"
-    return retried or (refused and not hosts.isdisjoint(("127.0.0.1", "localhost", "::1")))
+    return retried or (refused and any(map(_LOOPBACK.match, hosts)))
 
 
 def _status(error: BaseException) -> int | None:
