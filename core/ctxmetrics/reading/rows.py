@@ -52,11 +52,72 @@ _PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 _PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
+# How these begin, and objects and lists that a file holds as text.
+_PRINTED = re.compile("page_content=|Node ID:")
+_WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
+# Types of values that are taken as they are, and how many sets of keys with their types are remembered.
+_ATOMS, _MOST_PLANS = frozenset({str, int, float, bool, type(None)}), 64
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
 _STAGE = "retrieved_contexts."
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
 _CLOSE = ((8, 2), (5, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a row is read whose keys and types are those of a row before it: each value is a field, or is carried along.
+
+    Attributes:
+        fields: The key of each field.
+        carried: The keys of what becomes metadata.
+        others: The names that no schema knows.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    carried: tuple[str, ...]
+    others: list[str]
+
+    @classmethod
+    def build(
+        cls,
+        mapping: Mapping[str, Any],
+        raw: Mapping[str, Any],
+        spots: Mapping[str, list[tuple[str, Any]]],
+        others: list[str],
+    ) -> _Plan | None:
+        """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
+        if len(raw) != len(mapping):
+            return None
+        keys = dict(zip(raw, mapping, strict=True))
+        fields = []
+        for name, places in spots.items():
+            for path, value in places:
+                if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
+                    return None
+                fields.append((name, keys[path]))
+        read = {key for _, key in fields}
+        carried = tuple(key for key in mapping if key not in read and mapping[key] is not None)
+        if any(is_column(str(key)) or isinstance(mapping[key], dict) for key in carried):
+            return None
+        return cls(tuple(fields), carried, others)
+
+    def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Read a row; see `Reading.row`."""
+        values = {name: row[key] for name, key in self.fields}
+        if self.carried:
+            carried = {str(key): row[key] for key in self.carried}
+            values["metadata"] = {**values.get("metadata", {}), **carried}
+        return values, [*self.others]
+
+
+def _kind_of(name: str) -> type | tuple[type, ...]:
+    """Return the type of a plain value of a field."""
+    if name in LISTS:
+        return list
+    if name in ("labels", "metadata"):
+        return dict
+    return (str, int) if name == "id" else str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +157,7 @@ class Reading:
     joined: str | None = None
     usable: frozenset[str] = frozenset()
     split: str | None = None
+    _plans: dict[Any, _Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.name not in KNOWN:
@@ -129,6 +191,10 @@ class Reading:
             raise SampleError(
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
+        kinds = self._describe(mapping)
+        plan = self._plans.get(kinds)
+        if plan is not None:
+            return plan.read(mapping)
         raw, opened = self.opened(mapping)
         spots = self.every_spot(opened)
         owner = where or "Sample"
@@ -144,7 +210,31 @@ class Reading:
             error.sample = id_
             raise
         self._drop_unusable(values, owner)
+        if kinds is not None and len(self._plans) < _MOST_PLANS:
+            plan = _Plan.build(mapping, raw, spots, others)
+            if plan is not None and plan.read(mapping) == (values, others):
+                self._plans[kinds] = plan
         return values, others
+
+    def _describe(self, mapping: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Describe a row by its keys and the types of plain values; None where a value may hold something else."""
+        if self.split or self.schema.single_string:
+            return None
+        kinds: list[Any] = [*mapping]
+        for value in mapping.values():
+            kind = type(value)
+            if kind is list:
+                if not {*map(type, value)} <= {str} or any(map(_PRINTED.match, value)):
+                    return None
+            elif kind is dict:
+                kinds += value
+                kinds += map(type, value.values())
+                if not _ATOMS.issuperset(map(type, value.values())):
+                    return None
+            elif kind not in _ATOMS or (kind is str and self.written and _WRITTEN.match(value)):
+                return None
+            kinds += (kind, not value)
+        return tuple(kinds)
 
     def _read(
         self,

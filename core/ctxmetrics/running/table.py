@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ctxmetrics")
 # Rows of a batch on Ray, which are scored again after a worker dies: of cheap metrics, and for each request in flight.
 _ROWS, _ROWS_A_REQUEST = 1024, 2
+# Options that bound what a batch spends.
+_LIMITS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
 # Options that belong to one machine: a file, a clock and a display.
 _OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
 
@@ -90,7 +92,7 @@ def score_table(
         group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
         split: As for `read_samples`.
         batch_size: The most rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
-            takes long (a judge, a function of yours); of Spark what its own setting says.
+            takes long (a judge, a function of yours) and no budget or rate is set; of Spark what its own setting says.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
 
     Returns:
@@ -217,7 +219,9 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
     check_number("score_table: batch_size", batch_size, 1, whole=True, optional=True)
     if batch_size is None and _is_ray(table):
         batch_size = _ROWS
-        if not all(isinstance(metric, ListMetric) for metric in scorer.metrics):
+        cheap = all(isinstance(metric, ListMetric) for metric in scorer.metrics)
+        # Small batches would multiply what each of them may spend.
+        if not cheap and not any(scorer.options.get(name) for name in _LIMITS):
             batch_size = _ROWS_A_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
     _warn(scorer, batch_size)
     if _is_ray(table):

@@ -316,6 +316,8 @@ class FakeDataset:
         (TEXTS, [ContextRecall()], {}, 32),
         (TEXTS, [ContextRecall()], {"max_concurrency": 4}, 8),
         (TEXTS, [ContextRecall()], {"batch_size": 7}, 7),
+        (TEXTS, [ContextRecall()], {"max_calls": 9}, 1024),
+        (TEXTS, [ContextRecall()], {"requests_per_minute": 9}, 1024),
     ],
 )
 def test_batches_on_ray_are_as_large_as_their_cost_allows(data, metrics, options, rows):
