@@ -10,13 +10,14 @@ import json
 import logging
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
-from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
+from ctxmetrics.reading.cells import is_list_text, list_in, object_in, read_cells
 from ctxmetrics.reading.documents import (
     as_list,
     ids_of,
@@ -64,43 +65,18 @@ _STAGE = "retrieved_contexts."
 _CLOSE = ((8, 2), (5, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """How a row is read whose keys and types are those of a row before it: each value is a field, or is carried along.
 
     Attributes:
-        fields: The key of each field.
+        fields: Each field and its key.
         carried: The keys of what becomes metadata.
         others: The names that no schema knows.
     """
 
-    fields: tuple[tuple[str, str], ...]
-    carried: tuple[str, ...]
+    fields: Sequence[tuple[str, str]]
+    carried: Sequence[str]
     others: list[str]
-
-    @classmethod
-    def build(
-        cls,
-        mapping: Mapping[str, Any],
-        raw: Mapping[str, Any],
-        spots: Mapping[str, list[tuple[str, Any]]],
-        others: list[str],
-    ) -> _Plan | None:
-        """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
-        if len(raw) != len(mapping):
-            return None
-        keys = dict(zip(raw, mapping, strict=True))
-        fields = []
-        for name, places in spots.items():
-            for path, value in places:
-                if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
-                    return None
-                fields.append((name, keys[path]))
-        read = {key for _, key in fields}
-        carried = tuple(key for key in mapping if key not in read and mapping[key] is not None)
-        if any(is_column(str(key)) or isinstance(mapping[key], dict) for key in carried):
-            return None
-        return cls(tuple(fields), carried, others)
 
     def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Read a row; see `Reading.row`."""
@@ -109,6 +85,29 @@ class _Plan:
             carried = {str(key): row[key] for key in self.carried}
             values["metadata"] = {**values.get("metadata", {}), **carried}
         return values, [*self.others]
+
+
+_Spots = Mapping[str, list[tuple[str, Any]]]
+
+
+def _build_plan(
+    row: Mapping[str, Any], raw: Mapping[str, Any], spots: _Spots, others: list[str]
+) -> _Plan | None:
+    """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
+    if len(raw) != len(row):
+        return None
+    keys = dict(zip(raw, row, strict=True))
+    fields = []
+    for name, places in spots.items():
+        for path, value in places:
+            if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
+                return None
+            fields.append((name, keys[path]))
+    read = {key for _, key in fields}
+    carried = [key for key in row if key not in read and row[key] is not None]
+    if any(is_column(str(key)) or isinstance(row[key], dict) for key in carried):
+        return None
+    return _Plan(fields, carried, others)
 
 
 def _kind_of(name: str) -> type | tuple[type, ...]:
@@ -191,10 +190,11 @@ class Reading:
             raise SampleError(
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
-        kinds = self._describe(mapping)
+        values_as_read = self._open_lists(mapping)
+        kinds = self._describe(values_as_read)
         plan = self._plans.get(kinds)
         if plan is not None:
-            return plan.read(mapping)
+            return plan.read(values_as_read)
         raw, opened = self.opened(mapping)
         spots = self.every_spot(opened)
         owner = where or "Sample"
@@ -211,10 +211,21 @@ class Reading:
             raise
         self._drop_unusable(values, owner)
         if kinds is not None and len(self._plans) < _MOST_PLANS:
-            plan = _Plan.build(mapping, raw, spots, others)
-            if plan is not None and plan.read(mapping) == (values, others):
+            plan = _build_plan(values_as_read, raw, spots, others)
+            if plan is not None and plan.read(values_as_read) == (values, others):
                 self._plans[kinds] = plan
         return values, others
+
+    def _open_lists(self, mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a row with what stands as a list or an object in a text."""
+        if not self.written:
+            return mapping
+        row: dict[str, Any] = {**mapping}
+        for key, value in mapping.items():
+            if type(value) is str and _WRITTEN.match(value):
+                with suppress(SampleError):  # raised again where the row is read with care
+                    row[key] = object_in(value)
+        return row
 
     def _describe(self, mapping: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Describe a row by its keys and the types of plain values; None where a value may hold something else."""

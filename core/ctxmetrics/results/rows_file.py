@@ -41,14 +41,8 @@ _SCORE = tuple(
 )
 # Fields of a sample that a line leaves out where they are empty, and what they are then.
 _EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
-# The same of all parts of a line. The text of a verdict has a rule of its own.
-_DEFAULTS = {"passed": None, "doubtful": {}, **_EMPTY_FIELDS}
-for _cls in (Score, Verdict, Evidence, Usage, Provenance):
-    _DEFAULTS |= {
-        item.name: plain(item.default) for item in fields(_cls) if item.default is not MISSING
-    }
-_DEFAULTS["usage"] = {}
-del _DEFAULTS["text"]
+# Parts of a score that a line holds otherwise.
+_APART = {"provenance", "counted", "usage", "verdicts", "sample_id", "evidence"}
 _EQUAL = 1e-9
 _LONGEST = 80
 _REMEMBERED = 256
@@ -82,39 +76,63 @@ def to_lines(
         provenances: The numbers of the provenances that stand in the file; those of this row are added.
         keep_texts: Write all fields of the sample.
     """
-    for index, values in enumerate(to_rows(row, keep_texts=keep_texts)):
-        key, provenance = row.scores[index].provenance, values.pop("provenance")
-        if key not in provenances:
-            provenances[key] = len(provenances) + 1
-            yield {"provenance_id": provenances[key], **_leave_out_defaults(provenance)}
-        values["usage"] = _leave_out_defaults(values["usage"])
-        values["verdicts"] = [_shorten_verdict(verdict) for verdict in values["verdicts"]]
+    record = build_record(row, keep_texts=keep_texts)
+    if record is not None:
+        record = {name: value for name, value in record.items() if not _is_empty(name, value)}
+    for index, score in enumerate(row.scores):
+        if score.provenance not in provenances:
+            provenances[score.provenance] = len(provenances) + 1
+            yield {"provenance_id": provenances[score.provenance], **_to_sparse(score.provenance)}
+        line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
+        line |= {
+            "passed": score.passed,
+            "verdicts": [_shorten_verdict(verdict) for verdict in score.verdicts],
+            "doubtful": dict(score.doubtful),
+            "usage": _to_sparse(score.usage),
+        }
+        for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
+            if not line[name] and line[name] is not False:
+                del line[name]
         if index:
-            del values["sample"]
-        elif values["sample"] is not None:
-            values["sample"] = _leave_out_defaults(values["sample"])
-        yield {**_leave_out_defaults(values), "provenance_id": provenances[key]}
+            del line["sample"]
+        yield {**line, "provenance_id": provenances[score.provenance]}
 
 
-def _leave_out_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in data.items()
-        if name not in _DEFAULTS or type(value) is not type(_DEFAULTS[name]) or value != _DEFAULTS[name]
-    }
+def _is_empty(name: str, value: object) -> bool:
+    return name in _EMPTY_FIELDS and value == _EMPTY_FIELDS[name]
 
 
-def _shorten_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
+@cache
+def _get_defaults(cls: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a class that `to_lines` takes as they are, with what they are where they are left out."""
+    return tuple(
+        (item.name, MISSING if item.name == "text" else item.default)
+        for item in fields(cls)
+        if item.name not in _APART
+    )
+
+
+def _to_sparse(item: Any) -> dict[str, Any]:
+    """Return an object as plain data, without the fields that have their default."""
+    data = {}
+    for name, default in _get_defaults(item.__class__):
+        value = getattr(item, name)
+        if value is not default and (type(value) is not type(default) or value != default):
+            data[name] = plain(value)
+    return data
+
+
+def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:
     """Leave out of a verdict what it says twice."""
-    text = verdict["text"]
-    spans = []
-    for span in verdict["evidence"]:
-        spans.append(_leave_out_defaults(span))
-        if span["quote"] == _cut_quote(text, span["start"], span["end"]):
-            del spans[-1]["quote"]
-    short = _leave_out_defaults({**verdict, "evidence": spans})
-    if text == verdict["id"]:
+    short = _to_sparse(verdict)
+    if verdict.text == verdict.id:
         del short["text"]
+    if verdict.evidence:
+        short["evidence"] = spans = []
+        for span in verdict.evidence:
+            spans.append(_to_sparse(span))
+            if span.quote == _cut_quote(verdict.text, span.start, span.end):
+                del spans[-1]["quote"]
     return short
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import pickle
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
@@ -105,19 +102,8 @@ def score_table(
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
     if type(table).__module__.partition(".")[0] == "datasets":
-        return cast(
-            "Table",
-            score_dataset(
-                table,
-                metrics,
-                schema=schema,
-                columns=columns,
-                judge=judge,
-                group_by=group_by,
-                split=split,
-                **options,
-            ),
-        )
+        reading_options = {"schema": schema, "columns": columns, "group_by": group_by, "split": split}
+        return cast("Table", score_dataset(table, metrics, judge=judge, **reading_options, **options))
     distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
     frame: Any = () if distributed else frame_of(table)
     if distributed:
@@ -171,31 +157,17 @@ def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     return lacking
 
 
-class _KeyFinder(pickle.Pickler):
-    """Finds the keys that were given as text, which no pickle contains; see `ctxmetrics.models.openai.model.Key`."""
-
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO())
-        self.variables: set[str] = set()
-
-    def persistent_id(self, item: Any) -> None:
-        """Note a key; everything is pickled as ever."""
-        if isinstance(item, Key) and item.is_explicit:
-            self.variables.add(item.variable)
-
-
 def _warn(scorer: BatchScorer, rows: int | None) -> None:
     """Say what a judge needs on the workers, and what a worker that dies may cost, before anything is sent."""
-    finder = _KeyFinder()
-    with suppress(Exception):  # the engine pickles more than Python does, and says what it cannot
-        finder.dump(scorer)
-    for variable in finder.variables:
+    judges: list[Any] = [scorer.judge, *(getattr(metric, "judge", None) for metric in scorer.metrics)]
+    models = [judge.model for judge in judges if hasattr(judge, "model")]
+    keys = [getattr(model, "api_key", None) for model in models]
+    for variable in {key.variable for key in keys if isinstance(key, Key) and key.is_explicit}:
         _log.warning(
             "score_table: the judge's api_key= stays on this machine. Each worker reads %s: set it there, if the server "
             "asks for a key.", variable,
         )  # fmt: skip
-    judges = [scorer.judge, *(getattr(metric, "judge", None) for metric in scorer.metrics)]
-    if any(hasattr(judge, "model") for judge in judges) and not scorer.options.get("cache"):
+    if models and not scorer.options.get("cache"):
         _log.warning(
             "score_table: without cache=, the rows of a batch (%s) are judged and paid again if its worker dies. Give a "
             "folder that all workers see.", rows or "as the engine cuts them",
