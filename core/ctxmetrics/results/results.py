@@ -503,13 +503,7 @@ class Results(Sequence[Row]):
         from ctxmetrics.results.comparison.compare import compare
 
         return compare(
-            self,
-            other,
-            metrics=metrics,
-            by=by,
-            cluster=cluster,
-            accept=accept,
-            labels=labels,
+            self, other, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
         )
 
     def _need_rows(self, what: str) -> None:
