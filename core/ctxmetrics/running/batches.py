@@ -357,7 +357,7 @@ def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
-    """Return a narwhals data frame of any kind of table.
+    """Return a narwhals data frame of any kind of table; of an Arrow stream, of what is read from it.
 
     Raises:
         MissingExtraError: narwhals is not installed.
@@ -372,8 +372,14 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
+        if hasattr(table, "__arrow_c_stream__"):
+            with importing("pyarrow"):
+                import pyarrow as pa
+            return nw.from_native(pa.table(table), eager_only=True)
         raise ParameterError(
-            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset or Spark data frame."
+            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset, Spark data frame or "
+            "Arrow stream. Score its parts: map_batches (polars) or map_partitions (Dask) with "
+            "ctxmetrics.running.batches.BatchScorer(metrics=METRICS).score."
         ) from None
 
 

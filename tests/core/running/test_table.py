@@ -365,3 +365,35 @@ def test_what_a_dead_worker_costs_is_said(caplog, monkeypatch, tmp_path):
     assert costs not in caplog.text
     score_table(FakeDataset(TEXTS), [ContextRecall()], judge=judge)
     assert costs in caplog.text
+
+
+# ---- other engines ----
+
+
+class FakeRelation:
+    """What Arrow's stream protocol needs; it can be read once, as a reader can."""
+
+    def __init__(self, data):
+        self._reader = pa.table(data).to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        reader, self._reader = self._reader, None
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", [FakeRelation, lambda data: pa.table(data).to_reader()])
+def test_an_arrow_stream_is_read_once(kind):
+    scored = score_table(kind(IDS), METRICS)
+    assert scored == score_table(pa.table(IDS), METRICS)
+
+
+def test_what_is_scored_in_parts_says_how():
+    frames = pytest.importorskip("polars", reason="polars is not installed")
+    lazy = frames.DataFrame(IDS).lazy()
+    with pytest.raises(ParameterError, match=r"LazyFrame .*BatchScorer\(metrics=METRICS\)\.score"):
+        score_table(lazy, METRICS)
+    scorer = BatchScorer(metrics=METRICS)
+    schema = {**lazy.collect_schema(), **dict.fromkeys(scorer.columns, frames.Float64)}
+    schema |= {name: frames.String for name, kind in scorer.columns.items() if kind is str}
+    scored = lazy.map_batches(scorer.score, schema=schema).collect()
+    assert scored.equals(score_table(lazy.collect(), METRICS))

@@ -580,6 +580,10 @@ def test_labels_of_both_runs_correct_the_weighted_difference(tmp_path):
     assert found.difference == pytest.approx(-0.25)
     assert compare(*runs)["context_recall"].corrected is None
     rows = Results.from_jsonl(runs[0]).compare(Results.from_jsonl(runs[1]), labels=labels)
+    baseline = tmp_path / "baseline.jsonl"
+    Results.from_jsonl(runs[0]).to_baseline(baseline)
+    assert compare(baseline, runs[1], labels=labels)["context_recall"].corrected == found
+    assert compare(runs[0], baseline, labels=labels[:1])["context_recall"].corrected is not None
     assert rows["context_recall"].corrected == found
     assert compare(*runs, labels=labels[:1])["context_recall"].corrected is None
     done = run_command("compare", *runs, "--labels", labels[0], "--labels", labels[1])
