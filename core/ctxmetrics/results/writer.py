@@ -236,7 +236,7 @@ class OutFile:
         self._place = _target(path)
         self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
-        self._reader = LineReader()
+        self._reader: LineReader
         self._provenances: dict[Provenance, int] = {}
         _check_table(path)
         if self._place is not None:
@@ -249,7 +249,7 @@ class OutFile:
             self._file = open_locked(self.part)
             _copy_mode(self._place, self._file)
             if resume:
-                self._earlier = self.part.open("rb")
+                self._earlier, self._reader = self.part.open("rb"), LineReader()
             else:
                 os.ftruncate(self._file, 0)
         except BlockingIOError:
