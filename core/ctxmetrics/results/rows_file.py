@@ -14,7 +14,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, fields
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -517,17 +517,13 @@ def _with_default(item: Field[Any], kind: Any) -> Any:
 
 
 def _complete_verdict(verdict: Verdict) -> Verdict:
-    """Add the text and the quotes that `_shorten_verdict` left out."""
-    text: str | None = verdict.text
-    if text is None:
-        text = verdict.id
-    spans = []
+    """Add the text and the quotes that `_shorten_verdict` left out to a verdict that nothing else holds yet."""
+    if verdict.text is None:
+        object.__setattr__(verdict, "text", verdict.id)
     for span in verdict.evidence:
-        quote: str | None = span.quote
-        if quote is None:
-            quote = _cut_quote(text, span.start, span.end)
-        spans.append(replace(span, quote=quote))
-    return replace(verdict, text=text, evidence=tuple(spans))
+        if span.quote is None:
+            object.__setattr__(span, "quote", _cut_quote(verdict.text, span.start, span.end))
+    return verdict
 
 
 def _read_details(data: dict[str, Any]) -> FrozenDict:

@@ -54,14 +54,12 @@ def check_ending(path: str | os.PathLike[str]) -> None:
         MissingExtraError: A package is needed, and not installed.
     """
     ending = Path(path).suffix.lower()
-    if get_ending(Path(path)) in _LINES:
-        return
-    if ending not in _PACKAGES:
+    if get_ending(Path(path)) not in _LINES and ending not in _PACKAGES:
         raise ParameterError(
             f"{path}: results are not written as {ending}. Write a file that ends in .jsonl, .jsonl.gz, .jsonl.zst, "
             ".csv, .xlsx or .parquet."
         )
-    package = _PACKAGES[ending]
+    package = {**_PACKAGES, ".zst": "pyarrow"}.get(ending)
     if package:
         with importing(package):
             __import__(package)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from ctxmetrics import (
     compare,
     evaluate,
 )
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, MissingExtraError
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from support.command import run_command
 from support.rows import read_rows
@@ -257,6 +258,26 @@ def test_cut_files_resume_to_the_same_bytes(tmp_path):
         part.write_bytes(content[:cut])
         run_in_caller(Evaluation(data, metrics, out=out, resume=True, progress=False))
         assert out.read_bytes() == content, cut
+
+
+@pytest.mark.parametrize("ending", ENDINGS[1:])
+def test_a_compressed_file_is_resumed(tmp_path, ending):
+    data, metrics = samples(8), [ContextRecall(), ContextPrecision()]
+    out = tmp_path / f"out.jsonl{ending}"
+    evaluate(data, metrics, out=out, progress=False)
+    content = out.read_bytes()
+    evaluate(data, metrics, out=tmp_path / "plain.jsonl", progress=False)
+    plain = (tmp_path / "plain.jsonl").read_bytes()
+    (tmp_path / f"out.jsonl{ending}.part").write_bytes(plain[: len(plain) // 2])
+    run_in_caller(Evaluation(data, metrics, out=out, resume=True, progress=False))
+    assert out.read_bytes() == content
+
+
+def test_zst_without_pyarrow_is_refused_before_the_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    judge = ScriptedJudge(pytest.fail)
+    with pytest.raises(MissingExtraError, match="pyarrow is not installed"):
+        evaluate(samples(1), [ContextRecall(judge=judge)], out=tmp_path / "out.jsonl.zst")
 
 
 def test_a_file_of_full_rows_is_resumed(tmp_path):
