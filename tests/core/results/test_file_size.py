@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ctxmetrics import (
     ContextRecall,
     IDBasedContextPrecision,
     IDBasedContextRecall,
+    LexicalJudge,
     NonLLMContextPrecision,
     NonLLMContextRecall,
     Results,
@@ -246,13 +248,25 @@ def test_files_of_earlier_versions_are_read(tmp_path):
             assert found.metrics[0].causes in (None, compare(before, before).metrics[0].causes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChangingJudge(LexicalJudge):
+    """A judge of which another model answers from the fifth sample on."""
+
+    async def attribute(self, request):
+        model = "first" if request.contexts[0] < "Page 4" else "second"
+        return replace(await super().attribute(request), served_model=model)
+
+
 def test_cut_files_resume_to_the_same_bytes(tmp_path):
-    """The model that is served changes within the run, so that provenances stand in the middle of the file."""
+    """Another model answers from the fifth sample on, so that a provenance stands in the middle of the file."""
     data = samples(8)
-    metrics = [ContextRecall(threshold=0.5), ContextPrecision()]
+    judge = ChangingJudge()
+    metrics = [ContextRecall(threshold=0.5, judge=judge), ContextPrecision(judge=judge)]
     whole, part, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl.part", tmp_path / "out.jsonl"
     evaluate(data, metrics, out=whole, progress=False)
     content = whole.read_bytes()
+    begins = [line[:19] for line in content.splitlines()]
+    assert [begins.index(f'{{"provenance_id": {n}'.encode()) for n in (1, 2, 3)] == [0, 2, 10]
     draw = random.Random(5)
     for cut in [0, 1, len(content), *draw.choices(range(len(content)), k=60)]:
         part.write_bytes(content[:cut])
