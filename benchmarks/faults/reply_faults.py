@@ -36,6 +36,7 @@ from ctxmetrics.adapting.runners import CORE, aside
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
 from support import FakeOpenAIServer, Fault
 from support.answers import read_question
+from support.rows import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,7 +239,7 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
         )
         if not out.exists():
             raise RuntimeError(done.stderr)
-        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        lines = read_rows(out)
     found = {line["sample_id"]: line for line in lines}
     return [_from_row(found[row["id"]]) for row in rows]
 

@@ -53,6 +53,7 @@ def run(argv: list[str]) -> dict[str, object]:
             print(f"  {kind:5} {name:8} two metrics {two:6.2f}  four {more:6.2f}")
         figures[f"{kind}_equal"] = equal(frame)
         print(f"  {kind:5} equal to samples: {figures[f'{kind}_equal']}")
+    figures |= reading(table(options.peers, options.k, "text"))
     frame = table(options.rows, options.k, "text")
     figures |= memory(frame)
     peers = table(options.peers, options.k, "text")
@@ -69,6 +70,31 @@ def run(argv: list[str]) -> dict[str, object]:
     return {
         name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()
     }
+
+
+def reading(frame) -> dict[str, float]:
+    """Microseconds of CPU a row: rows as dicts beside samples, lists that stand as text beside lists."""
+    import polars as pl
+
+    from ctxmetrics import Sample, evaluate, score_table
+
+    rows = frame.to_dicts()
+    samples = [Sample(**row) for row in rows]
+    text = pl.DataFrame([{name: json.dumps(cell) for name, cell in row.items()} for row in rows])
+    two = four()[:2]
+    calls = {
+        "sample_us": lambda: [Sample(**row) for row in rows],
+        "from_dict_us": lambda: [Sample.from_dict(row) for row in rows],
+        "evaluate_samples_us": lambda: evaluate(samples, two, progress=False),
+        "evaluate_dicts_us": lambda: evaluate(rows, two, progress=False),
+        "lists_us": lambda: score_table(frame, two),
+        "text_cells_us": lambda: score_table(text, two),
+        "ndcg_us": lambda: score_table(frame, four()[3:]),
+    }
+    figures = {name: us / len(rows) * 1e6 for name, us in zip(calls, cpu(*calls.values()), strict=True)}
+    for name, us in figures.items():
+        print(f"  {name:20} {us:8.2f}")
+    return figures
 
 
 def table(rows: int, k: int, kind: str):

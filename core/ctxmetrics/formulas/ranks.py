@@ -230,8 +230,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     >>> ndcg([3, 1], ideal=[3, 1]), ndcg([0, 0], ideal=[3, 1])
     (1.0, 0.0)
     """
-    retrieved = [_not_negative(gain, f"gains[{index}]") for index, gain in enumerate(gains)]
-    best = [_not_negative(gain, f"ideal[{index}]") for index, gain in enumerate(ideal)]
+    retrieved, best = _check_gains(gains, "gains"), _check_gains(ideal, "ideal")
     best.sort(reverse=True)
     largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
     if len(largest) > len(best) or any(mine > most for mine, most in zip(largest, best, strict=False)):
@@ -251,8 +250,16 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
 def _discounted_sum(gains: list[float]) -> float:
     total = 0.0
     for rank, value in enumerate(gains, start=1):
-        total += value / math.log2(rank + 1)
+        if value:
+            total += value / math.log2(rank + 1)
     return total
+
+
+def _check_gains(gains: Sequence[float], name: str) -> list[float]:
+    are_floats = {*map(type, gains)} == {float}
+    if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # as nearly always
+        return [*gains]
+    return [_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
 
 def top(ranked: list[_T], k: int | None) -> list[_T]:

@@ -359,6 +359,8 @@ class ListMetric(Metric):
     reads_texts: ClassVar[bool] = False
     # Whether there is a verdict for each item of the reference; else there is one for each that was retrieved, in rank order.
     counts_reference: ClassVar[bool] = False
+    # Whether `sides` is the class's own for the grades of the labels alone: without labels, the two lists are all.
+    reads_grades: ClassVar[bool] = False
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""

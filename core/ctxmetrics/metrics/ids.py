@@ -115,6 +115,7 @@ class IDBasedNDCG(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_ndcg"
+    reads_grades: ClassVar[bool] = True
     formula_name = "ndcg"
 
     def sides(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:

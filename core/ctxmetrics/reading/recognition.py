@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -85,6 +85,12 @@ def reading_alone(row: Mapping[str, Any], schema: str = "ragas") -> Reading:
     """
     if schema == AUTO:
         return recognise([row], written=False)
+    return _reading_named(schema)
+
+
+@lru_cache(maxsize=32)
+def _reading_named(schema: str) -> Reading:
+    """Return a reading that remembers how it read the rows before."""
     return Reading(name=schema)
 
 

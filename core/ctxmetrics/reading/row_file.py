@@ -37,8 +37,12 @@ from ctxmetrics.reading.traces import is_trace, trace_rows
 _LINES = (".jsonl", ".ndjson")
 # Endings of files that are no TREC runs or qrels.
 _NEVER_RANKINGS = {*_LINES, ".csv", ".json", ".parquet", ".xlsx"}
-# What a line of --out has, and no sample.
-_OF_RESULTS = {"sample_id", "sample", "metric", "verdicts", "provenance"}
+# What a line of --out, also of earlier versions, or of a baseline has, and no sample.
+_OF_RESULTS = (
+    {"provenance_id", "library"},
+    {"sample_id", "sample", "metric", "verdicts", "provenance"},
+    {"baseline_id", "metrics"},
+)
 T = TypeVar("T")
 
 
@@ -157,7 +161,7 @@ class RowFile(Iterator[T], Generic[T]):
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(first, self._rows)
         rows = self._first = [fields for _, fields in first if isinstance(fields, dict)]
-        if any(row.keys() >= _OF_RESULTS for row in rows):
+        if any(row.keys() >= names for row in rows for names in _OF_RESULTS):
             raise InputFileError(
                 f"{self.path}: these are results, as --out writes them. Give the file of the samples that were scored."
             )

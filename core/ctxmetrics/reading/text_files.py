@@ -1,4 +1,4 @@
-"""Opens text files: UTF-8, UTF-16, tables in Windows-1252, or a named encoding; also compressed by gzip."""
+"""Opens text files: UTF-8, UTF-16, tables in Windows-1252, or a named encoding; also compressed (``.gz``, ``.zst``)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import gzip
 import io
 import logging
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.errors import InputFileError, ParameterError, importing
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _START = 512
+_GZIP, _ZSTD = ".gz", ".zst"
+# Bytes that are compressed at a time.
+_BLOCK = 1 << 20
+# What is raised where a compressed file is damaged.
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 # What spreadsheets write in Western Europe and America where it is not UTF-8, and the files in which it is looked for.
 _SPREADSHEETS, _TABLES = "cp1252", (".csv", ".tsv")
 # In Windows-1252 one of so many bytes is no ASCII, at most.
@@ -36,7 +41,7 @@ _MOST_TIMES, _FREE_BYTES = 200, 1 << 26
 
 def get_ending(file: Path) -> str:
     """Return the ending that says what is in a file, without that of a compression."""
-    if file.suffix.lower() == ".gz":
+    if file.suffix.lower() in (_GZIP, _ZSTD):
         file = file.with_suffix("")
     return file.suffix.lower()
 
@@ -55,7 +60,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
     """
     check_encoding(encoding)
     try:
-        with _open_bytes(file) as stream:
+        with open_bytes(file) as stream:
             start = stream.peek(_START)[:_START]
             for beginning, problem in _NOT_DATA.items():
                 if start.lstrip().lower().startswith(beginning.lower()):
@@ -63,10 +68,12 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
             encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED as error:
         raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
-        raise InputFileError(f"{file}: cannot be read: {error.strerror}. Check the path.") from None
+        raise InputFileError(
+            f"{file}: cannot be read: {error.strerror or error}. Check the path."
+        ) from None
     except UnicodeDecodeError as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise InputFileError(
@@ -90,8 +97,27 @@ def check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def _open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
-    return _Decompressed(file) if file.suffix.lower() == ".gz" else file.open("rb")
+def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
+    """Open a file to read its bytes, decompressed as its name says.
+
+    Raises:
+        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
+        OSError: It cannot be read.
+    """
+    ending = file.suffix.lower()
+    plain = file.open("rb")
+    if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
+        return plain
+    plain.close()
+    if ending == _GZIP:
+        return _Decompressed(file)
+    return io.BufferedReader(_import_pyarrow().input_stream(str(file), compression="zstd"))
+
+
+def _import_pyarrow() -> Any:
+    with importing("pyarrow"):
+        import pyarrow as pa
+    return pa
 
 
 class _Decompressed(gzip.GzipFile):
@@ -120,6 +146,28 @@ class _Decompressed(gzip.GzipFile):
         return data
 
 
+def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
+    """Compress what is written to a file, block by block, as its name says.
+
+    Raises:
+        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
+    """
+    ending = file.suffix.lower()
+    if ending not in (_GZIP, _ZSTD):
+        yield from pieces
+        return
+    to_block: Callable[[bytes], bytes] = partial(gzip.compress, mtime=0)
+    if ending == _ZSTD:
+        to_block = partial(_import_pyarrow().Codec("zstd").compress, asbytes=True)
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= _BLOCK:
+            yield to_block(bytes(block))
+            block.clear()
+    yield to_block(bytes(block))
+
+
 def _utf16_in(start: bytes) -> str | None:
     """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
     if start[:2] in _UTF16:
@@ -136,7 +184,7 @@ def _eight_bits_in(file: Path) -> str:
         return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
     block = b""
-    with _open_bytes(file) as stream:
+    with open_bytes(file) as stream:
         try:
             while block := stream.read(1 << 20):
                 decoder.decode(block)

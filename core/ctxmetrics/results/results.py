@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -18,6 +19,7 @@ from ctxmetrics.metrics.base import Formula
 from ctxmetrics.metrics.spans import labelled, read_span
 from ctxmetrics.presentation.wording import join_counts, plural
 from ctxmetrics.reading import OPTIONS
+from ctxmetrics.results.baseline import build_baseline
 from ctxmetrics.results.columns import REASON, Column
 from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
@@ -25,11 +27,11 @@ from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import read_rows, to_rows, without_texts
+from ctxmetrics.results.rows_file import build_record, read_rows, to_lines, to_rows
 from ctxmetrics.results.summary import Controls, Summary
 from ctxmetrics.results.writer import json_line, write_tables, write_whole
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.scores import NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import DOUBTFUL, Usage
 
 if TYPE_CHECKING:
@@ -239,7 +241,9 @@ class Results(Sequence[Row]):
             OutputFileError: Writing failed.
         """
         self._need_rows("to_jsonl")
-        write_whole(path, map(json_line, self.to_dicts(keep_texts=keep_texts)))
+        provenances: dict[Provenance, int] = {}
+        lines = (to_lines(row, provenances, keep_texts=keep_texts) for row in self)
+        write_whole(path, map(json_line, chain.from_iterable(lines)))
 
     def to_csv(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
         """Write a table with one row a sample, and the verdicts beside it: ``x.csv`` and ``x.verdicts.csv``.
@@ -275,15 +279,17 @@ class Results(Sequence[Row]):
         write_tables(path, self, keep_texts=keep_texts)
 
     def to_baseline(self, path: str | os.PathLike[str]) -> None:
-        """Write a baseline to keep in a repository: `to_jsonl` without any text, for `ctxmetrics.compare`.
+        """Write a baseline to keep in a repository: a short line a sample, without any text, for `ctxmetrics.compare`.
 
-        It holds ids, values, verdicts by id, and hashes of questions, contexts and units.
+        It holds ids, values, verdicts by position, and hashes of questions, contexts and units; see
+        `ctxmetrics.results.baseline`.
 
         Raises:
             CtxMetricsError: As `to_jsonl` raises.
         """
         self._need_rows("to_baseline")
-        write_whole(path, (json_line(line) for row in self for line in to_rows(without_texts(row))))
+        rows = ((build_record(row) or {}, row.scores) for row in self)
+        write_whole(path, map(json_line, build_baseline(rows)))
 
     def by(self, key: str) -> dict[str, Results]:
         """Return the results of each group of samples: of those with the same value of a key of the metadata.
@@ -523,13 +529,7 @@ class Results(Sequence[Row]):
         from ctxmetrics.results.comparison.compare import compare
 
         return compare(
-            self,
-            other,
-            metrics=metrics,
-            by=by,
-            cluster=cluster,
-            accept=accept,
-            labels=labels,
+            self, other, metrics=metrics, by=by, cluster=cluster, accept=accept, labels=labels
         )
 
     def _need_rows(self, what: str) -> None:

@@ -1,20 +1,22 @@
 """A row of results as plain data, and back: what `--out` and `Results.to_jsonl` write and `Results.from_jsonl` reads.
 
-One line a sample and metric. What it says about the sample is enough to find the sample again; its long texts are
-there only where they were asked for.
+One line a sample and metric. What several lines say alike stands once: a provenance in a line of its own, ``{"provenance_id":
+1, ..}``, before the first row that has it; the sample in the first line of its rows. What it says about the sample is enough
+to find the sample again; its long texts are there only where they were asked for. A field that has its default (null, an
+empty list, no usage) is left out, and so is the text of a verdict that is its id, and a quote that the verdict's text holds
+at the same place. Files of earlier versions, where each line says all, are read as well.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, Field, fields
 from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.display import visible
@@ -24,6 +26,8 @@ from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.reading import TEXTS_OF
+from ctxmetrics.reading.text_files import DAMAGED, open_bytes
+from ctxmetrics.results.baseline import ID_LETTERS, digest, read_baseline_line
 from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -31,15 +35,15 @@ from ctxmetrics.stages import sizes_of
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # What a row says about its sample beside the sample's own fields.
-_HASHES = ("hash", "context_hashes", "content_hash", "stage_sizes")
-# The beginning of a hash that stands in place of a text.
-HASHED = "sha256:"
-# The letter of the ids of verdicts, by what they are about.
-_ID_OF = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
+_HASHES = ("hash", "context_hashes", "content_hash", "stage_sizes", "key", "stages")
 # The keys of a line that are fields of `Score`.
 _SCORE = tuple(
     field.name for field in fields(Score) if field.name not in {"provenance", "counted", "metadata"}
 )
+# Fields of a sample that a line leaves out where they are empty, and what they are then.
+_EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
+# Parts of a score that a line holds otherwise.
+_APART = {"provenance", "counted", "usage", "verdicts", "sample_id", "evidence"}
 _EQUAL = 1e-9
 _LONGEST = 80
 _REMEMBERED = 256
@@ -56,11 +60,86 @@ _CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the r
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield what is written of one sample: a dict a metric."""
+    """Yield what is known of one sample, in full: a dict a metric."""
     record = build_record(row, keep_texts=keep_texts)
     for score in row.scores:
         values = score.to_dict()
         yield {"sample_id": values.pop("sample_id"), "sample": record, **values}
+
+
+def to_lines(
+    row: Row, provenances: dict[Provenance, int], *, keep_texts: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one sample in a file.
+
+    Args:
+        row: The sample and its scores.
+        provenances: The numbers of the provenances that stand in the file; those of this row are added.
+        keep_texts: Write all fields of the sample.
+    """
+    record = build_record(row, keep_texts=keep_texts)
+    if record is not None:
+        record = {name: value for name, value in record.items() if not _is_empty(name, value)}
+    for index, score in enumerate(row.scores):
+        if score.provenance not in provenances:
+            provenances[score.provenance] = len(provenances) + 1
+            yield {"provenance_id": provenances[score.provenance], **_to_sparse(score.provenance)}
+        line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
+        line |= {
+            "passed": score.passed,
+            "verdicts": [_shorten_verdict(verdict) for verdict in score.verdicts],
+            "doubtful": dict(score.doubtful),
+            "usage": _to_sparse(score.usage),
+        }
+        for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
+            if not line[name] and line[name] is not False:
+                del line[name]
+        if index:
+            del line["sample"]
+        yield {**line, "provenance_id": provenances[score.provenance]}
+
+
+def _is_empty(name: str, value: object) -> bool:
+    return name in _EMPTY_FIELDS and value == _EMPTY_FIELDS[name]
+
+
+@cache
+def _get_defaults(cls: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a class that `to_lines` takes as they are, with what they are where they are left out."""
+    return tuple(
+        (item.name, MISSING if item.name == "text" else item.default)
+        for item in fields(cls)
+        if item.name not in _APART
+    )
+
+
+def _to_sparse(item: Any) -> dict[str, Any]:
+    """Return an object as plain data, without the fields that have their default."""
+    data = {}
+    for name, default in _get_defaults(item.__class__):
+        value = getattr(item, name)
+        if value is not default and (type(value) is not type(default) or value != default):
+            data[name] = plain(value)
+    return data
+
+
+def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:
+    """Leave out of a verdict what it says twice."""
+    short = _to_sparse(verdict)
+    if verdict.text == verdict.id:
+        del short["text"]
+    if verdict.evidence:
+        short["evidence"] = spans = []
+        for span in verdict.evidence:
+            spans.append(_to_sparse(span))
+            if span.quote == _cut_quote(verdict.text, span.start, span.end):
+                del spans[-1]["quote"]
+    return short
+
+
+def _cut_quote(text: str, start: int, end: int) -> str:
+    """Cut the quote of a span from the text of its verdict, which is the quote itself, or a context."""
+    return text if end - start == len(text) else text[start:end]
 
 
 def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
@@ -92,76 +171,37 @@ def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | N
     }
 
 
-def without_texts(row: Row) -> Row:
-    """Return a row as a baseline in a repository holds it: ids, values and hashes, and no text of the sample or the judge.
-
-    Verdicts keep their values and codes, a hash in place of their text, and the places of their evidence.
-    """
-    record = build_record(row) or {}
-    scores = tuple(
-        replace(
-            score,
-            message=None,
-            signals=None,
-            metadata=EMPTY,
-            verdicts=tuple(map(_without_text, score.verdicts)),
-        )
-        for score in row.scores
-    )
-    return replace(
-        row, scores=scores, record={name: record[name] for name in _HASHES if name in record}
-    )
-
-
-def _without_text(verdict: Verdict) -> Verdict:
-    places = tuple(replace(span, end=span.start, quote="") for span in verdict.evidence)
-    return replace(
-        verdict,
-        text=text_hash(verdict.text) if verdict.text else "",
-        reason=None,
-        details=EMPTY,
-        evidence=places,
-    )
-
-
-def text_hash(text: str) -> str:
-    """Return the hash of a unit's text; of such a hash, itself."""
-    return text if text.startswith(HASHED) else f"{HASHED}{_hash(text)}"
-
-
 def question_hash(sample: Sample) -> str:
     """Return a hash of question and reference."""
-    return _hash([sample.user_input, sample.reference or plain(sample.references)])
+    return digest([sample.user_input, sample.reference or plain(sample.references)])
 
 
 def context_hashes(sample: Sample) -> list[str]:
     """Return a hash of each retrieved context."""
-    return [_hash(text) for text in sample.retrieved_contexts or ()]
+    return [digest(text) for text in sample.retrieved_contexts or ()]
 
 
 def texts_key(row: Row) -> tuple[str | None, str]:
     """Return what a row and a labelled sample are joined by: the id, and a hash of what a person sees who labels it.
 
-    That is a hash of the hashes of question and reference, and of each context.
+    That is a hash of the hashes of question and reference, and of each context; of a baseline, the beginning of it.
     """
     record = build_record(row) or {}
-    return row.sample_id, _hash([record.get("hash"), *(record.get("context_hashes") or ())])
+    if "key" in record:
+        return row.sample_id, record["key"]
+    return row.sample_id, digest([record.get("hash"), *(record.get("context_hashes") or ())])
 
 
 def key_of(sample: Sample) -> tuple[str | None, str]:
     """Return the key of a sample, as `texts_key` does for a row."""
-    return sample.id, _hash([question_hash(sample), *context_hashes(sample)])
+    return sample.id, digest([question_hash(sample), *context_hashes(sample)])
 
 
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
     # A hash of a mapping does not see its order.
     values = sample.to_dict() | ({"order": [*sample.stages]} if sample.stages else {})
-    return _hash({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+    return digest({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
 
 
 def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
@@ -179,7 +219,7 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
     """
     metrics: list[str] = []  # those of the samples so far
     try:
-        with open(path, "rb") as lines:  # noqa: PTH123 - a path of any kind
+        with open_bytes(Path(path)) as lines:
             for index, group in enumerate(_group_lines(lines, str(path))):
                 where = f"{path}, line {group[-1].number}"
                 row = _build_row(index, group, where)
@@ -190,8 +230,61 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
                     )
                 metrics = [*row]
                 yield row
+    except DAMAGED as error:
+        raise InputFileError(f"{path}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
         raise InputFileError(f"{path}: cannot be read: {error.strerror or error}.") from None
+
+
+class LineReader:
+    """Reads the lines of a file one after the other, and completes each by what the lines before it said once."""
+
+    def __init__(self) -> None:
+        self._provenances: dict[Any, Any] = {}
+        self._baselines: dict[Any, Any] = {}
+        self._sample: tuple[Any, Any] = (None, None)
+
+    def read(self, line: bytes) -> list[dict[str, Any]]:
+        """Read the rows of a line: none if it says what others have in common, several if it is a sample of a baseline.
+
+        Raises:
+            InputFileError: The line that it rests on is not before it.
+            ValueError: It is no JSON.
+        """
+        from pydantic_core import from_json
+
+        data = from_json(with_whole_characters(line), allow_inf_nan=False)
+        if isinstance(data, list):
+            try:
+                return [*read_baseline_line(data, self._baselines)]
+            except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+                raise InputFileError("it is no sample of a baseline.") from None
+        if not isinstance(data, dict):
+            raise InputFileError("it is no object.")
+        if "metric" not in data and not {"provenance_id", "baseline_id"}.isdisjoint(data):
+            self._provenances[str(data.get("provenance_id"))] = data
+            self._baselines[str(data.get("baseline_id"))] = data.get("metrics")
+            return []
+        return [self._complete(data)]
+
+    def _complete(self, data: dict[str, Any]) -> dict[str, Any]:
+        if "provenance" not in data:
+            number = str(data.get("provenance_id"))
+            if number not in self._provenances:
+                raise InputFileError(
+                    f"provenance_id: no line before it has {visible(number)[:_LONGEST]}."
+                )
+            data["provenance"] = self._provenances[number]
+        identifier = data.setdefault("sample_id", None)
+        if "sample" not in data:
+            if self._sample[0] != identifier:
+                raise InputFileError("sample: the line before it is about another one.")
+            data["sample"] = self._sample[1]
+        elif isinstance(data["sample"], dict) and "hash" in data["sample"]:
+            for name, empty in _EMPTY_FIELDS.items():
+                data["sample"].setdefault(name, empty)
+        self._sample = (identifier, data["sample"])
+        return data
 
 
 class _Line(NamedTuple):
@@ -221,12 +314,13 @@ def _build_row(index: int, lines: Sequence[_Line], where: str) -> Row:
 def _group_lines(lines: Iterable[bytes], name: str) -> Iterator[list[_Line]]:
     """Yield the lines of each sample."""
     group: list[_Line] = []
+    reader = LineReader()
     for number, text in enumerate(lines, 1):
-        line = _Line(number, *_read_line(text, f"{name}, line {number}"))
-        if group and not _belongs(line, group):
-            yield group
-            group = []
-        group.append(line)
+        for line in _read_line(reader, text, number, name):
+            if group and not _belongs(line, group):
+                yield group
+                group = []
+            group.append(line)
     if not group:
         raise InputFileError(f"{name}: the file holds no results. {_FIX}")
     yield group
@@ -240,19 +334,16 @@ def _belongs(line: _Line, group: Sequence[_Line]) -> bool:
     return line.score.metric not in [other.score.metric for other in group]
 
 
-def _read_line(line: bytes, where: str) -> tuple[Mapping[str, Any], Score]:
-    from pydantic_core import from_json
-
+def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> list[_Line]:
     try:
-        data = from_json(with_whole_characters(line), allow_inf_nan=False)
-        return data, read_score(data)
+        return [_Line(number, data, read_score(data)) for data in reader.read(text)]
     except CtxMetricsError as error:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
     except ValueError:
-        problem = f"{_NO_RESULTS}. {_FIX}" if line.endswith(b"\n") else _CUT_OFF
-        if line.lstrip()[:1] == b"<":
+        problem = f"{_NO_RESULTS}. {_FIX}" if text.endswith(b"\n") else _CUT_OFF
+        if text.lstrip()[:1] == b"<":
             problem = f"this is a page of HTML. {_FIX}"
-    raise InputFileError(f"{where}: {problem}")
+    raise InputFileError(f"{name}, line {number}: {problem}")
 
 
 def read_score(data: object) -> Score:
@@ -287,7 +378,7 @@ def read_score(data: object) -> Score:
 def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
     """Raise where verdicts are not in order, their stages are others, or a span is not in its context."""
     _check_stages(score, sample)
-    kind = _ID_OF.get(score.counted[0])
+    kind = ID_LETTERS.get(score.counted[0])
     for place, verdict in enumerate(score.verdicts):
         if kind and verdict.id != f"{kind}{place + 1}":
             raise InputFileError(
@@ -304,7 +395,7 @@ def _check_value(score: Score) -> None:
     Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
     """
     noun, formula = score.counted[0], score.provenance.formula
-    if score.value is None or not score.verdicts or noun not in _ID_OF or noun == "fact":
+    if score.value is None or not score.verdicts or noun not in ID_LETTERS or noun == "fact":
         return
     if formula not in ("share", "average_precision") or "sources" in score.metadata:
         return
@@ -401,21 +492,18 @@ def build_line_reader() -> Any:
     from pydantic_core import core_schema as schema
 
     kinds: dict[str, Any] = _build_types()
-    # A usage says how many requests were repeats only where some were.
-    kinds["repeats"] = schema.with_default_schema(kinds["int"], default=0)
     for cls in (Evidence, Verdict, Usage, Provenance):
-        arguments = [
-            schema.dataclass_field(
-                field.name,
-                kinds["repeats" if field.name == "repeats" else str(field.type)],
-                kw_only=True,
-            )
-            for field in fields(cls)
-        ]
-        names = [field.name for field in fields(cls)]
-        kinds[cls.__name__] = kind = schema.dataclass_schema(
+        arguments = []
+        for item in fields(cls):
+            kind = _with_default(item, kinds[str(item.type)])
+            arguments.append(schema.dataclass_field(item.name, kind, kw_only=True))
+        names = [item.name for item in fields(cls)]
+        kind = schema.dataclass_schema(
             cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
         )
+        if cls is Verdict:
+            kind = schema.no_info_after_validator_function(_complete_verdict, kind)
+        kinds[cls.__name__] = kind
         kinds[f"tuple[{cls.__name__}, ...]"] = schema.tuple_schema([kind], variadic_item_index=0)
     sizes = {
         **dict.fromkeys(("contexts", "characters"), kinds["int"]),
@@ -423,18 +511,43 @@ def build_line_reader() -> Any:
         "hash": kinds["str"],
     }
     about: dict[str, Any] = {
-        **dict.fromkeys(("hash", "content_hash", "user_input"), kinds["str | None"]),
+        **dict.fromkeys(("hash", "content_hash", "key", "stages", "user_input"), kinds["str | None"]),
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
         "stage_sizes": schema.dict_schema(kinds["str"], _check_fields(sizes)),
     }
     line = {
-        **{field.name: kinds[str(field.type)] for field in fields(Score) if field.name != "counted"},
-        "metadata": kinds["dict"],
+        **{
+            item.name: _with_default(item, kinds[str(item.type)])
+            for item in fields(Score)
+            if item.name != "counted"
+        },
+        "metadata": schema.with_default_schema(kinds["dict"], default={}),
         "sample": schema.nullable_schema(_check_fields(about, required=False)),
     }
     return SchemaValidator(
         schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})
     )
+
+
+def _with_default(item: Field[Any], kind: Any) -> Any:
+    """Let a field be left out that has a default, or a quote, which `_complete_verdict` adds."""
+    from pydantic_core import core_schema as schema
+
+    if item.name in ("text", "quote"):
+        return schema.with_default_schema(kind, default=None)
+    if item.default is MISSING:
+        return kind
+    return schema.with_default_schema(kind, default=item.default)
+
+
+def _complete_verdict(verdict: Verdict) -> Verdict:
+    """Add the text and the quotes that `_shorten_verdict` left out to a verdict that nothing else holds yet."""
+    if verdict.text is None:
+        object.__setattr__(verdict, "text", verdict.id)
+    for span in verdict.evidence:
+        if span.quote is None:
+            object.__setattr__(span, "quote", _cut_quote(verdict.text, span.start, span.end))
+    return verdict
 
 
 def _read_details(data: dict[str, Any]) -> FrozenDict:

@@ -20,6 +20,7 @@ from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import ParameterError, importing
 from ctxmetrics.reading.csv_rows import ESCAPED
 from ctxmetrics.reading.schema import FIELDS
+from ctxmetrics.reading.text_files import get_ending
 from ctxmetrics.results.columns import REASON
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record
@@ -53,13 +54,12 @@ def check_ending(path: str | os.PathLike[str]) -> None:
         MissingExtraError: A package is needed, and not installed.
     """
     ending = Path(path).suffix.lower()
-    if ending in _LINES:
-        return
-    if ending not in _PACKAGES:
+    if get_ending(Path(path)) not in _LINES and ending not in _PACKAGES:
         raise ParameterError(
-            f"{path}: results are not written as {ending}. Write a file that ends in .jsonl, .csv, .xlsx or .parquet."
+            f"{path}: results are not written as {ending}. Write a file that ends in .jsonl, .jsonl.gz, .jsonl.zst, "
+            ".csv, .xlsx or .parquet."
         )
-    package = _PACKAGES[ending]
+    package = {**_PACKAGES, ".zst": "pyarrow"}.get(ending)
     if package:
         with importing(package):
             __import__(package)

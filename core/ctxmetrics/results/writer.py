@@ -23,17 +23,12 @@ from typing import IO, Any
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.reading.text_files import DAMAGED, compress, get_ending, open_bytes
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import (
-    content_hash,
-    read_rows,
-    read_score,
-    to_rows,
-    with_whole_characters,
-)
+from ctxmetrics.results.rows_file import LineReader, content_hash, read_rows, read_score, to_lines
 from ctxmetrics.results.table_files import build_tables, check_ending, is_own, is_table, verdicts_beside
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import NOT_FINAL, Score
+from ctxmetrics.scores import NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import Usage
 
 _log = logging.getLogger("ctxmetrics")
@@ -43,7 +38,7 @@ PART = ".part"
 ENCODING = ("utf-8", "backslashreplace")
 # How many bytes of a file are read to see whether this library wrote it, and how its rows begin.
 _START = 1024
-_ROW = b'{"sample_id"'
+_LINES = (b'{"provenance_id"', b'{"baseline_id"', b'{"sample_id"')
 _PAGE_OR_CARD = (b"<", b'{\n "ctxmetrics_card"')
 # The byte that is locked on Windows: behind the end of any file, so that the file can be read
 # meanwhile.
@@ -54,10 +49,13 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def json_line(data: Mapping[str, Any]) -> str:
+def json_line(data: Mapping[str, Any] | list[Any]) -> str:
     """Write one row; what a user's judge or metric put there and JSON cannot hold becomes text, NaN null."""
+    separators = (",", ":") if isinstance(data, list) else None
     try:
-        line = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
+        line = json.dumps(
+            data, ensure_ascii=False, allow_nan=False, default=_plain, separators=separators
+        )
     except ValueError:
         line = json.dumps(
             json.loads(json.dumps(data, default=_plain), parse_constant=lambda _: None),
@@ -137,15 +135,17 @@ def _check_writable(path: str | os.PathLike[str], place: Path | None) -> None:
 def _is_output(place: Path) -> bool:
     """Whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
     try:
-        with place.open("rb") as file:
+        with open_bytes(place) as file:
             start = file.read(_START)
-    except OSError:
+    except (FileNotFoundError, PermissionError):
         return True
+    except (OSError, *DAMAGED):  # it is not compressed as its name says
+        return False
     if is_table(place) and is_own(place):
         return True
-    return _ROW.startswith(start[: len(_ROW)]) or (
-        start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
-    )
+    if any(line.startswith(start[: len(line)]) for line in _LINES):
+        return True
+    return start.startswith(_PAGE_OR_CARD) and b"ctxmetrics" in start
 
 
 def write_tables(path: str | os.PathLike[str], rows: Iterable[Row], *, keep_texts: bool) -> None:
@@ -171,7 +171,7 @@ def _check_table(path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> None:
-    """Write a file, or leave what was there.
+    """Write a file, compressed as its name says, or leave what was there.
 
     Raises:
         InputFileError: The path is no place for a file.
@@ -182,8 +182,7 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> 
     new = Path(path) if place is None else place.with_name(f"{place.name}.{os.getpid()}{PART}")
     try:
         with new.open("wb") as file:
-            for piece in pieces:
-                file.write(piece if isinstance(piece, bytes) else piece.encode(*ENCODING))
+            file.writelines(compress(map(_encode, pieces), Path(path)))
             file.flush()
             if place is not None:
                 _copy_mode(place, file.fileno())
@@ -198,6 +197,10 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> 
             f"{path}: cannot be written: {error.strerror or error}; what was there is unchanged. "
             "Make room, or choose another file."
         ) from None
+
+
+def _encode(piece: str | bytes) -> bytes:
+    return piece if isinstance(piece, bytes) else piece.encode(*ENCODING)
 
 
 def _copy_mode(place: Path, file: int) -> None:
@@ -233,6 +236,8 @@ class OutFile:
         self._place = _target(path)
         self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
+        self._reader: LineReader
+        self._provenances: dict[Provenance, int] = {}
         _check_table(path)
         if self._place is not None:
             check_ending(path)
@@ -244,7 +249,7 @@ class OutFile:
             self._file = open_locked(self.part)
             _copy_mode(self._place, self._file)
             if resume:
-                self._earlier = self.part.open("rb")
+                self._earlier, self._reader = self.part.open("rb"), LineReader()
             else:
                 os.ftruncate(self._file, 0)
         except BlockingIOError:
@@ -270,12 +275,64 @@ class OutFile:
         if self._earlier is None:
             return None
         begin = self._earlier.tell()
-        scores = None if sample is None else _read_scores(self._earlier, sample, metrics)
+        scores = None
+        if sample is not None:
+            scores = self._read_scores(self._earlier, sample, metrics)
         if scores is None:
             self._earlier.close()
             self._earlier = None
             os.ftruncate(self._file, begin)
         return scores
+
+    def _read_scores(
+        self, rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]
+    ) -> list[Score] | None:
+        """Read a sample's next rows, as an earlier run left them: those that this run would write itself.
+
+        Args:
+            rows: The file, one row a line.
+            sample: The sample.
+            metrics: The metrics of the run, in the order of the rows.
+
+        Returns:
+            One score a metric; None unless this run would compute the same.
+        """
+        from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
+
+        content = content_hash(sample)
+        scores = []
+        numbers = {}
+        for metric in metrics:
+            try:
+                row = self._read_row(rows)
+                score = read_score(row)
+                if row["sample"]["content_hash"] != content:
+                    return None
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return None
+            if not _is_same_run(score, sample, metric):
+                return None
+            prompt = score.provenance.prompt or ""
+            if is_outdated(prompt):
+                _log.warning(
+                    "The file that is resumed was judged with the prompt %s: that is asked again.",
+                    prompt,
+                )
+                return None
+            if "provenance_id" in row:
+                numbers[score.provenance] = row["provenance_id"]
+            scores.append(replace(score, usage=Usage()))  # this run pays nothing for it
+        # Those of rows that are dropped are written again.
+        self._provenances.update(numbers)
+        return scores
+
+    def _read_row(self, rows: IO[bytes]) -> dict[str, Any]:
+        """Read the next row that is whole, with what stands in the lines before it; empty at the end."""
+        for line in rows:
+            read = self._reader.read(line) if line.endswith(b"\n") else [{}]
+            if read:
+                return read[0]
+        return {}
 
     def write(self, row: Row) -> None:
         """Append the row's lines in one write. A half-written line is removed.
@@ -284,7 +341,8 @@ class OutFile:
             OutputFileError: The file cannot be written any more.
         """
         try:
-            append(self._file, *map(json_line, to_rows(row, keep_texts=self._keep_texts)))
+            lines = to_lines(row, self._provenances, keep_texts=self._keep_texts)
+            append(self._file, *map(json_line, lines))
         except OSError as error:
             raise self._problem(error) from None
 
@@ -305,8 +363,12 @@ class OutFile:
                 rows = read_rows(self.part) if self.part.stat().st_size else ()
                 write_tables(self._place, rows, keep_texts=False)
                 self.part.unlink()
-            else:
+            elif self._place.suffix.lower() == get_ending(self._place):
                 self.part.replace(self._place)
+            else:
+                with self.part.open("rb") as lines:
+                    write_whole(self._place, lines)
+                self.part.unlink()
         except OSError as error:
             raise self._problem(error) from None
         self._close()
@@ -330,53 +392,23 @@ class OutFile:
             self._file = -1
 
 
-def _read_scores(rows: IO[bytes], sample: Sample, metrics: Sequence[Metric]) -> list[Score] | None:
-    """Read a sample's next rows, as an earlier run left them: those that this run would write itself.
-
-    Args:
-        rows: The file, one row a line.
-        sample: The sample.
-        metrics: The metrics of the run, in the order of the rows.
-
-    Returns:
-        One score a metric; None unless this run would compute the same.
-    """
-    from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
-
-    content = content_hash(sample)
-    scores = []
-    for metric in metrics:
-        line = rows.readline()
-        try:
-            row: Any = json.loads(with_whole_characters(line)) if line.endswith(b"\n") else {}
-            if row["sample"]["content_hash"] != content or not _is_same_run(row, sample, metric):
-                return None
-            prompt = row["provenance"]["prompt"] or ""
-            if is_outdated(prompt):
-                _log.warning(
-                    "The file that is resumed was judged with the prompt %s: that is asked again.",
-                    prompt,
-                )
-                return None
-            scores.append(replace(read_score(row), usage=Usage()))  # this run pays nothing for it
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None
-    return scores
-
-
-def _is_same_run(row: Mapping[str, Any], sample: Sample, metric: Metric) -> bool:
-    """Return whether a row has a final score of this sample and metric, by the same judge and parameters."""
-    if row["metric"] != metric.name or row["sample_id"] != sample.id:
+def _is_same_run(score: Score, sample: Sample, metric: Metric) -> bool:
+    """Return whether a score of a file is final, of this sample and metric, by the same judge and parameters."""
+    if (score.metric, score.sample_id, score.threshold) != (metric.name, sample.id, metric.pass_mark):
         return False
-    if row["threshold"] != metric.pass_mark or row["reason_code"] in NOT_FINAL:
-        return False
-    expected = {
-        "judge": getattr(getattr(metric, "judge", None), "name", None),
-        "formula": metric.formula_name,
-        "convention": metric.convention,
-        "library": f"ctxmetrics {__version__}",
-    }
-    return all(row["provenance"][name] == value for name, value in expected.items())
+    origin = score.provenance
+    expected = (
+        getattr(getattr(metric, "judge", None), "name", None),
+        metric.formula_name,
+        metric.convention,
+        f"ctxmetrics {__version__}",
+    )
+    return score.reason_code not in NOT_FINAL and expected == (
+        origin.judge,
+        origin.formula,
+        origin.convention,
+        origin.library,
+    )
 
 
 def append(file: int, *lines: str, sync: bool = False) -> None:

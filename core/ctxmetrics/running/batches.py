@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
-from ctxmetrics.reading.cells import find_doubled
+from ctxmetrics.reading.cells import find_doubled, list_in
 from ctxmetrics.reading.documents import is_missing
 from ctxmetrics.reading.shapes import group_rows
 from ctxmetrics.reading.unanswerable import is_column
@@ -177,8 +178,10 @@ class BatchScorer:
         for begin in range(0, len(frame), _ROWS):
             lists = []
             for name, column in zip(fields, columns, strict=True):
-                cells = frame[column][begin : begin + _ROWS].to_list()
-                lists.append(_to_stored(name, list(map(as_list, cells))))
+                cells = list(map(as_list, frame[column][begin : begin + _ROWS].to_list()))
+                if self.reading.written:
+                    cells = [_read_list(cell) for cell in cells]
+                lists.append(_to_stored(name, cells))
             rows: list[Any] = []  # pairs of lists, and samples
             for index, pair in enumerate(zip(*lists, strict=True), begin):
                 if index in first_values or None in pair:
@@ -290,6 +293,15 @@ def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
     return [_to_stored_cell(field, cell) for cell in cells]
 
 
+def _read_list(cell: Any) -> Any:
+    """Read a list that stands as text in its cell; anything else is read with its row."""
+    if type(cell) is not str:
+        return cell
+    with suppress(SampleError):  # raised again where the row is read
+        return list_in(cell) or cell
+    return cell
+
+
 def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
     if type(cell) is not list or not set(map(type, cell)) <= {str, int}:
         return None
@@ -313,8 +325,10 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
 
 def _reads_two_lists(metric: ListMetric) -> bool:
     """Whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    own_sides = type(metric).sides is not ListMetric.sides
     return (
-        (type(metric).score, type(metric).sides) == (ListMetric.score, ListMetric.sides)
+        type(metric).score is ListMetric.score
+        and (metric.reads_grades or not own_sides)
         and metric.top_k != 0
         and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
     )
@@ -343,7 +357,7 @@ def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
-    """Return a narwhals data frame of any kind of table.
+    """Return a narwhals data frame of any kind of table; of an Arrow stream, of what is read from it.
 
     Raises:
         MissingExtraError: narwhals is not installed.
@@ -358,8 +372,14 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     try:
         return nw.from_native(table, eager_only=True)
     except TypeError:
+        if hasattr(table, "__arrow_c_stream__"):
+            with importing("pyarrow"):
+                import pyarrow as pa
+            return nw.from_native(pa.table(table), eager_only=True)
         raise ParameterError(
-            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset or Spark data frame."
+            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset, Spark data frame or "
+            "Arrow stream. Score its parts: map_batches (polars) or map_partitions (Dask) with "
+            "ctxmetrics.running.batches.BatchScorer(metrics=METRICS).score."
         ) from None
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.models.openai.model import Key
+from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY
 from ctxmetrics.reading import PEEKED, TEXTS_OF, recognise
 from ctxmetrics.running.batches import BatchScorer, Table, frame_of, group_table, plain_rows
 from ctxmetrics.running.options import RunOptions
@@ -18,8 +22,11 @@ from ctxmetrics.running.sources import check_present
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows of a batch on Ray: so many are scored again after a worker dies.
-_ROWS = 1024
+_log = logging.getLogger("ctxmetrics")
+# Rows of a batch on Ray, which are scored again after a worker dies: of cheap metrics, and for each request in flight.
+_ROWS, _ROWS_A_REQUEST = 1024, 2
+# Options that bound what a batch spends.
+_LIMITS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
 # Options that belong to one machine: a file, a clock and a display.
 _OF_ONE_PROCESS = ("out", "keep_texts", "deadline", "progress")
 
@@ -55,6 +62,7 @@ def score_table(
     judge: Judge | None = None,
     group_by: str | None = None,
     split: str | None = None,
+    batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
     """Score the rows of a table.
@@ -70,8 +78,8 @@ def score_table(
     ``keep_texts``, ``deadline`` and ``progress`` are refused.
 
     Args:
-        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
-            frame, whose columns are the fields of a sample.
+        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, an Arrow stream (a reader, a
+            relation of DuckDB; a pyarrow table is returned), a Ray dataset or a Spark data frame, whose columns are the fields of a sample.
         metrics: The metrics. Each becomes two columns: its name (missing values are missing), and
             ``NAME.reason_code``, which says why a value is missing.
         schema: The system whose names the columns are (`ctxmetrics.reading.SCHEMAS`); ``"auto"``
@@ -80,6 +88,8 @@ def score_table(
         judge: As for `evaluate`.
         group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
         split: As for `read_samples`.
+        batch_size: The most rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
+            takes long (a judge, a function of yours) and no budget or rate is set; of Spark what its own setting says.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
 
     Returns:
@@ -92,25 +102,15 @@ def score_table(
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
     if type(table).__module__.partition(".")[0] == "datasets":
-        return cast(
-            "Table",
-            score_dataset(
-                table,
-                metrics,
-                schema=schema,
-                columns=columns,
-                judge=judge,
-                group_by=group_by,
-                split=split,
-                **options,
-            ),
-        )
+        reading_options = {"schema": schema, "columns": columns, "group_by": group_by, "split": split}
+        return cast("Table", score_dataset(table, metrics, judge=judge, **reading_options, **options))
     distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
     frame: Any = () if distributed else frame_of(table)
     if distributed:
         rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
     else:
         rows = plain_rows(frame.head(PEEKED))
+        table = frame.to_native()  # a stream is read once
     reading = recognise(
         rows,
         schema,
@@ -128,7 +128,7 @@ def score_table(
         frame = frame_of(table)
     scorer = BatchScorer(metrics=metrics, reading=reading, judge=judge, options=options)
     if distributed:
-        return cast("Table", score_distributed(table, scorer))
+        return cast("Table", score_distributed(table, scorer, batch_size))
     return scorer.score_whole(table)
 
 
@@ -158,7 +158,24 @@ def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     return lacking
 
 
-def score_distributed(table: Any, scorer: BatchScorer) -> Any:
+def _warn(scorer: BatchScorer, rows: int | None) -> None:
+    """Say what a judge needs on the workers, and what a worker that dies may cost, before anything is sent."""
+    judges: list[Any] = [scorer.judge, *(getattr(metric, "judge", None) for metric in scorer.metrics)]
+    models = [judge.model for judge in judges if hasattr(judge, "model")]
+    keys = [getattr(model, "api_key", None) for model in models]
+    for variable in {key.variable for key in keys if isinstance(key, Key) and key.is_explicit}:
+        _log.warning(
+            "score_table: the judge's api_key= stays on this machine. Each worker reads %s: set it there, if the server "
+            "asks for a key.", variable,
+        )  # fmt: skip
+    if models and not scorer.options.get("cache"):
+        _log.warning(
+            "score_table: without cache=, the rows of a batch (%s) are judged and paid again if its worker dies. Give a "
+            "folder that all workers see.", rows or "as the engine cuts them",
+        )  # fmt: skip
+
+
+def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = None) -> Any:
     """Score the rows of a table when it is read; each batch is a run with limits of its own.
 
     Raises:
@@ -172,25 +189,34 @@ def score_distributed(table: Any, scorer: BatchScorer) -> Any:
             )
     check_present(scorer.metrics, _find_lacking(scorer, read_types(table)))
     scorer = replace(scorer, options={**scorer.options, "progress": False})
+    check_number("score_table: batch_size", batch_size, 1, whole=True, optional=True)
+    if batch_size is None and _is_ray(table):
+        batch_size = _ROWS
+        cheap = all(isinstance(metric, ListMetric) for metric in scorer.metrics)
+        # Small batches would multiply what each of them may spend.
+        if not cheap and not any(scorer.options.get(name) for name in _LIMITS):
+            batch_size = _ROWS_A_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
+    _warn(scorer, batch_size)
     if _is_ray(table):
-        return table.map_batches(scorer.score, batch_size=_ROWS, batch_format="pyarrow")
+        return table.map_batches(scorer.score, batch_size=batch_size, batch_format="pyarrow")
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
     scorer.check_columns(table.columns)
     types = {float: DoubleType(), str: StringType()}
     fields = list(table.schema.fields)
     fields += [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
-    return table.mapInArrow(partial(_score_partition, scorer), StructType(fields))
+    return table.mapInArrow(partial(_score_partition, scorer, batch_size), StructType(fields))
 
 
 def _score_partition(
-    scorer: BatchScorer, batches: Iterator[pa.RecordBatch]
+    scorer: BatchScorer, batch_size: int | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Score the batches of a Spark partition."""
     import pyarrow as pa
 
     for batch in batches:
-        yield from scorer.score(pa.Table.from_batches([batch])).to_batches()
+        for part in pa.Table.from_batches([batch]).to_batches(max_chunksize=batch_size):
+            yield from scorer.score(pa.Table.from_batches([part])).to_batches()
 
 
 def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[str, Any]]:

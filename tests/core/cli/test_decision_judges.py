@@ -18,6 +18,7 @@ from ctxmetrics.running.check_decisions import check_decisions
 from ctxmetrics.samples import Sample
 from support.command import run_command
 from support.decisions import DecisionServer, honest
+from support.rows import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,7 @@ class TestScore:
         assert done.returncode == 0, done.stderr
         assert "no quote of the model" in done.stdout + done.stderr
         assert "no quote of the model" in page.read_text(encoding="utf-8")
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        rows = read_rows(out)
         recalls = [row for row in rows if row.get("metric") == "context_recall"]
         assert [row["value"] for row in recalls] == [1.0, 1.0]
 

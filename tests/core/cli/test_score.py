@@ -26,6 +26,7 @@ from ctxmetrics.running.options import DEFAULTS
 from support import FakeOpenAIServer, Fault, answer_from
 from support.command import run_command as ctxmetrics
 from support.command import run_process as in_own_process
+from support.rows import complete_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
     run = ctxmetrics("score", HANDBOOK, "--out", out)
     assert run.returncode == 0, run.stderr
-    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(out)
     samples = HANDBOOK.read_text(encoding="utf-8").count("\n")
     assert len(rows) == 7 * samples
     assert set(rows[0]) == {
@@ -434,7 +435,7 @@ def test_a_run_that_was_stopped_is_resumed(
         assert first.returncode == (-9 if number == signal.SIGKILL else 128 + number)
         assert out.read_text() == OLD_ROW
         *whole, _ = part.read_text().split("\n")  # a kill may cut the last line off
-        left = [json.loads(line) for line in whole]
+        left = complete_rows(whole)
         judged = [row for row in left if row["value"] is not None]
         assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
         if number != signal.SIGKILL:
@@ -442,7 +443,7 @@ def test_a_run_that_was_stopped_is_resumed(
         second = in_own_process(*options, "--resume", **KEY)
         assert server.count <= len(samples) + 2
     assert second.returncode == 0, second
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     assert [row["sample_id"] for row in rows] == [str(i) for i in range(12)]
     assert rows[: len(judged)] == judged or report
     assert [row["value"] for row in rows] == [row["value"] for row in judged] + [
@@ -496,7 +497,7 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     )
     options = ("-m", "context_recall", "--out", out, "--resume")
     assert ctxmetrics("score", file, *options[:-1]).returncode == 0
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = read_rows(out)
     for row in rows:
         row["message"] = "old"  # what is taken over can be told from what is computed
 
@@ -505,7 +506,7 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
             "".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail
         )
         assert ctxmetrics("score", file, *options, *extra).returncode == 0
-        return [json.loads(line)["message"] for line in out.read_text().splitlines()]
+        return [row.get("message") for row in read_rows(out)]
 
     assert messages({}) == ["old", "old", "old", None, None]
     assert messages({}, tail='{"sample_id": "3", "metr') == ["old", "old", "old", None, None]
@@ -528,7 +529,7 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     assert messages({}, "-m", "context_precision")[::2] == [None] * 5
     part.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *rows)))  # more rows than samples
     assert ctxmetrics("score", file, *options).returncode == 0
-    assert out.read_text().count("\n") == 5
+    assert len(read_rows(out)) == 5
 
 
 def test_one_is_told_in_the_singular(tmp_path: Path) -> None:
@@ -733,11 +734,11 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
     )
     assert "--resume" in run.stderr
     assert not out.exists()
-    rows = [json.loads(line) for line in Path(f"{out}.part").read_text().splitlines()]
+    rows = read_rows(Path(f"{out}.part"))
     assert [row["sample_id"] for row in rows] == [str(i) for i in range(len(rows))]
     assert 2 < len(rows) < 200
     assert ctxmetrics("score", file, "-m", "context_recall", "--out", out, "--resume").returncode == 0
-    assert out.read_text().count("\n") == 200
+    assert len(read_rows(out)) == 200
 
 
 def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.results.labels.answers import label_of, people_value
 from ctxmetrics.results.results import Results
 from ctxmetrics.verdicts import Evidence, Verdict
+from support.rows import read_rows
 
 # What castorini/nuggetizer, core/metrics.py, calls its four scores, and the parameters that give them.
 NUGGET_SCORES: dict[str, dict[str, Any]] = {
@@ -195,7 +196,7 @@ def test_a_weight_in_a_file_of_results_is_checked(tmp_path: Any, detail: dict[st
     cells = [["whole"]]
     metric = ContextRecall(unit="fact", weighting="importance", judge=Told(cells))
     evaluate([sample_of([2], cells, id="a")], [metric], progress=False).to_jsonl(tmp_path / "run.jsonl")
-    line = json.loads((tmp_path / "run.jsonl").read_text())
+    (line,) = read_rows(tmp_path / "run.jsonl")
     line["verdicts"][0]["details"].update(detail)
     (tmp_path / "run.jsonl").write_text(json.dumps(line) + "\n")
     with pytest.raises(ValueError, match="line 1"):

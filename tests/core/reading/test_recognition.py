@@ -683,12 +683,15 @@ def test_texts_in_a_script_without_spaces_are_split(tmp_path: Path) -> None:
     assert sample.retrieved_contexts == tuple(texts)
 
 
+@pytest.mark.parametrize("form", ["--out", "--write-baseline", "0.1.0"])
 @pytest.mark.parametrize("command", ["score", "inspect", "agree", "label", "estimate"])
-def test_results_are_no_samples(tmp_path, command):
+def test_results_are_no_samples(tmp_path, command, form):
     sample = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
-    assert run_command(
-        "score", in_json(tmp_path / "in.json", [sample]), "--out", tmp_path / "out.jsonl"
-    )
+    if form == "0.1.0":
+        old = Path(__file__).parents[1] / "results" / "files" / "results-0.1.0.jsonl"
+        (tmp_path / "out.jsonl").write_bytes(old.read_bytes())
+    else:
+        run_command("score", in_json(tmp_path / "in.json", [sample]), form, tmp_path / "out.jsonl")
     done = run_command(command, tmp_path / "out.jsonl")
     assert done.returncode == 2
     said = "these are results, as --out writes them. Give the file of the samples that were scored."

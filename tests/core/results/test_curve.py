@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Verdict
+from support.rows import read_rows
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 
@@ -195,6 +195,4 @@ def test_what_has_no_curve_is_told(tmp_path):
     streamed = evaluate([ids], metrics, out=tmp_path / "rows.jsonl", progress=False)
     with pytest.raises(CtxMetricsError, match="keeps values only"):
         streamed.curve()
-    assert json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()[1])[
-        "context_lengths"
-    ] == [2]
+    assert read_rows(tmp_path / "rows.jsonl")[1]["context_lengths"] == [2]

@@ -12,6 +12,7 @@ from ctxmetrics.adapting.wrapper import compact
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import DOUBTFUL, Evidence, Verdict
 from support.command import run_command
+from support.rows import read_rows
 
 CODES = ("weak_evidence", "unverified_evidence", "contradicted", "uncertain", "no_echo", None)
 
@@ -63,9 +64,7 @@ def test_the_summary_counts_them(results):
 def test_rows_of_files_and_tables_count_them(results, tmp_path):
     assert list(results.to_pandas()["context_recall.doubtful"]) == [4, 2]
     results.to_jsonl(tmp_path / "rows.jsonl")
-    rows = [
-        json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    rows = read_rows(tmp_path / "rows.jsonl")
     assert rows[1]["doubtful"] == {"weak_evidence": 1, "unverified_evidence": 1}
     streamed = evaluate(
         [sample(6)], [ContextRecall(judge=CodeJudge())], out=tmp_path / "out.jsonl", progress=False

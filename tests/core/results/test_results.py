@@ -30,6 +30,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.results.results import Results
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.writer import json_line
+from support.rows import read_rows
 
 
 def score(value, code=None, *, verdicts=(), threshold=None, usage=None, identifier=None):
@@ -268,7 +269,7 @@ def test_to_jsonl_has_a_line_a_sample_and_metric(tmp_path):
     results = evaluate(id_samples(), [IDBasedContextRecall(), IDBasedContextPrecision()])
     path = tmp_path / "scores.jsonl"
     results.to_jsonl(path)
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     assert [(row["sample_id"], row["metric"], row["value"]) for row in rows[:4]] == [
         ("a", "id_based_context_recall", 1.0),
         ("a", "id_based_context_precision", 0.5),
@@ -311,7 +312,9 @@ def test_lines_are_json_whatever_somebodys_judge_said(tmp_path, value, written):
     item = score(1.0, verdicts=[Verdict(id="s1", value=True, details={"d": value})])
     path = tmp_path / "x.jsonl"
     results_of(item).to_jsonl(path)
-    row = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        json.loads(line, parse_constant=pytest.fail)
+    (row,) = read_rows(path)
     assert row["verdicts"][0]["details"]["d"] == written
 
 

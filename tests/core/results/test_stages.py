@@ -12,6 +12,7 @@ from ctxmetrics import ContextRecall, LexicalJudge, Results, Sample, ScriptedJud
 from ctxmetrics.errors import InputFileError, ParameterError
 from support import answer_from
 from support.command import run_command
+from support.rows import read_rows
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 HEIGHT, YEAR, CITY = "It is 330 metres tall.", "It was built in 1889.", "It stands in Paris."
@@ -238,7 +239,7 @@ def test_hostile_names_of_stages_stay_text_in_a_comparison():
 def test_a_file_of_results_with_other_stages_is_refused(tmp_path, place, made, said):
     file = tmp_path / "run.jsonl"
     run([row(1)]).to_jsonl(file)
-    line = json.loads(file.read_text(encoding="utf-8"))
+    (line,) = read_rows(file)
     if place == "sample":
         line["sample"]["stage_sizes"] = made(line["sample"]["stage_sizes"])
     for verdict in line["verdicts"] if place == "details" else ():
@@ -252,7 +253,7 @@ def test_a_file_of_results_with_other_stages_is_refused(tmp_path, place, made, s
 def test_units_of_one_sample_with_different_stages_are_refused(tmp_path):
     file = tmp_path / "run.jsonl"
     run([row(1)]).to_jsonl(file)
-    line = json.loads(file.read_text(encoding="utf-8"))
+    (line,) = read_rows(file)
     line["verdicts"][0]["details"]["stages"].pop()
     file.write_text(f"{json.dumps(line)}\n", encoding="utf-8")
     with pytest.raises(InputFileError, match="the stages are not those of the sample"):

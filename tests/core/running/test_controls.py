@@ -29,6 +29,7 @@ from ctxmetrics.verdicts import Usage
 from support import read_question
 from support.command import run_command
 from support.judges import honest, lenient, strict
+from support.rows import read_rows
 
 METRICS = [ContextRecall(), ContextPrecision()]
 OF_CONTROLS = {item.sample.user_input for item in labelled_samples()}
@@ -100,10 +101,7 @@ def test_right_judge_is_right_and_rows_equal_a_run_without(tmp_path):
         )
     for number, results in enumerate((with_them, without)):
         results.to_jsonl(tmp_path / f"{number}.jsonl")
-    rows = [
-        [json.loads(line) for line in (tmp_path / f"{number}.jsonl").read_text().splitlines()]
-        for number in range(2)
-    ]
+    rows = [read_rows(tmp_path / f"{number}.jsonl") for number in range(2)]
     for row in (*rows[0], *rows[1]):
         row["provenance"].pop("judge")
     assert rows[0] == rows[1]

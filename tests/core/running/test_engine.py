@@ -46,6 +46,7 @@ from ctxmetrics.running.engine import Evaluation, run_in_caller
 from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 from support import FakeOpenAIServer, Fault, answer_from
+from support.rows import complete_rows, read_rows
 
 
 class OwnJudge:
@@ -720,7 +721,7 @@ def test_a_second_ctrl_c_ends_at_once():
 
 
 def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_rows(path)
 
 
 def test_out_has_every_row_in_order_and_results_keep_values(tmp_path):
@@ -872,9 +873,9 @@ def test_a_kill_9_costs_the_row_that_is_being_written(tmp_path):
     assert done.returncode == -signal.SIGKILL
     assert not out.exists()
     *whole, half = part.read_text(encoding="utf-8").split("\n")
-    assert [json.loads(line)["sample_id"] for line in whole] == ["0", "1", "2"]
+    assert [row["sample_id"] for row in complete_rows(whole)] == ["0", "1", "2"]
     assert half.startswith('{"sample_id": "3"')
-    with pytest.raises(InputFileError, match=r"line 4: the line is cut off.*--resume"):
+    with pytest.raises(InputFileError, match=r"line 5: the line is cut off.*--resume"):
         Results.from_jsonl(part)
     given = [
         Sample(id=i, reference=f"Number {i} is here.", retrieved_contexts=["Number 1 is here."])

@@ -13,8 +13,10 @@ from ctxmetrics import (
     IDBasedContextPrecision,
     IDBasedContextRecall,
     LexicalJudge,
+    LLMJudge,
     NonLLMContextPrecision,
     NonLLMContextRecall,
+    OpenAIModel,
     SpanBasedContextRecall,
     score_table,
 )
@@ -28,7 +30,8 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.reading import recognise
 from ctxmetrics.running.batches import BatchScorer
-from ctxmetrics.running.table import build_rows
+from ctxmetrics.running.table import _score_partition, build_rows
+from support.rows import read_rows
 
 pytest.importorskip("narwhals", reason="narwhals is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -221,7 +224,7 @@ def test_options_are_those_of_evaluate(tmp_path):
     seen = []
     score_table(pd.DataFrame(IDS), METRICS, progress=seen.append, out=tmp_path / "x.jsonl")
     assert len(seen) == 3
-    assert (tmp_path / "x.jsonl").read_text().count("\n") == 6
+    assert len(read_rows(tmp_path / "x.jsonl")) == 6
     with pytest.raises(TypeError, match="max_concurency"):
         score_table(pd.DataFrame(IDS), METRICS, max_concurency=1)
 
@@ -280,3 +283,117 @@ def test_a_field_that_no_row_has_is_said_before_a_judge_is_asked():
     scored = BatchScorer(metrics=metrics).score(pd.DataFrame(data))
     assert column(scored, "context_recall") == [1.0, 0.0], "a batch may lack what others have"
     assert len(asked) == 2
+
+
+# ---- clusters, without one: what an engine is asked for ----
+
+TEXTS = {"reference": ["A b."], "retrieved_contexts": [["A b."]]}
+
+
+class FakeDataset:
+    """What `score_table` uses of a Ray dataset."""
+
+    __module__ = "ray.data.dataset"
+
+    def __init__(self, data):
+        self._table = pa.table(data)
+        self.batch_size = None
+
+    def schema(self):
+        return self._table.schema
+
+    def map_batches(self, score, *, batch_size, batch_format):
+        assert batch_format == "pyarrow"
+        self.batch_size = batch_size
+        return score(self._table)
+
+
+@pytest.mark.parametrize(
+    ("data", "metrics", "options", "rows"),
+    [
+        (IDS, METRICS, {}, 1024),
+        (IDS, METRICS, {"batch_size": 50}, 50),
+        (TEXTS, [ContextRecall()], {}, 32),
+        (TEXTS, [ContextRecall()], {"max_concurrency": 4}, 8),
+        (TEXTS, [ContextRecall()], {"batch_size": 7}, 7),
+        (TEXTS, [ContextRecall()], {"max_calls": 9}, 1024),
+        (TEXTS, [ContextRecall()], {"requests_per_minute": 9}, 1024),
+    ],
+)
+def test_batches_on_ray_are_as_large_as_their_cost_allows(data, metrics, options, rows):
+    dataset = FakeDataset(data)
+    score_table(dataset, metrics, **options)
+    assert dataset.batch_size == rows
+
+
+@pytest.mark.parametrize("size", [0, 1.5, "7"])
+def test_a_size_of_batches_is_checked(size):
+    with pytest.raises(ParameterError, match="score_table: batch_size"):
+        score_table(FakeDataset(IDS), METRICS, batch_size=size)
+
+
+def test_batches_of_spark_are_cut():
+    (batch,) = pa.table(IDS).to_batches()
+    scorer = BatchScorer(metrics=METRICS)
+    parts = [*_score_partition(scorer, 2, iter([batch]))]
+    assert [part.num_rows for part in parts] == [2, 1]
+    whole = pa.Table.from_batches([*_score_partition(scorer, None, iter([batch]))])
+    assert whole == pa.Table.from_batches(parts)
+
+
+def test_a_key_that_stays_here_is_said_before_anything_is_sent(caplog, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    calls = []
+    monkeypatch.setattr(FakeDataset, "map_batches", lambda *_, **__: calls.append([*caplog.messages]))
+    here = OpenAIModel("m", api_key="sk-secret")
+    for model in (here, OpenAIModel("m")):
+        judge = LLMJudge(model)
+        score_table(FakeDataset(TEXTS), [ContextRecall()], judge=judge, cache=tmp_path)
+        score_table(FakeDataset(TEXTS), [ContextRecall(judge=judge)], cache=tmp_path)
+    said = [[text for text in messages if "api_key=" in text] for messages in calls]
+    assert list(map(len, said)) == [1, 2, 2, 2]
+    assert "Each worker reads OPENAI_API_KEY" in said[0][0]
+    assert "sk-" not in caplog.text
+
+
+def test_what_a_dead_worker_costs_is_said(caplog, monkeypatch, tmp_path):
+    monkeypatch.setattr(FakeDataset, "map_batches", lambda *_, **__: None)
+    judge = LLMJudge(OpenAIModel("m", base_url="http://127.0.0.1:1/v1"))
+    costs = "the rows of a batch (32) are judged and paid again if its worker dies"
+    score_table(FakeDataset(TEXTS), [ContextRecall()])
+    score_table(FakeDataset(TEXTS), [ContextRecall()], judge=judge, cache=tmp_path)
+    assert costs not in caplog.text
+    score_table(FakeDataset(TEXTS), [ContextRecall()], judge=judge)
+    assert costs in caplog.text
+
+
+# ---- other engines ----
+
+
+class FakeRelation:
+    """What Arrow's stream protocol needs; it can be read once, as a reader can."""
+
+    def __init__(self, data):
+        self._reader = pa.table(data).to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        reader, self._reader = self._reader, None
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", [FakeRelation, lambda data: pa.table(data).to_reader()])
+def test_an_arrow_stream_is_read_once(kind):
+    scored = score_table(kind(IDS), METRICS)
+    assert scored == score_table(pa.table(IDS), METRICS)
+
+
+def test_what_is_scored_in_parts_says_how():
+    frames = pytest.importorskip("polars", reason="polars is not installed")
+    lazy = frames.DataFrame(IDS).lazy()
+    with pytest.raises(ParameterError, match=r"LazyFrame .*BatchScorer\(metrics=METRICS\)\.score"):
+        score_table(lazy, METRICS)
+    scorer = BatchScorer(metrics=METRICS)
+    schema = {**lazy.collect_schema(), **dict.fromkeys(scorer.columns, frames.Float64)}
+    schema |= {name: frames.String for name, kind in scorer.columns.items() if kind is str}
+    scored = lazy.map_batches(scorer.score, schema=schema).collect()
+    assert scored.equals(score_table(lazy.collect(), METRICS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
@@ -164,8 +164,16 @@ async def _run(
 ) -> tuple[Verdict, ...]:
     """Answer at once, or in a worker thread where reading the contexts would hold up the event loop."""
     if sum(map(len, request.contexts)) <= _MAX_AT_ONCE:
-        return question(request)
+        return _answer(question, request)
     return await in_thread(partial(question, request))
+
+
+@lru_cache(maxsize=16)
+def _answer(
+    question: Callable[[JudgeRequest], tuple[Verdict, ...]], request: JudgeRequest
+) -> tuple[Verdict, ...]:
+    """Answer; metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts."""
+    return question(request)
 
 
 def _verdict(

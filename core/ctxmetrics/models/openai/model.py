@@ -80,6 +80,11 @@ class Key:
         self.variable: str = variable
         self.needed: bool = needed
 
+    @property
+    def is_explicit(self) -> bool:
+        """Whether it is not taken from the environment."""
+        return self._text is not None
+
     def reveal(self) -> str | None:
         """Return the key, or None where there is none."""
         key = self._text or _sendable(os.environ.get(self.variable, ""), self.variable) or None

@@ -17,6 +17,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
+from ctxmetrics.results.baseline import HASHED, shorten_record, text_hash
 from ctxmetrics.results.comparison.joining import (
     Pair,
     Run,
@@ -47,7 +48,7 @@ from ctxmetrics.results.labels.means import (
     weighted_mean,
 )
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import HASHED, build_record, read_rows, text_hash
+from ctxmetrics.results.rows_file import build_record, read_rows
 from ctxmetrics.verdicts import Verdict
 
 _WORST = 10
@@ -124,6 +125,8 @@ def compare_all(
     inputs = [_read_run(run) for run in (baseline, *runs.values())]
     if labels:
         inputs = apply_labels(labels, inputs)
+    if any("key" in (row.record or EMPTY) for run in inputs for row in run[:1]):
+        inputs = [[*map(_shorten_hashes, run)] for run in inputs]
     first, *others = inputs
     comparisons = [_compare_two(first, second, options) for second in others]
     return Comparisons(dict(zip(runs, _adjust(comparisons), strict=True)))
@@ -144,6 +147,11 @@ def _read_run(run: Run) -> list[Row]:
     if isinstance(run, (str, os.PathLike)):
         return list(read_rows(run))
     return list(run)
+
+
+def _shorten_hashes(row: Row) -> Row:
+    """Cut the hashes of a row to those of a baseline, so that both can be compared."""
+    return replace(row, record=shorten_record(build_record(row) or EMPTY))
 
 
 def _compare_two(first: Sequence[Row], second: Sequence[Row], options: _Options) -> Comparison:
@@ -428,7 +436,12 @@ def _has_same_contexts(before: Row, after: Row) -> bool | None:
     hashes = (first.get("hash"), first.get("context_hashes"), second.get("context_hashes"))
     if None in hashes:
         return None
-    return all(first.get(key) == second.get(key) for key in ("hash", "context_hashes", "stage_sizes"))
+    stages, other_stages = (
+        record.get("stages", record.get("stage_sizes")) for record in (first, second)
+    )
+    return stages == other_stages and all(
+        first.get(key) == second.get(key) for key in ("hash", "context_hashes")
+    )
 
 
 def _count_causes(name: str, values: _Values) -> Causes | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.wording import TEXT, clean, plural
+from ctxmetrics.results.baseline import text_hash
 from ctxmetrics.results.comparison.joining import Pair
 from ctxmetrics.results.labels.means import paired_mean
 from ctxmetrics.results.report.stages import (
@@ -20,7 +21,6 @@ from ctxmetrics.results.report.stages import (
     summarize_stages,
 )
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import text_hash
 from ctxmetrics.verdicts import Verdict
 
 

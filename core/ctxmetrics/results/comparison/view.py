@@ -17,17 +17,7 @@ from ctxmetrics.presentation.wording import clean, plural
 from ctxmetrics.results.comparison.stages import ComparedStages
 from ctxmetrics.results.labels.means import EQUAL, FEW, FEWEST, LEVEL
 
-HEADER = (
-    "metric",
-    "first",
-    "second",
-    "difference",
-    "95 % interval",
-    "p",
-    "better",
-    "worse",
-    "equal",
-)
+HEADER = ("metric", "first", "second", "difference", "95 % interval", "p", "better", "worse", "equal")
 # The column after them, where p values are adjusted: interval and p of a row are those of the row alone.
 DECISION = "verdict by Holm's p"
 # How many units and samples are shown of each kind; JSON and the page hold all.

@@ -21,8 +21,9 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.presentation.wording import plural
+from ctxmetrics.results.baseline import HASHED, KEY, shorten
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import HASHED, build_record, texts_key
+from ctxmetrics.results.rows_file import build_record, texts_key
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import Verdict
@@ -458,7 +459,13 @@ def apply_labels(
             earlier = labels.setdefault(key, {})
             _check_same(path, key, earlier, values)
             earlier.update(values)
+    labels |= {_shorten(key): values for key, values in labels.items()}
     return [_label_run(run, labels) for run in runs]
+
+
+def _shorten(key: Key) -> Key:
+    """Return the key of a sample as its baseline has it."""
+    return key[0], shorten(key[1], KEY)
 
 
 def _check_same(path: Path, key: Key, earlier: Mapping[str, Any], labels: Mapping[str, Any]) -> None:
@@ -494,12 +501,12 @@ def _list_questions(
         key: The sample.
         answers: The questions that were answered.
     """
-    if key not in rows:
+    row = rows.get(key) or rows.get(_shorten(key))
+    if row is None:
         raise InputFileError(
             f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
             "has. Give runs on the samples that were labelled."
         )
-    row = rows[key]
     questions = [Question(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]
     # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
     if not questions or questions[0].text.startswith(HASHED):

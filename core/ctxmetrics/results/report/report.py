@@ -350,7 +350,4 @@ def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]
     if precision < recall:
         upper, lower = lower, upper
     nudge = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
-    return [
-        (*upper[1:], upper[0] + 4 - nudge),
-        (*lower[1:], lower[0] + 4 + nudge),
-    ]
+    return [(*upper[1:], upper[0] + 4 - nudge), (*lower[1:], lower[0] + 4 + nudge)]

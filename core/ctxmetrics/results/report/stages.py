@@ -246,9 +246,7 @@ def locate_loss(sample: str, unit: Verdict, place: int | None) -> Lost:
     stage, after = unit.details["stages"][place : place + 2]
     # A context that states the whole unit comes first; a yes without evidence names no context.
     rank, *_, id_ = min(
-        stage["contexts"],
-        key=lambda context: (not context[2], context[0]),
-        default=(None, None),
+        stage["contexts"], key=lambda context: (not context[2], context[0]), default=(None, None)
     )
     if id_ is None and rank is not None:
         id_ = f"c{rank}"

@@ -36,6 +36,7 @@ from ctxmetrics.results.labels.answers import Answers, read_answers
 from ctxmetrics.results.rows_file import key_of
 from support.command import run_command
 from support.labelling import LabelProcess
+from support.rows import read_rows
 
 REFERENCE = "Paris is the capital of France. The tower is 330 metres tall."
 CONTEXTS = ["Berlin is a city.", "Paris is the capital of France."]
@@ -680,8 +681,7 @@ def test_question_shows_the_metric_that_it_is_about(tmp_path):
     results.to_jsonl(out)
     shown = "yes. c2 [0:31] word for word"
     assert [score.verdicts[1].value for score in results[0].scores] == [True, True]
-    lines = out.read_text(encoding="utf-8").splitlines()
-    data = [json.loads(line) for line in lines]
+    data = read_rows(out)
     data[1]["verdicts"][1] |= {"value": False, "evidence": []}
     out.write_text("".join(json.dumps(one) + "\n" for one in data), encoding="utf-8")
     asked = ("--terminal", "--ask", "context_useful", "--verdicts", out)

@@ -875,3 +875,21 @@ PAGES = [
 def test_examples_of_the_pages(reference, contexts, values):
     verdicts = LexicalJudge().support(ask(split_sentences(reference), contexts))
     assert [verdict.value for verdict in verdicts] == values
+
+
+def test_equal_contexts_are_judged_once(monkeypatch):
+    """Of 300 metrics over five contexts, those with ``top_k`` from 5 on ask the same."""
+    requests = []
+    original = LexicalJudge.support
+
+    def counting(self, request):
+        requests.append(request)
+        return original(self, request)
+
+    monkeypatch.setattr(LexicalJudge, "support", counting)
+    contexts = [f"Pump {number} stands outside." for number in range(5)]
+    sample = Sample(reference="Pump 3 stands outside. It is red.", retrieved_contexts=contexts)
+    metrics = [ContextRecall(top_k=k) for k in range(1, 301)]
+    (row,) = evaluate([sample], metrics, judge=LexicalJudge(), progress=False)
+    assert len(requests) == 5
+    assert [score.value for score in row.values()] == [0.0] * 3 + [0.5] * 297

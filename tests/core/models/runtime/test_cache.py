@@ -24,6 +24,7 @@ from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.models.runtime.cache import FILE_NAME, VerdictCache, _prepare, sealed
 from support import TESTS, FakeOpenAIServer, answer_from
+from support.rows import complete_rows, read_rows
 
 METRICS = [ContextRecall(), ContextPrecision()]
 
@@ -425,7 +426,7 @@ class Killed:
         whole, part = self.folder / "out.jsonl", self.folder / "out.jsonl.part"
         lines = (part if part.exists() else whole).read_text().splitlines(keepends=True)
         # A kill inside a write leaves a line without an end.
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        return complete_rows([line for line in lines if line.endswith("\n")])
 
     def run(self):
         given = self._start().communicate(timeout=60)[0]
@@ -519,7 +520,7 @@ def test_a_full_disk_under_out_keeps_the_rows_before(small_disk):
         in results.stopped
     )
     assert not out.exists()
-    rows = [json.loads(line) for line in (small_disk / "out.jsonl.part").read_text().splitlines()]
+    rows = read_rows(small_disk / "out.jsonl.part")
     assert len(rows) % 2 == 0
     assert 20 < len(rows) < 200
     assert [row["value"] for row in rows[::2]] == recall(results)[: len(rows) // 2]

@@ -24,6 +24,7 @@ from ctxmetrics.samples import read_samples
 from ctxmetrics.testing import assert_not_worse
 from ctxmetrics.verdicts import Evidence, Verdict
 from support.command import run_command
+from support.rows import read_rows
 
 DATA = Path(__file__).parents[5] / "shared" / "data"
 FACTS = ["Paris is a city.", "It has a tower.", "The tower is tall."]
@@ -211,7 +212,7 @@ def test_a_sample_that_has_no_list_of_contexts_is_refused(tmp_path, hashes):
     lines = re.sub(r'"context_hashes": \[[^]]*\]', f'"context_hashes": {hashes}', other.read_text())
     other.write_text(lines)
     with pytest.raises(
-        InputFileError, match=r"b, line 1: this is no line of results: sample\.context_hashes"
+        InputFileError, match=r"b, line 2: this is no line of results: sample\.context_hashes"
     ):
         compare(one, other)
 
@@ -246,14 +247,12 @@ def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, 
     other = tmp_path / "b.jsonl"
     if after is None:
         name = {"formula": "formula", "unit": "splitter"}[field]
-        lines = [
-            json.loads(line) for line in write(run(AFTER, **before), other).read_text().splitlines()
-        ]
+        lines = read_rows(write(run(AFTER, **before), other))
         for line in lines:
             line["provenance"][name] = "another"
         other.write_text("\n".join(map(json.dumps, lines)))
     elif field == "convention":  # the convention is part of a metric's name
-        lines = [json.loads(line) for line in write(run(AFTER), other).read_text().splitlines()]
+        lines = read_rows(write(run(AFTER), other))
         for line in lines:
             line["provenance"]["convention"] = "deepeval"
         other.write_text("\n".join(map(json.dumps, lines)))
@@ -271,7 +270,7 @@ def test_runs_that_do_not_measure_the_same_are_refused(tmp_path, field, before, 
 def test_one_line_of_another_judge_or_prompt_is_enough(tmp_path, place):
     judge = Verbatim(prompt="joint-1")
     one = write(run(BEFORE, judge), tmp_path / "a.jsonl")
-    lines = [json.loads(line) for line in one.read_text().splitlines()]
+    lines = read_rows(one)
     lines[place]["provenance"]["prompt" if place % 2 else "judge"] = None if place % 3 else "another"
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ParameterError, match=r"the runs differ in (judge|prompt)"):
@@ -300,7 +299,7 @@ def test_another_version_of_the_judge_is_another_judge(tmp_path, field, one, oth
     """An alias that serves another model, and the embedded judge of another release."""
     files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     for file, side, value in zip(files, (BEFORE, AFTER), (one, other), strict=True):
-        lines = list(map(json.loads, write(run(side), file).read_text().splitlines()))
+        lines = read_rows(write(run(side), file))
         for line in lines:
             line["provenance"][field] = value
         file.write_text("\n".join(map(json.dumps, lines)))
@@ -316,7 +315,7 @@ def test_library_versions_with_one_embedded_judge_are_compared(tmp_path):
     """What counts is the mark of its verdicts, which both releases write."""
     samples = [sample(1, FACTS), sample(2, FACTS)]
     file = write(evaluate(samples, [ContextRecall()], progress=False), tmp_path / "a.jsonl")
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = read_rows(file)
     assert {line["provenance"]["served_model"] for line in lines} == {VERSION}
     other = tmp_path / "b.jsonl"
     for line in lines:
@@ -581,6 +580,10 @@ def test_labels_of_both_runs_correct_the_weighted_difference(tmp_path):
     assert found.difference == pytest.approx(-0.25)
     assert compare(*runs)["context_recall"].corrected is None
     rows = Results.from_jsonl(runs[0]).compare(Results.from_jsonl(runs[1]), labels=labels)
+    baseline = tmp_path / "baseline.jsonl"
+    Results.from_jsonl(runs[0]).to_baseline(baseline)
+    assert compare(baseline, runs[1], labels=labels)["context_recall"].corrected == found
+    assert compare(runs[0], baseline, labels=labels[:1])["context_recall"].corrected is not None
     assert rows["context_recall"].corrected == found
     assert compare(*runs, labels=labels[:1])["context_recall"].corrected is None
     done = run_command("compare", *runs, "--labels", labels[0], "--labels", labels[1])
@@ -799,7 +802,7 @@ def test_the_command_writes_a_baseline_where_the_run_was_whole(tmp_path):
     file.write_text("\n".join(json.dumps(one.to_dict()) for one in AFTER))
     done = run_command("score", file, "--metric", "context_recall", "--write-baseline", base)
     assert done.returncode == 0, done.stderr
-    assert len(base.read_text().splitlines()) == 4
+    assert sum(line.startswith("[") for line in base.read_text().splitlines()) == 4
     assert run_command("compare", base, base, "--not-worse", "context_recall=0").returncode == 0
     assert run_command("score", file, "--write-baseline", file).returncode == 2
 

@@ -25,6 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.results.report.report import render_html, render_text
 from support.command import run_command
+from support.rows import read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -332,8 +333,5 @@ def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "<b>bold</b>" in page.text
     assert "It is red." in page.marked
-    rows = [
-        json.loads(line)
-        for line in (tmp_path / "scores.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    rows = read_rows(tmp_path / "scores.jsonl")
     assert {row["metric"] for row in rows} == {"context_recall", "context_precision"}
