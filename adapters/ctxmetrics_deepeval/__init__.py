@@ -6,7 +6,8 @@
     evaluate(test_cases, [ContextRecallMetric(threshold=0.7)])
 
 No model and no key are needed; give ``model=`` any ``DeepEvalBaseLLM`` to judge with. `DeepEvalMetric`
-describes the parameters, and what happens where a score cannot be computed.
+describes the parameters, and what happens where a score cannot be computed. `ContextualRecallMetric` and
+`ContextualPrecisionMetric` are the same under DeepEval's own names, judged by DeepEval's default model where it has a key.
 """
 
 import ctxmetrics as core
@@ -20,16 +21,18 @@ from ctxmetrics_deepeval.wrapper import (
     FIELDS,
     DeepEvalMetric,
     MissingParamsError,
+    results,
     update_current_span_ids,
 )
 
 __all__ = [
-    "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "DeepEvalMetric",
+    "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "ContextualPrecisionMetric",
+    "ContextualRecallMetric", "DeepEvalMetric",
     "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedCompletenessMetric",
     "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
     "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
     "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
-    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "update_current_span_ids",
+    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "results", "update_current_span_ids",
 ]  # fmt: skip
 
 
@@ -116,3 +119,14 @@ class SpanBasedContextRecallMetric(DeepEvalMetric, core=core.SpanBasedContextRec
 
 class SpanBasedContextPrecisionMetric(DeepEvalMetric, core=core.SpanBasedContextPrecision):
     """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
+
+
+class ContextualRecallMetric(ContextRecallMetric, framework_name="Contextual Recall"):
+    """`ContextRecallMetric` under DeepEval's name; without ``model=`` and ``judge=``, DeepEval's default model judges.
+
+    Without a key for that one the embedded judge does, and a warning says so.
+    """
+
+
+class ContextualPrecisionMetric(ContextPrecisionMetric, framework_name="Contextual Precision"):
+    """`ContextPrecisionMetric` under DeepEval's name; who judges is as in `ContextualRecallMetric`."""

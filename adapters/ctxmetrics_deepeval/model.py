@@ -12,20 +12,7 @@ from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
-from ctxmetrics import Prompt, Reply
-from ctxmetrics.adapting import (
-    ForeignModel,
-    any_reply,
-    content_of,
-    describe,
-    has_class,
-    in_thread,
-    on_background_loop,
-    only_choice,
-    reads_failures,
-    token_usage,
-    validated_texts,
-)
+from ctxmetrics import Prompt, Reply, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
 
 # DeepEval's own models that validate a structured reply from its unchanged text. The other models
@@ -35,7 +22,7 @@ _VALIDATE_TEXT = frozenset(
 )
 
 
-class DeepEvalModel(ForeignModel):
+class DeepEvalModel(adapting.ForeignModel):
     """A ``DeepEvalBaseLLM`` as a model: ``LLMJudge(DeepEvalModel(llm))``.
 
     A schema is handed over to DeepEval's own models where they ask for structured output and validate the reply's
@@ -57,10 +44,10 @@ class DeepEvalModel(ForeignModel):
             raise ParameterError(
                 f"model={type(llm).__name__} is no DeepEvalBaseLLM. Give one, or judge=."
             )
-        super().__init__(found, describe("deepeval", [found], name=found.get_model_name()))
+        super().__init__(found, adapting.describe("deepeval", [found], name=found.get_model_name()))
         self.llm: Any = found
 
-    @reads_failures
+    @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the LLM: its async method in a loop of the caller's, its sync one in a thread for a sync call.
 
@@ -73,25 +60,30 @@ class DeepEvalModel(ForeignModel):
         # LLM copies is still found in the text as it was retrieved.
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
         ways = (self.llm.a_generate, self.llm.generate)
-        options = {"schema": any_reply(schema)} if _wants_schema(self.llm, ways) else {}
-        with validated_texts() as texts:
+        options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, ways) else {}
+        with adapting.validated_texts() as texts:
             try:
                 answer = await _call(*(partial(way, text, **options) for way in ways))
             except Exception as error:
-                if has_class(error, "ValidationError"):  # of an LLM that parses replies in its own way
+                if adapting.has_class(
+                    error, "ValidationError"
+                ):  # of an LLM that parses replies in its own way
                     raise JudgeError(
                         "Your last reply could not be read.", reason_code="invalid_reply"
                     ) from None
                 # deepeval/models/llms/openai_model.py: `calculate_cost` multiplies the token counts, whatever they are,
                 # after the reply was read and before it is returned.
                 if isinstance(error, (TypeError, OverflowError)) and texts and _is_deepevals(self.llm):
-                    return Reply(content=only_choice(texts))
+                    return Reply(content=adapting.only_choice(texts))
                 raise
         if texts and _is_deepevals(self.llm):
-            only_choice(texts)  # DeepEval takes the first of several choices
+            adapting.only_choice(texts)  # DeepEval takes the first of several choices
         content, cost = answer if isinstance(answer, tuple) else (answer, None)
         money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
-        return Reply(content=content_of(content) or "", usage=replace(token_usage(cost), cost=money))
+        return Reply(
+            content=adapting.content_of(content) or "",
+            usage=replace(adapting.token_usage(cost), cost=money),
+        )
 
 
 async def _call(in_loop: Callable[[], Awaitable[Any]], sync: Callable[[], Any]) -> Any:
@@ -101,8 +93,8 @@ async def _call(in_loop: Callable[[], Awaitable[Any]], sync: Callable[[], Any]) 
     a client that belongs to the caller's loop would not work there. Where the LLM says that it has no such method
     (``NotImplementedError``), the other one is called.
     """
-    threaded = partial(in_thread, sync)
-    first, second = (threaded, in_loop) if on_background_loop() else (in_loop, threaded)
+    threaded = partial(adapting.in_thread, sync)
+    first, second = (threaded, in_loop) if adapting.on_background_loop() else (in_loop, threaded)
     try:
         return await first()
     except NotImplementedError:
@@ -111,7 +103,7 @@ async def _call(in_loop: Callable[[], Awaitable[Any]], sync: Callable[[], Any]) 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
     if _is_deepevals(llm):
-        return any(has_class(llm, name) for name in _VALIDATE_TEXT) and bool(
+        return any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT) and bool(
             llm.supports_structured_outputs()
         )
     return all("schema" in signature(way).parameters for way in ways)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,9 +13,12 @@ from hashlib import sha256
 from inspect import signature
 from typing import Any, ClassVar, Literal, Unpack
 
-from deepeval.errors import MissingTestCaseParamsError
+from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
+from deepeval.evaluate.types import EvaluationResult
 from deepeval.metrics import BaseMetric
-from deepeval.metrics.utils import construct_verbose_logs
+from deepeval.metrics.base_metric import Verdict
+from deepeval.metrics.contextual_precision.schema import ContextualPrecisionVerdict
+from deepeval.metrics.utils import construct_verbose_logs, initialize_model
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
@@ -21,22 +26,11 @@ from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
-from ctxmetrics import Judge, Metric, Sample, Score, Usage, __version__
-from ctxmetrics.adapting import (
-    SCHEMAS,
-    FrozenDict,
-    MetricParams,
-    Wrapper,
-    as_judge,
-    build_metric,
-    check_texts,
-    part_of,
-    unique_name,
-)
+from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, __version__, adapting
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
-_PLACES = SCHEMAS["deepeval"].places.items()
+_PLACES = adapting.SCHEMAS["deepeval"].places.items()
 # Where each of our fields stands in a test case: retrieval_context, metadata.reference_context_ids ..
 _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
 # The same by the test case's own fields: input, expected_output, name, metadata ..
@@ -50,8 +44,20 @@ _NO_RESULT: dict[str, Any] = dict.fromkeys(
         *("evaluation_cost", "input_tokens", "output_tokens"),
     ]
 )
+# Begins the last line of a metric's logs: the score, for `results`.
+_MARK = "ctxmetrics:"
 # What DeepEval takes for a picture in a text: it also loads a file or an address that stands in the id's place.
 _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
+
+
+# What DeepEval's own metrics have beside this, and what to write instead.
+_SCORING = "Override measure and a_measure, or give judge= a judge of your own."
+_UNUSED = {
+    "evaluation_template _get_prompt": adapting.PROMPT_ADVICE,
+    "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": _SCORING,
+    "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
+    "_group_retrieval_contexts": "group='source' groups contexts.",
+}
 
 
 class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
@@ -96,11 +102,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
     # Not a MetricClass: for every copy DeepEval reads the signature of each class's __init__, and that of `object`, which a
     # class without one has, takes Python ten times as long as scoring ids.
     core_class: ClassVar[type[Metric]]
+    # DeepEval's own name for the metric, under which its model judges, too.
+    framework_name: ClassVar[str | None] = None
     core: Metric
     result: Score | None
     _error: str | None
     _measuring: object
-    _ids: Mapping[str, Sequence[str]] = FrozenDict({})  # of the span that it measures
+    _ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})  # of the span that it measures
 
     # DeepEval copies a metric for every test case by calling its class with those of the constructor's
     # parameters that are also attributes. `core` is one: all settings travel by reference, and constructing
@@ -117,15 +125,18 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         async_mode: bool = True,
         verbose_mode: bool = False,
         flaky: bool = False,
-        **params: Unpack[MetricParams],
+        **params: Unpack[adapting.MetricParams],
     ) -> None:
+        adapting.check_unused(type(self), params)
         if core is None and (model is None or judge is None):
+            if self.framework_name and model is None and judge is None:
+                model = _default_model()
             if model is not None:
                 wrapped = (
                     DeepEvalModel(model) if isinstance(model, Judge) else model
                 )  # raises for a judge
-                judge = as_judge(wrapped, object, DeepEvalModel)
-            core = build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
+                judge = adapting.as_judge(wrapped, object, DeepEvalModel)
+            core = adapting.build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
@@ -137,10 +148,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
             async_mode=async_mode,
             verbose_mode=verbose_mode,
             flaky=flaky,
-            strict_mode=core.strict,
             include_reason=include_reason,
         )
-        judge = _TestCases(core, SCHEMA).judge
+        self._name_judge()
+
+    def _name_judge(self) -> None:
+        """Set what DeepEval compares of the judge."""
+        judge = _TestCases(self.core, SCHEMA).judge
         self.evaluation_model: str | None = None
         if judge:  # with all its options: DeepEval's cache compares the label
             digest = sha256(repr(judge).encode()).hexdigest()[:8]
@@ -153,7 +167,12 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         ours = type(judge).__module__.startswith("ctxmetrics.")
         self.language = None if ours else "not for the cache"
 
-    def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
+    def __init_subclass__(
+        cls, *, core: type[Metric] | None = None, framework_name: str | None = None, **options: Any
+    ) -> None:
+        adapting.check_unused(cls, vars(cls))
+        if framework_name is not None:
+            cls.framework_name = framework_name
         super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
         if core is not None:
             cls.core_class = core
@@ -169,13 +188,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
             SampleError: A field of it has the wrong type.
         """
         measuring = _begin(self)
-        with part_of(self.core):  # a test run of DeepEval may last as long as the process
+        with adapting.part_of(self.core):  # a test run of DeepEval may last as long as the process
             return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
-        with part_of(self.core):
+        with adapting.part_of(self.core):
             wrapper = _TestCases(self.core, SCHEMA, ids=self._ids)
             return _end(self, measuring, await wrapper.ascore(test_case))
 
@@ -201,13 +220,50 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         self.__dict__.update(_NO_RESULT, _error=text)
 
     @property
+    def model(self) -> Any:
+        """The LLM that judges, or None. Setting it makes it the judge."""
+        model = getattr(getattr(self.core, "judge", None), "model", None)
+        return model.llm if isinstance(model, DeepEvalModel) else None
+
+    @model.setter
+    def model(self, model: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
+        adapting.check_parameters(type(self.core), ["judge"])
+        judge = adapting.as_judge(model, object, DeepEvalModel)
+        self.core = replace(self.core, judge=judge)  # type: ignore[call-arg]  # of a judged one
+        self._name_judge()
+
+    @property
+    def strict_mode(self) -> bool:
+        """Whether only a perfect score counts and passes."""
+        return self.core.strict
+
+    @strict_mode.setter
+    def strict_mode(self, strict: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
+        self.core = replace(self.core, strict=strict)
+
+    @property
     def score_breakdown(self) -> dict[str, Any] | None:  # type: ignore[override]  # computed on demand
         """K of n, and the whole score: every verdict with its evidence."""
         return None if self.result is None else {"count": self.result.count, **self.result.to_dict()}
 
     @property
+    def verdicts(self) -> list[ContextualPrecisionVerdict] | None:
+        """The verdicts in DeepEval's form, without those that were not judged."""
+        if self.result is None:
+            return None
+        return [
+            ContextualPrecisionVerdict(
+                verdict=Verdict.YES if item.value else Verdict.NO,
+                reason=escape(f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"),
+            )
+            for item in self.result.verdicts
+            if item.value is not None
+        ]
+
+    @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
-        return self.core.name
+        own = self.core.base_name
+        return (self.framework_name or own) + self.core.name.removeprefix(own)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -250,9 +306,37 @@ def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric
     return own
 
 
+adapting.mark_unused(DeepEvalMetric, _UNUSED)
 _OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
 vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init__)
+
+
+def results(run: EvaluationResult) -> Results:
+    """Return what ``deepeval.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for test in sorted(run.test_results, key=lambda test: test.index or 0):
+        scores: dict[str, Any] = {}
+        for data in test.metrics_data or ():
+            _, mark, line = (data.verbose_logs or "").rpartition(_MARK)
+            scores[data.name] = json.loads(b64decode(line)) if mark else data.error
+        # DeepEval writes None for an empty list.
+        retrieved = {"id": test.name, "retrieval_context": test.retrieval_context or []}
+        rows.append(({**vars(test), **retrieved}, scores))
+    return adapting.build_results(SCHEMA, rows)
+
+
+def _default_model() -> DeepEvalBaseLLM | None:
+    """Build the model that DeepEval's own metrics take by default; None where its key is missing."""
+    try:
+        model: DeepEvalBaseLLM | None = initialize_model()[0]
+    except DeepEvalError:
+        return None
+    return model
 
 
 def _begin(metric: DeepEvalMetric) -> object:
@@ -268,6 +352,7 @@ def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | Non
     error = None
     if score.value is None:
         error = escape(f"{score.reason_code}: {score.message}")
+    logs = construct_verbose_logs(metric, [escape(score.pretty()), ""])
     state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
@@ -275,7 +360,8 @@ def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | Non
         "evaluation_cost": score.usage.cost,
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
-        "verbose_logs": construct_verbose_logs(metric, [escape(score.pretty()), ""]),
+        # DeepEval's results keep no other text of a metric. In Base64, since DeepEval prints it as markup.
+        "verbose_logs": f"{logs}\n{_MARK}{b64encode(json.dumps(score.to_dict()).encode()).decode()}",
         "result": score,
     }
     if metric._measuring is measuring:  # noqa: SLF001 - not given up, and no later one has begun
@@ -302,14 +388,14 @@ def _places(requires: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _TestCases(Wrapper):
+class _TestCases(adapting.Wrapper):
     """A metric that scores test cases.
 
     Attributes:
         ids: Ids that stand in place of those in the metadata, by field.
     """
 
-    ids: Mapping[str, Sequence[str]] = FrozenDict({})
+    ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})
 
     def read(self, record: LLMTestCase) -> Sample:
         """Read a test case.
@@ -354,7 +440,9 @@ class _TestCases(Wrapper):
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             values["retrieval_context"] = record.retrieval_context
         read = {*metric.requires, *metric.uses}  # not the sources of documents, for their ids
-        check_texts({at: text for at, text in values.items() if FIELDS.get(at, at) in read}, _PICTURE)
+        adapting.check_texts(
+            {at: text for at, text in values.items() if FIELDS.get(at, at) in read}, _PICTURE
+        )
         return values
 
     def _fields_in_metadata(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -403,9 +491,12 @@ def _sources(record: LLMTestCase) -> list[str] | None:
 def _test_run(_: object) -> str | None:
     """Name DeepEval's current run: an ``evaluate()``, or all tests of a process."""
     run = None if get_is_running_deepeval() else global_test_run_manager.test_run
-    return None if run is None else unique_name(run)
+    return None if run is None else adapting.unique_name(run)
 
 
 SCHEMA = replace(
-    SCHEMAS["deepeval"], package="ctxmetrics_deepeval", judge_option="model=", evaluation=_test_run
+    adapting.SCHEMAS["deepeval"],
+    package="ctxmetrics_deepeval",
+    judge_option="model=",
+    evaluation=_test_run,
 )

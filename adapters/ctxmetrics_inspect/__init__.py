@@ -13,20 +13,34 @@ from math import isnan
 from typing import Any, TypeAlias, Unpack
 
 import ctxmetrics as core
-from ctxmetrics.adapting import Place, Runner, Schema, Wrapper, WrapperParams, as_judge, aside, compact
+from ctxmetrics import adapting
 from ctxmetrics.errors import importing
 
 with importing("inspect-ai", "0.3.270 or newer"):
     import inspect_ai
     from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
 
 __all__ = [
-    "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
-    "id_based_completeness", "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
-    "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
-    "non_llm_context_precision", "non_llm_context_recall", "span_based_context_precision",
+    "context_precision",
+    "context_recall",
+    "context_utilization",
+    "id_based_average_precision",
+    "id_based_completeness",
+    "id_based_context_precision",
+    "id_based_context_recall",
+    "id_based_hit_rate",
+    "id_based_ndcg",
+    "id_based_precision_at_k",
+    "id_based_recall_at_k",
+    "id_based_reciprocal_rank",
+    "metric_scorer",
+    "non_llm_context_precision",
+    "non_llm_context_recall",
+    "results",
+    "span_based_context_precision",
     "span_based_context_recall",
 ]  # fmt: skip
 
@@ -34,20 +48,22 @@ __all__ = [
 ByParameters: TypeAlias = Callable[..., Scorer]
 # Reads a task's state: the contexts are in the store or the sample's metadata, the reference is the
 # target.
-SCHEMA = Schema(
+SCHEMA = adapting.Schema(
     package="ctxmetrics_inspect",
     judge_option="judge=",
     places={
-        "user_input": Place.of("inputs", "question"),
-        "response": Place.of("outputs", "answer"),
-        "retrieved_contexts": Place.of("outputs", "documents contexts context source_documents"),
-        "retrieved_context_ids": Place.of("outputs", "retrieved_ids"),
-        "stages": Place.of("outputs", ""),
-        "reference": Place.of("expected", "target"),
-        "references": Place.of("expected", ""),
-        "reference_facts": Place.of("expected", "expected_facts"),
-        "reference_contexts": Place.of("expected", "reference_documents"),
-        "reference_context_ids": Place.of("expected", "reference_ids"),
+        "user_input": adapting.Place.of("inputs", "question"),
+        "response": adapting.Place.of("outputs", "answer"),
+        "retrieved_contexts": adapting.Place.of(
+            "outputs", "documents contexts context source_documents"
+        ),
+        "retrieved_context_ids": adapting.Place.of("outputs", "retrieved_ids"),
+        "stages": adapting.Place.of("outputs", ""),
+        "reference": adapting.Place.of("expected", "target"),
+        "references": adapting.Place.of("expected", ""),
+        "reference_facts": adapting.Place.of("expected", "expected_facts"),
+        "reference_contexts": adapting.Place.of("expected", "reference_documents"),
+        "reference_context_ids": adapting.Place.of("expected", "reference_ids"),
     },
     hint="Neither the store nor the sample's metadata has any.",
 )
@@ -67,22 +83,11 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     Raises:
         ParameterError: A key is unknown, or ``judge`` is no judge.
     """
-    wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
+    wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA)
 
     async def score(state: TaskState, target: Target) -> Score:
-        # Each of several targets is acceptable.
-        expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
-        record = {
-            "inputs": {**state.metadata, "question": state.input_text},
-            "outputs": {
-                **state.metadata,
-                "answer": state.output.completion,
-                **dict(state.store.items()),
-            },
-            "expected": {**state.metadata, **expected},
-        }
-        found = await wrapper.ascore(record, strict=False)
-        shown: Any = {"explanation": found.reason, "metadata": compact(found)}
+        found = await wrapper.ascore(_record(state, state.input_text, target), strict=False)
+        shown: Any = {"explanation": found.reason, "metadata": adapting.compact(found)}
         if found.value is None:
             return Score.unscored(reason=found.reason_code, **shown)
         return Score(value=found.value, **shown)
@@ -90,11 +95,43 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     return score
 
 
+def _record(sample: TaskState | EvalSample, question: str, target: Target) -> dict[str, Any]:
+    # Each of several targets is acceptable.
+    expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
+    outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
+    return {
+        "inputs": {**sample.metadata, "question": question},
+        "outputs": outputs,
+        "expected": {**sample.metadata, **expected},
+    }
+
+
+def results(log: EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
+    """Return a log as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        log: What ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
+        **keys: The keys that the scorers had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for sample in log.samples or ():
+        question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
+        record = {"id": str(sample.id), **_record(sample, question, Target(sample.target))}
+        scores = {}
+        for name, score in (sample.scores or {}).items():
+            scores[name] = (score.metadata or {}).get("score", score.explanation)
+        rows.append((record, scores))
+    return adapting.build_results(SCHEMA, rows, keys)
+
+
 def _named(metric: type[core.Metric]) -> ByParameters:
     """Return the scorer of a metric by its parameters, registered under the metric's name."""
 
-    def by_parameters(*, judge: Any = None, **params: Unpack[WrapperParams]) -> Scorer:
-        built = Wrapper.build(metric, params, SCHEMA)
+    def by_parameters(*, judge: Any = None, **params: Unpack[adapting.WrapperParams]) -> Scorer:
+        built = adapting.Wrapper.build(metric, params, SCHEMA)
         return metric_scorer(built.metric, judge=judge, **built.keys)
 
     by_parameters.__doc__ = metric.__doc__
@@ -132,11 +169,13 @@ def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | N
         target = given.pop("reference", None) or given.pop("references", None) or ""
         rows.append(Sample(id=number, input=sample.user_input or "", target=target, metadata=given))
     task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
-    with aside({}):  # Inspect writes its log to the current folder, and reads the samples from there
+    with adapting.aside(
+        {}
+    ):  # Inspect writes its log to the current folder, and reads the samples from there
         (log,) = inspect_ai.eval(task, model=None, display="none")
         values: Any = {row.id: row.scores["_value"].value for row in log.samples or () if row.scores}
     return [None if isnan(values[place]) else values[place] for place in range(len(samples))]
 
 
 # Inspect's way to run a metric, for the conformance suite and ``ctxmetrics parity``.
-RUNNERS = [Runner("inspect_ai.eval", _eval)]
+RUNNERS = [adapting.Runner("inspect_ai.eval", _eval)]

@@ -13,7 +13,7 @@ from ctxmetrics.errors import importing
 with importing("langchain-core"):
     import langchain_core as _langchain_core  # noqa: F401 - by itself, so that its absence is told from a broken one
 
-from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator
+from ctxmetrics_langchain.evaluators import MetricEvaluator, RetrievalEvaluator, results
 from ctxmetrics_langchain.models import ChatModel
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator", "IDBasedReciprocalRankEvaluator",
     "MetricEvaluator", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator",
     "RetrievalEvaluator", "SpanBasedContextPrecisionEvaluator", "SpanBasedContextRecallEvaluator",
+    "results",
 ]  # fmt: skip
 
 

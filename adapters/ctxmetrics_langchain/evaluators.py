@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from uuid import UUID
@@ -12,17 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableLambda
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics import Judge, Metric, Model, Score
-from ctxmetrics.adapting import (
-    FrozenDict,
-    KeyParams,
-    MetricClass,
-    Wrapper,
-    WrapperParams,
-    as_judge,
-    compact,
-    run_sync,
-)
+from ctxmetrics import Judge, Metric, Model, Results, Score, adapting
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
@@ -63,23 +53,23 @@ class RetrievalEvaluator(RunEvaluator):
         ParameterError: Two metrics have one name, or a parameter is unknown or of the wrong type.
     """
 
-    wrappers: Mapping[str, Wrapper]
+    wrappers: Mapping[str, adapting.Wrapper]
 
     def __init__(
         self,
         metrics: Sequence[Metric] | Mapping[str, Metric],
         *,
         judge: JudgeLike = None,
-        **keys: Unpack[KeyParams],
+        **keys: Unpack[adapting.KeyParams],
     ) -> None:
         named = metrics if isinstance(metrics, Mapping) else {one.name: one for one in metrics}
         if not named or len(named) != len(metrics):
             raise ParameterError(
                 "metrics= needs metrics of different names. Give a mapping to name them yourself."
             )
-        judged = as_judge(judge, BaseChatModel, ChatModel)
-        self.wrappers = FrozenDict(
-            {name: Wrapper.of(metric, judged, keys, SCHEMA) for name, metric in named.items()}
+        judged = adapting.as_judge(judge, BaseChatModel, ChatModel)
+        self.wrappers = adapting.FrozenDict(
+            {name: adapting.Wrapper.of(metric, judged, keys, SCHEMA) for name, metric in named.items()}
         )
 
     @property
@@ -111,7 +101,7 @@ class RetrievalEvaluator(RunEvaluator):
 
     def _scores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `_ascores`."""
-        return run_sync(lambda: self._ascores(record, strict=strict))
+        return adapting.run_sync(lambda: self._ascores(record, strict=strict))
 
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -233,7 +223,7 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
             "score": score.value,
             "value": VALUES[score.passed],
             "comment": score.reason or None,
-            "evaluator_info": compact(score),
+            "evaluator_info": adapting.compact(score),
             # The metric could not be applied.
             "extra": {"error": True}
             if score.reason_code in ("missing_field", "metric_error")
@@ -241,6 +231,25 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
         }
         for key, score in scores.items()
     ]
+
+
+def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
+    """Return what ``langsmith.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        run: The rows; of ``aevaluate``, ``[row async for row in run]``.
+        **keys: The keys that the evaluators had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for row in run:
+        scores = {}
+        for result in row["evaluation_results"]["results"]:
+            scores[result.key] = (result.evaluator_info or {}).get("score", result.comment)
+        rows.append((to_record(row["run"], row["example"]), scores))
+    return adapting.build_results(SCHEMA, rows, keys)
 
 
 def _ended(own: Any, scores: Mapping[str, Score]) -> Result:
@@ -253,7 +262,7 @@ def _one_or_all(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 else {"results": results}
 
 
-class MetricEvaluator(MetricClass, RetrievalEvaluator):
+class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
@@ -270,10 +279,16 @@ class MetricEvaluator(MetricClass, RetrievalEvaluator):
     """
 
     def __init__(
-        self, *, judge: JudgeLike = None, key: str | None = None, **params: Unpack[WrapperParams]
+        self,
+        *,
+        judge: JudgeLike = None,
+        key: str | None = None,
+        **params: Unpack[adapting.WrapperParams],
     ) -> None:
-        wrapper = Wrapper.build(
-            self.core_class, params, SCHEMA, judge=as_judge(judge, BaseChatModel, ChatModel)
+        wrapper = adapting.Wrapper.build(
+            self.core_class, params, SCHEMA, judge=adapting.as_judge(judge, BaseChatModel, ChatModel)
         )
         self.metric: Metric = wrapper.metric
-        self.wrappers: Mapping[str, Wrapper] = FrozenDict({key or wrapper.metric.name: wrapper})
+        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(
+            {key or wrapper.metric.name: wrapper}
+        )

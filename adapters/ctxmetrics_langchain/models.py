@@ -13,25 +13,14 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 from pydantic import BaseModel
 
-from ctxmetrics import Prompt, Reply
-from ctxmetrics.adapting import (
-    ForeignModel,
-    any_reply,
-    describe,
-    has_class,
-    langchain_reply,
-    message_reply,
-    reads_failures,
-    response_format,
-    safe_text,
-)
+from ctxmetrics import Prompt, Reply, adapting
 from ctxmetrics.errors import ParameterError
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
 
 
-class ChatModel(ForeignModel):
+class ChatModel(adapting.ForeignModel):
     """A chat model of LangChain as a model: ``LLMJudge(ChatModel(chat_model))``.
 
     A model of OpenAI's form is asked for JSON of the reply's schema (``response_format``), which leaves
@@ -59,13 +48,13 @@ class ChatModel(ForeignModel):
             type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
         )
         # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
-        self._takes_format = tools is None and has_class(chat_model, "BaseChatOpenAI")
+        self._takes_format = tools is None and adapting.has_class(chat_model, "BaseChatOpenAI")
         insisted = "" if self.tools else " text"
-        if tools and has_class(chat_model, "BaseChatOpenAI"):
+        if tools and adapting.has_class(chat_model, "BaseChatOpenAI"):
             insisted = " tools"
-        super().__init__(chat_model, f"{describe('langchain', [chat_model])}{insisted}")
+        super().__init__(chat_model, f"{adapting.describe('langchain', [chat_model])}{insisted}")
 
-    @reads_failures
+    @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the chat model, in the loop this runs in.
 
@@ -76,7 +65,7 @@ class ChatModel(ForeignModel):
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         if self._takes_format:
             try:
-                return await self._ask(messages, response_format=response_format(schema))
+                return await self._ask(messages, response_format=adapting.response_format(schema))
             except Exception as error:
                 if not self.tools or getattr(error, "status_code", None) not in _REFUSED:
                     raise
@@ -90,7 +79,7 @@ class ChatModel(ForeignModel):
             key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")
         }
         result = await self.chat_model.agenerate([messages], **run, **options)
-        return langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
+        return adapting.langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
 
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
@@ -99,8 +88,8 @@ class ChatModel(ForeignModel):
             {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
         )
         # The first step of what it returns is the model with the tool; the second would parse the reply.
-        asked: Any = bind(any_reply(schema).model_json_schema(), **options).first
-        return message_reply(await asked.ainvoke(messages))
+        asked: Any = bind(adapting.any_reply(schema).model_json_schema(), **options).first
+        return adapting.message_reply(await asked.ainvoke(messages))
 
 
 def named_model(name: str) -> ChatModel:
@@ -121,7 +110,7 @@ def named_model(name: str) -> ChatModel:
         chat_model = _init_chat_model()(name)
     except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name
         raise ParameterError(
-            f"{written}: LangChain cannot make this model: {safe_text(error)}"
+            f"{written}: LangChain cannot make this model: {adapting.safe_text(error)}"
         ) from None
     return ChatModel(chat_model)
 

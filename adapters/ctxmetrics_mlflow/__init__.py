@@ -11,7 +11,7 @@ import ctxmetrics as core
 from ctxmetrics.errors import importing
 
 with importing("mlflow", "3.9 or newer"):
-    from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer
+    from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer, results
 
 __all__ = [
     "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer",
@@ -19,6 +19,7 @@ __all__ = [
     "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
     "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
     "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer", "SpanBasedContextRecallScorer",
+    "results",
 ]  # fmt: skip
 
 

@@ -21,21 +21,7 @@ from mlflow.genai.scorers import Scorer
 from mlflow.tracing.constant import TraceMetadataKey
 from pydantic import PrivateAttr
 
-from ctxmetrics import Judge, Metric, Model, Sample, Score
-from ctxmetrics.adapting import (
-    SCHEMAS,
-    KeyParams,
-    MetricClass,
-    Retrieval,
-    Runner,
-    Wrapper,
-    WrapperParams,
-    as_judge,
-    aside,
-    compact,
-    retrieval_of,
-    text_of,
-)
+from ctxmetrics import Judge, Metric, Model, Results, Sample, Score, adapting
 from ctxmetrics.errors import ParameterError
 
 # Characters with which MLflow refuses to log a metric. It does so at the end of a run, after all
@@ -68,7 +54,7 @@ class MetricScorer(Scorer):
     """
 
     definition: str = ""
-    _wrapper: Wrapper = PrivateAttr()
+    _wrapper: adapting.Wrapper = PrivateAttr()
 
     def __init__(
         self,
@@ -77,13 +63,13 @@ class MetricScorer(Scorer):
         judge: Judge | Model | None = None,
         name: str | None = None,
         aggregations: list[Any] | None = None,
-        **keys: Unpack[KeyParams],
+        **keys: Unpack[adapting.KeyParams],
     ) -> None:
         if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
             raise ParameterError(
                 f"name={name!r}: MLflow logs letters, digits, '_', '-', '.' and spaces only."
             )
-        wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMA)
+        wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA)
         loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", metric.name).split())
         super().__init__(name=loggable, aggregations=aggregations)
         self._wrapper, self.definition = wrapper, repr(wrapper.metric)
@@ -121,7 +107,7 @@ class MetricScorer(Scorer):
             ),
             metadata={
                 key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                for key, value in compact(score).items()
+                for key, value in adapting.compact(score).items()
                 if value not in (None, {})
             },
         )
@@ -139,7 +125,7 @@ def _passes(mark: float, value: float) -> bool:
     return Score(metric="", value=value, threshold=mark).passed is True
 
 
-class ParameterScorer(MetricClass, MetricScorer):
+class ParameterScorer(adapting.MetricClass, MetricScorer):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
@@ -159,9 +145,9 @@ class ParameterScorer(MetricClass, MetricScorer):
         judge: Judge | Model | None = None,
         name: str | None = None,
         aggregations: list[Any] | None = None,
-        **params: Unpack[WrapperParams],
+        **params: Unpack[adapting.WrapperParams],
     ) -> None:
-        built = Wrapper.build(self.core_class, params, SCHEMA, judge=as_judge(judge))
+        built = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=adapting.as_judge(judge))
         super().__init__(built.metric, name=name, aggregations=aggregations, **built.keys)
 
 
@@ -192,11 +178,31 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
     }
 
 
+def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
+    """Return what ``mlflow.genai.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Args:
+        run: What it returned.
+        **keys: The keys that the scorers had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for trace in map(Trace.from_json, run.result_df["trace"]):
+        scores: dict[str, Any] = {}
+        for item in trace.info.assessments:
+            kept = (item.metadata or {}).get("score")
+            scores[item.name] = item.rationale if kept is None else json.loads(kept)
+        rows.append((to_record(None, None, None, trace), scores))
+    return adapting.build_results(SCHEMA, rows, keys)
+
+
 def _spans(trace: Any) -> list[Span]:
     return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
 
 
-def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
+def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
     """Yield what the outermost RETRIEVER spans and the RERANKER spans found; an outer retriever chose from its inner ones."""
     spans = [] if trace is None else _spans(trace)
     by_id = {span.span_id: span for span in spans}
@@ -205,7 +211,7 @@ def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
         above = by_id.get(span.parent_id or "")
         while above is not None and above.span_type != SpanType.RETRIEVER:
             above = by_id.get(above.parent_id or "")
-        step = retrieval_of(span.span_type, span.name, partial(_documents, span.outputs))
+        step = adapting.retrieval_of(span.span_type, span.name, partial(_documents, span.outputs))
         if above is None and step is not None:
             found.append(((step.reranks and span.end_time_ns) or span.start_time_ns, step))
     yield from (step for _, step in sorted(found, key=itemgetter(0)))
@@ -213,7 +219,7 @@ def _retrievals(trace: Trace | None) -> Iterator[Retrieval]:
 
 def _documents(outputs: Any) -> Any:
     """Return the documents; some retrievers give a mapping that holds them."""
-    if not isinstance(outputs, dict) or isinstance(text_of(outputs), str):
+    if not isinstance(outputs, dict) or isinstance(adapting.text_of(outputs), str):
         return outputs
     return next(
         (outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs
@@ -228,7 +234,7 @@ def _evaluation(record: Mapping[str, Any]) -> str | None:
 
 # Reads rows of an evaluation data set and their traces.
 SCHEMA = replace(
-    SCHEMAS["mlflow"],
+    adapting.SCHEMAS["mlflow"],
     retrievals=_retrievals,
     evaluation=_evaluation,
     package="ctxmetrics_mlflow",
@@ -283,7 +289,7 @@ def _store() -> TemporaryDirectory[str]:
 def _own_store() -> Iterator[None]:
     """Log to a store in a temporary folder: to no tracking server, and not into the working folder."""
     uri, folder = mlflow.get_tracking_uri(), _store().name
-    with aside(_SETTINGS, folder):
+    with adapting.aside(_SETTINGS, folder):
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
         try:
             yield
@@ -292,7 +298,7 @@ def _own_store() -> Iterator[None]:
 
 
 RUNNERS = [
-    Runner(
+    adapting.Runner(
         "mlflow.evaluate", lambda metric, samples: _evaluate([metric], samples)[0], score_all=_evaluate
     )
 ]

@@ -12,7 +12,7 @@ import ctxmetrics as core
 from ctxmetrics.errors import importing
 
 with importing("pydantic-evals", "1.32 or newer", also="pydantic_ai"):
-    from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError
+    from ctxmetrics_pydantic_evals.evaluators import MetricEvaluator, NoScoreError, results
     from ctxmetrics_pydantic_evals.models import PydanticAIModel
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "IDBasedPrecisionAtKEvaluator", "IDBasedRecallAtKEvaluator", "IDBasedReciprocalRankEvaluator",
     "MetricEvaluator", "NoScoreError", "NonLLMContextPrecisionEvaluator", "NonLLMContextRecallEvaluator",
     "PydanticAIModel", "SpanBasedContextPrecisionEvaluator", "SpanBasedContextRecallEvaluator",
+    "results",
 ]  # fmt: skip
 
 

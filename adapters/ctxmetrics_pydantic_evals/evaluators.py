@@ -11,28 +11,17 @@ from typing import Any, ClassVar, Unpack, get_type_hints
 from pydantic_ai.models import Model
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
+from pydantic_evals.reporting import EvaluationReport
 
-from ctxmetrics import Judge, Metric, Sample, Score, __version__
-from ctxmetrics.adapting import (
-    OPTIONS,
-    MetricClass,
-    Place,
-    Runner,
-    Schema,
-    Wrapper,
-    WrapperParams,
-    check_parameters,
-    part_of,
-    run_sync,
-)
+from ctxmetrics import Judge, Metric, Results, Sample, Score, __version__, adapting
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
-_KEYS = (*OPTIONS.values(), "id_key")
+_KEYS = (*adapting.OPTIONS.values(), "id_key")
 # The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
 # objects.
 _IN_FILES: Mapping[str, Any] = {
-    **get_type_hints(WrapperParams, localns={"Measure": str}),
+    **get_type_hints(adapting.WrapperParams, localns={"Measure": str}),
     **dict.fromkeys((*_KEYS, "evaluation_name", "judge"), str | None),
 }
 # What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
@@ -54,7 +43,7 @@ class NoScoreError(CtxMetricsError):
         self.score = score
 
 
-class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
+class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     """One metric of the core by its parameters; use the subclasses.
 
     Gives a score with its reason; and, where there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
@@ -103,10 +92,10 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         *,
         judge: Judge | Model | str | None = None,
         evaluation_name: str | None = None,
-        **params: Unpack[WrapperParams],
+        **params: Unpack[adapting.WrapperParams],
     ) -> None:
         given = [name for name in params if name not in _KEYS]
-        check_parameters(self.core_class, given, also=(*_KEYS, "evaluation_name"))
+        adapting.check_parameters(self.core_class, given, also=(*_KEYS, "evaluation_name"))
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
         if not isinstance(judge, str):
             self._wrapper(to_judge(judge))
@@ -116,12 +105,12 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
         """The core metric."""
         return self._wrapper(to_judge(self.judge)).metric
 
-    def _wrapper(self, judge: Judge | None) -> Wrapper:
+    def _wrapper(self, judge: Judge | None) -> adapting.Wrapper:
         """Build the metric from the present attributes, since they may be changed."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         names = [item.name for item in fields(self.core_class) if item.name != "judge"]
         names += [name for name in _KEYS if given[name] is not None]
-        return Wrapper.build(
+        return adapting.Wrapper.build(
             self.core_class, {name: given[name] for name in names}, SCHEMA, judge=judge
         )
 
@@ -154,11 +143,13 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
             MissingFieldError: The case lacks a field; the message says where it was looked for.
             SampleError: A field has the wrong type.
         """
-        with part_of(self):  # the metric is another object each time
+        with adapting.part_of(self):  # the metric is another object each time
             score = await self._wrapper(to_judge(self.judge)).ascore(_record(ctx))
+        name = self.get_default_evaluation_name()
+        # A report keeps number and reason only: the rest is in the case's attributes, for `results`.
+        ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
         if score.value is None:
             raise NoScoreError(score)
-        name = self.get_default_evaluation_name()
         results = {
             name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)
         }
@@ -168,23 +159,38 @@ class MetricEvaluator(MetricClass, Evaluator[Any, Any, Any]):
 
     def evaluate_sync(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Score a case, anywhere: in a script, a notebook, inside a running loop, in any thread."""
-        return run_sync(self.evaluate, ctx)
+        return adapting.run_sync(self.evaluate, ctx)
+
+
+def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.KeyParams]) -> Results:
+    """Return a report as results of the core: samples, verdicts, evidence and usage. Cases whose task failed come last.
+
+    Args:
+        report: What ``Dataset.evaluate`` returned.
+        **keys: The keys that the evaluators had.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    records = [_record(case) for case in (*report.cases, *report.failures)]
+    rows = [(record, record.get("ctxmetrics", {})) for record in records]
+    return adapting.build_results(SCHEMA, rows, keys)
 
 
 def _without_tags(text: str) -> str:
     return _TAG.sub("[\u2060", text)
 
 
-def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
+def _record(ctx: Any) -> dict[str, Any]:
     """Return a case as a record; what its metadata and the task's attributes hold stands beside the sides."""
     metadata = (
         ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
     )
     return {
         **metadata,
-        **ctx.attributes,
+        **getattr(ctx, "attributes", {}),
         "inputs": ctx.inputs,
-        "output": ctx.output,
+        "output": getattr(ctx, "output", None),
         "expected_output": ctx.expected_output,
         "id": ctx.name,
         "error": None,
@@ -192,22 +198,24 @@ def _record(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
 
 
 # Reads cases and what a task made of them.
-SCHEMA = Schema(
+SCHEMA = adapting.Schema(
     package="ctxmetrics_pydantic_evals",
     judge_option="judge= (a model of pydantic-ai, or its name)",
     places={
-        "user_input": Place.of("inputs", "question query input prompt"),
-        "response": Place.of("output", "answer output result"),
-        "retrieved_contexts": Place.of("output", "documents contexts context source_documents"),
-        "retrieved_context_ids": Place.of("output", "retrieved_ids"),
-        "stages": Place.of("output", ""),
-        "reference": Place.of("expected_output", "ground_truth answer response output result"),
-        "references": Place.of("expected_output", ""),
-        "reference_facts": Place.of("expected_output", "expected_facts"),
-        "reference_contexts": Place.of(
+        "user_input": adapting.Place.of("inputs", "question query input prompt"),
+        "response": adapting.Place.of("output", "answer output result"),
+        "retrieved_contexts": adapting.Place.of(
+            "output", "documents contexts context source_documents"
+        ),
+        "retrieved_context_ids": adapting.Place.of("output", "retrieved_ids"),
+        "stages": adapting.Place.of("output", ""),
+        "reference": adapting.Place.of("expected_output", "ground_truth answer response output result"),
+        "references": adapting.Place.of("expected_output", ""),
+        "reference_facts": adapting.Place.of("expected_output", "expected_facts"),
+        "reference_contexts": adapting.Place.of(
             "expected_output", "retrieved_contexts documents contexts context"
         ),
-        "reference_context_ids": Place.of(
+        "reference_context_ids": adapting.Place.of(
             "expected_output", "reference_ids retrieved_context_ids retrieved_ids"
         ),
     },
@@ -238,4 +246,4 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     return [found.get(str(number)) for number in range(len(samples))]
 
 
-RUNNERS = [Runner("pydantic_evals.evaluate", _evaluate)]
+RUNNERS = [adapting.Runner("pydantic_evals.evaluate", _evaluate)]

@@ -11,20 +11,11 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics import Judge, LexicalJudge, Prompt, Reply
-from ctxmetrics.adapting import (
-    ForeignModel,
-    as_judge,
-    check_finished,
-    describe,
-    reads_failures,
-    safe_text,
-    token_usage,
-)
+from ctxmetrics import Judge, LexicalJudge, Prompt, Reply, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
 
 
-class PydanticAIModel(ForeignModel):
+class PydanticAIModel(adapting.ForeignModel):
     """A model of pydantic-ai as a model: ``LLMJudge(PydanticAIModel(model))``.
 
     It is asked for a call of one tool with the reply's schema. Whatever comes back is handed on as it came: the judge
@@ -38,10 +29,10 @@ class PydanticAIModel(ForeignModel):
     def __init__(self, model: Model, *, tools: bool = True) -> None:
         self.model: Model = model
         self.tools: bool = tools
-        identity = describe("pydantic-ai", [model], name=model.model_name)
+        identity = adapting.describe("pydantic-ai", [model], name=model.model_name)
         super().__init__(model, identity if tools else f"{identity} text")
 
-    @reads_failures
+    @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Ask the model, in the loop this runs in.
 
@@ -56,18 +47,20 @@ class PydanticAIModel(ForeignModel):
             allow_text_output=not self.tools,
         )
         response = await model_request(self.model, [asked], model_request_parameters=parameters)
-        check_finished(getattr(response, "finish_reason", None))
+        adapting.check_finished(getattr(response, "finish_reason", None))
         try:
             calls = [
                 part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)
             ]
         except (TypeError, ValueError) as error:
-            raise JudgeError(f"the reply's arguments cannot be read: {safe_text(error)}") from None
+            raise JudgeError(
+                f"the reply's arguments cannot be read: {adapting.safe_text(error)}"
+            ) from None
         return Reply(
             content="\n".join(
                 calls or [part.content for part in response.parts if isinstance(part, TextPart)]
             ),
-            usage=token_usage(response.usage),
+            usage=adapting.token_usage(response.usage),
         )
 
 
@@ -79,7 +72,7 @@ def to_judge(given: Judge | Model | str | None) -> Judge | None:
     """
     lexical = LexicalJudge()
     found = lexical if given == lexical.name else _model(given) if isinstance(given, str) else given
-    return as_judge(found, Model, PydanticAIModel)
+    return adapting.as_judge(found, Model, PydanticAIModel)
 
 
 def name_of(judge: object) -> str:
@@ -95,6 +88,6 @@ def _model(name: str) -> Model:
         return infer_model(name)
     except (UserError, ImportError, ValueError) as error:  # no key, no client, no such provider
         raise ParameterError(
-            f"judge={name!r} cannot be had from pydantic-ai ({safe_text(error)}). Of any other judge a file holds the "
+            f"judge={name!r} cannot be had from pydantic-ai ({adapting.safe_text(error)}). Of any other judge a file holds the "
             "name only: give it again where the evaluator is built."
         ) from None

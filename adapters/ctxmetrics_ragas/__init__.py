@@ -24,7 +24,7 @@ except ImportError as _error:
     raise MissingExtraError(f"The installed Ragas cannot be imported ({_error}); {_advice}") from None
 
 from ctxmetrics_ragas.judged import JudgedMetric
-from ctxmetrics_ragas.metrics import ContextResult, RagasMetric
+from ctxmetrics_ragas.metrics import ContextResult, RagasMetric, results
 from ctxmetrics_ragas.model import RagasModel
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric", "LLMContextPrecisionWithReference",
     "LLMContextPrecisionWithoutReference", "LLMContextRecall", "NonLLMContextPrecision",
     "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric", "RagasModel",
-    "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall",
+    "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall", "results",
 ]  # fmt: skip
 
 _CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}

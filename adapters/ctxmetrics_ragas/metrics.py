@@ -20,46 +20,55 @@ from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, Sing
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
-from ctxmetrics import Metric, Sample, Score
-from ctxmetrics.adapting import (
-    SCHEMAS,
-    CoreParams,
-    MetricClass,
-    Run,
-    RunOptions,
-    SampleWrapper,
-    build_metric,
-    current_run,
-    on_background,
-    run_sync,
-    using,
-)
+from ctxmetrics import Metric, Results, Sample, Score, adapting
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from ragas.dataset_schema import SingleTurnSample
+    from ragas.dataset_schema import EvaluationResult, SingleTurnSample
     from ragas.run_config import RunConfig
 
 
 _log = logging.getLogger("ctxmetrics_ragas")
-_run: ContextVar[Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
+_run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
 _NO_COLUMN = {"references", "stages"}
+# What Ragas' own metrics have beside this, and what to write instead.
+_SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
+_UNUSED = {
+    "context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
+    "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
+    "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
+    "_distance_measure": "similarity= names the measure.",
+    "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",
+}
+
+
+def _traces(callbacks: Any) -> Mapping[str, Any]:
+    """Return what the tracer of an `evaluate()` holds, by run; empty outside of one."""
+    handlers = getattr(callbacks, "handlers", ())
+    tracers = [handler for handler in handlers if isinstance(handler, RagasTracer)]
+    return tracers[-1].traces if tracers else {}
 
 
 def _evaluation(_: object) -> str | None:
     """Return a name for the current `evaluate()`: the first run of its tracer. A metric outside of it has none."""
-    tracers = [
-        handler
-        for handler in getattr(CALLBACKS.get(), "handlers", ())
-        if isinstance(handler, RagasTracer)
-    ]
-    return next(iter(tracers[-1].traces), None) if tracers else None
+    return next(iter(_traces(CALLBACKS.get())), None)
+
+
+def _name_row(sample: Any, callbacks: Any) -> str:
+    """Name a row as Ragas does (``row 0``), and by its question: Ragas' samples have no id."""
+    traces = _traces(callbacks)
+    metric = traces.get(str(getattr(callbacks, "parent_run_id", None)))
+    row = traces.get(str(getattr(metric, "parent_run_id", None)))
+    name, question = "sample", getattr(sample, "user_input", None)
+    if row is not None:
+        name, question = row.name, row.inputs.get("user_input")
+    return f"{name} ({str(question)[:80]!r})"
 
 
 SCHEMA = replace(
-    SCHEMAS["ragas"],
+    adapting.SCHEMAS["ragas"],
     package="ctxmetrics_ragas",
     judge_option='llm=, or judge="framework" for the LLM of evaluate(llm=..)',
     evaluation=_evaluation,
@@ -71,7 +80,7 @@ def _sync(function: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., An
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return run_sync(partial(function, *args, **kwargs))
+        return adapting.run_sync(partial(function, *args, **kwargs))
 
     return call
 
@@ -93,7 +102,7 @@ class ContextResult(MetricResult):
         return ContextResult, (self.details,)
 
 
-class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
+class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
     """A core metric as a metric of Ragas; use its subclasses.
 
     Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
@@ -124,9 +133,17 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
 
     def __init_subclass__(cls, **own: Any) -> None:
-        """Take the attributes that the class statement names."""
+        """Take the attributes that the class statement names.
+
+        Raises:
+            UnusedError: The class overrides what is never called.
+        """
+        adapting.check_unused(cls, vars(cls))
         for name in own.keys() & {"framework_name", "renamed", "judged_by"}:
             setattr(cls, name, own.pop(name))
+        adapting.mark_unused(
+            cls, {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
+        )
         super().__init_subclass__(**own)
 
     def __init__(
@@ -134,13 +151,14 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         *positional: Never,
         core: Metric | None = None,
         name: str | None = None,
-        **params: Unpack[CoreParams],
+        **params: Unpack[adapting.CoreParams],
     ) -> None:
         if positional or params.keys() & self.renamed.keys():
             raise ParameterError(f"{type(self).__name__}: {self._advice()}")
+        adapting.check_unused(type(self), params)
         if core is None:
             also = type(self).__init__.__kwdefaults__ or ()
-            core = build_metric(self.core_class, params, also=also)
+            core = adapting.build_metric(self.core_class, params, also=also)
         elif not isinstance(core, self.core_class) or params:
             raise ParameterError(
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
@@ -149,11 +167,30 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
         self.name: str = name or own_name
         self.allowed_values: Any = (0.0, core.rules.scale)
-        optional = {f"{column}:optional" for column in core.uses if column not in _NO_COLUMN}
-        self._required_columns = {MetricType.SINGLE_TURN: {*core.requires, *optional}}
+        # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
+        self._required_columns = {
+            MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})}
+        }
+
+    def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
+        """Return the columns that a data set must have, or those that the metric reads."""
+        optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
+        return {MetricType.SINGLE_TURN.name: {*self.core.requires} | optional}
+
+    @property
+    def required_columns(self) -> dict[str, set[str]]:
+        """The columns without which Ragas refuses a data set."""
+        return self.get_required_columns()
+
+    @required_columns.setter
+    def required_columns(self, required_columns: dict[MetricType, set[str]]) -> None:
+        raise ParameterError(
+            f"{self.name}: required_columns is fixed by the core metric, not {required_columns}."
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.renamed or name in {item.name for item in fields(self.core_class)}:
+        fixed = {*self.renamed, *(item.name for item in fields(self.core_class))}
+        if name in fixed:
             raise ParameterError(
                 f"{type(self).__name__}: {name} is fixed; make another metric. {self._advice()}"
             )
@@ -250,7 +287,9 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
         _run.set(
-            Run(max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries)
+            adapting.Run(
+                max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries
+            )
         )
         model = getattr(getattr(self._judging(), "judge", None), "model", None)
         if isinstance(model, RagasModel) and isinstance(model.llm, BaseRagasLLM):
@@ -259,18 +298,22 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
         """Return the sample as a `Sample`, read once: Ragas' runner records it, and passes it to `_single_turn_ascore`."""
         try:
-            return SampleWrapper(self.core, SCHEMA).read(sample)
+            return adapting.SampleWrapper(self.core, SCHEMA).read(sample)
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
             return super()._only_required_columns_single_turn(sample)
 
     async def _single_turn_ascore(self, sample: Sample | SingleTurnSample, callbacks: Any) -> float:
-        score = await self._score(sample, callbacks)
+        try:
+            score = await self._score(sample, callbacks)
+        except SampleError as error:
+            raise error.at(_name_row(sample, callbacks)) from None
         if score.value is None:
-            _log.warning("%s: %s: %s", self.name, score.reason_code, score.message)
-        judge, start = score.provenance.judge, getattr(callbacks, "on_chain_start", None)
-        if start and (judge or score.value is None):
-            # evaluate() keeps numbers only: the rest is in result.traces
-            start({"name": "score"}, {"data": judge}).on_chain_end(
+            name = _name_row(sample, callbacks)
+            _log.warning("%s, %s: %s: %s", self.name, name, score.reason_code, score.message)
+        start = getattr(callbacks, "on_chain_start", None)
+        if start:
+            # evaluate() keeps numbers only: the rest is in result.traces, for `results`
+            start({"name": "score"}, {"data": score.provenance.judge}).on_chain_end(
                 {"output": {**score.to_dict(), "reason": score.reason}}
             )
         return _number(score)
@@ -286,11 +329,11 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             super().single_turn_ascore, sample, callbacks, timeout if self.core.waits else None
         )
         # Ragas' time limit needs a current task: asyncio knows none where nest_asyncio was applied, since Python 3.14.
-        return await (score() if asyncio.current_task() else on_background(score))
+        return await (score() if asyncio.current_task() else adapting.on_background(score))
 
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """Score one of Ragas' samples, anywhere; no running loop is patched."""
-        return run_sync(self.single_turn_ascore, sample, callbacks)
+        return adapting.run_sync(self.single_turn_ascore, sample, callbacks)
 
     async def ascore(
         self,
@@ -317,25 +360,12 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
             UnknownFieldError: There is no such field; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
-        sample = {
-            "id": id,
-            "user_input": user_input,
-            "response": response,
-            "reference": reference,
-            "references": references,
-            "reference_facts": reference_facts,
-            "retrieved_contexts": retrieved_contexts,
-            "reference_contexts": reference_contexts,
-            "retrieved_context_ids": retrieved_context_ids,
-            "reference_context_ids": reference_context_ids,
-            "stages": stages,
-            "labels": labels,
-            "metadata": metadata,
-        }
-        return ContextResult(await self._score(SampleWrapper.given({**sample, **others})))
+        sample = dict(locals()) | others
+        del sample["self"], sample["others"]
+        return ContextResult(await self._score(adapting.SampleWrapper.given(sample)))
 
     async def abatch_score(
-        self, inputs: list[dict[str, Any]], **options: Unpack[RunOptions]
+        self, inputs: list[dict[str, Any]], **options: Unpack[adapting.RunOptions]
     ) -> list[MetricResult]:
         """Score samples, given by their fields, a bounded number at once; one result a sample, in order.
 
@@ -348,26 +378,42 @@ class RagasMetric(MetricClass, SingleTurnMetric, BaseMetric):
         Raises:
             CtxMetricsError: Every sample is wrong; this is the error of the first.
         """
-        with using(_run.get() or current_run()):
-            scores = await SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
+        with adapting.using(_run.get() or adapting.current_run()):
+            scores = await adapting.SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
         return [ContextResult(score) for score in scores]
 
     score: ClassVar[Callable[..., ContextResult]] = _sync(ascore)
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
     async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
-        wrapper = SampleWrapper(self._judging(), SCHEMA)
+        wrapper = adapting.SampleWrapper(self._judging(), SCHEMA)
         before = CALLBACKS.set(callbacks)
         try:
             if not wrapper.metric.waits:
                 return wrapper.score(sample)
-            with using(_run.get() or current_run()):
+            with adapting.using(_run.get() or adapting.current_run()):
                 return await wrapper.ascore(sample)
         finally:  # a context variable would keep them in memory
             CALLBACKS.reset(before)
 
     def _judging(self) -> Metric:
         return self.core
+
+
+adapting.mark_unused(RagasMetric, _UNUSED)
+
+
+def results(result: EvaluationResult) -> Results:
+    """Return what ``ragas.evaluate()`` returned as results of the core: samples, verdicts, evidence and usage.
+
+    Raises:
+        ParameterError: It holds no score of this package.
+    """
+    rows = []
+    for sample, values, trace in zip(result.dataset, result.scores, result.traces, strict=True):
+        scores = {name: trace.get(name, {}).get("score", {}).get("output") for name in values}
+        rows.append((sample.to_dict(), scores))
+    return adapting.build_results(SCHEMA, rows)
 
 
 def _number(score: Score) -> float:

@@ -3,9 +3,9 @@
     python benchmarks/run.py content_faults [--paths core ragas deepeval langsmith] [--samples 10] [--only NAME ..]
                                             [--write-docs]
 
-Ten samples of seven sentences and six contexts, whose true scores are known (recall 3/7, precision 8/15), and a judge
-behind a server on the loopback. It answers honestly, but for one fault in what it says: in every reply about one of the
-ten samples (10 %), or about all of them (100 %), also when it is asked again. A number is wrong without a flag when it is
+Ten samples of seven sentences and six contexts, whose true scores are known (recall 3/7, precision 8/15), ten more with
+contexts of two sentences that are all about one thing (the faults that begin with "near"), and a judge behind a server on the loopback. It answers honestly, but for one fault in what it says: in every reply about one of ten samples (10 %), or
+about all of them (100 %), also when it is asked again. A number is wrong without a flag when it is
 not the true one and no verdict behind it is flagged as doubtful.
 
 The samples of all faults go through one run of each path, in an order that is drawn once. ``EXPLAINED`` names the faults
@@ -61,6 +61,9 @@ TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith":
 
 # --- the samples ---
 
+# The number from which on contexts have two sentences and are about one thing.
+NEAR = 10
+
 _PLACES = tuple(
     line.split()
     for line in (
@@ -77,6 +80,16 @@ def sentences(number: int) -> list[str]:
     """The reference: three sentences that contexts state (the third word for word), two that one context denies, one that
     another context dates differently, and one about which there is nothing."""
     place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
+    if number >= NEAR:
+        return [
+            f"The {name} {place} was finished in {1701 + number} after six years of work.",
+            f"Its {part} weighs {31 + number} tonnes and came from Antwerp.",
+            f"Visitors of the {name} {place} arrive by {vehicle}.",
+            f"The owner's family still uses the {name} {place} every summer.",
+            f"A storm damaged the roof of the {name} {place} in its second winter.",
+            f"Nine villages buy {plant} from the monks every spring.",
+            "A celebrated painter rented both attic rooms for several quiet winters.",
+        ]
     return [
         f"{name} opened the {place} in {1701 + number}.",
         f"Its {part} weighs {31 + number} tonnes.",
@@ -91,6 +104,15 @@ def sentences(number: int) -> list[str]:
 def contexts(number: int) -> list[str]:
     """Junk, what states the first sentence, two denials, what states the second and the third, and another year."""
     place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
+    if number >= NEAR:
+        return [
+            f"Storms are frequent around the {name} {place}. The coast path is closed on such days.",
+            f"Work on the {name} {place} took six years. It was finished in {1701 + number}.",
+            f"The {name} {place} has a small garden. Children of the owner play there.",
+            f"The {part} of the {name} {place} weighs {31 + number} tonnes. It came from Antwerp by ship.",
+            f"Most visitors of the {name} {place} arrive by {vehicle}. The last one leaves at six.",
+            f"Wild {plant} grows behind the {name} {place}. The meadow lies in the shade.",
+        ]
     filler = "The rain fell for hours. Bread was dear that year. The council met on Mondays."
     return [
         f"Weather notes\nIt was cold and windy all week. {filler}",
@@ -110,7 +132,9 @@ STATED = {"s1": "c2", "s2": "c4", "s3": "c5"}
 
 
 def quote(context: str) -> str:
-    """The sentence after the heading."""
+    """The sentence after the heading; of a context without one, all of it."""
+    if "\n" not in context:
+        return context
     return context.partition("\n")[2].partition(". ")[0]
 
 
@@ -408,8 +432,8 @@ def spanning(ask: Ask) -> list[tuple[str, str, bool]]:
 
 
 def sentences_in(text: str) -> list[str]:
-    """The sentences after the heading."""
-    return [one + "." for one in text.partition("\n")[2].rstrip(".").split(". ")]
+    """The sentences after the heading, where there is one."""
+    return [one + "." for one in text.rpartition("\n")[2].rstrip(".").split(". ")]
 
 
 def closest(unit: str, texts: Any) -> str:
@@ -754,15 +778,68 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     },
     "2 for yes": claimed(supported=2),
 }
-HONEST = "honest"
+
+
+def near_yes(number: int, pieces: Callable[[str], list[str]]) -> Callable[..., Any]:
+    """One sentence, counted from 1, called supported by the closest piece of all contexts."""
+
+    def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        for id_, entry in units_of(reply).items():
+            unit = ask.question.units[id_]
+            if unit == sentences(ask.number)[number - 1]:
+                entry.update(evidence=best(unit, ask, pieces), missing="", supported=True)
+        return reply
+
+    return fault
+
+
+FAULTS |= {
+    f"near: sentence {number} called supported, {how}": near_yes(number, pieces)
+    for number in (4, 5, 6, 7)
+    for how, pieces in (
+        ("the closest sentence", sentences_in),
+        ("the closest context", lambda text: [text]),
+    )
+} | {
+    "near: all useful, the closest sentence": answered(
+        lambda _, entry: entry["supported"], best, always
+    ),
+    "near: all useful, the first sentence": rated_only(always, lambda text: sentences_in(text)[0]),
+    "near: all useful, the last sentence": rated_only(always, lambda text: sentences_in(text)[-1]),
+    "near: all useful, the whole context": useful_all(lambda text: text),
+    "near: all useful, no quote": useful_all(lambda _: ""),
+    "near: all supported, the closest sentence": answered(always),
+    "near: all supported, the closest context": answered(
+        always, lambda unit, ask: best(unit, ask, lambda text: [text])
+    ),
+    "near: all supported and useful, every context as a whole": all_true(
+        cited(lambda _, text: text), lambda text: text
+    ),
+    "near: all supported by every context, all useful without a quote": all_true(
+        cited(lambda _, text: sentences_in(text)[0]), lambda _: ""
+    ),
+}
+HONEST, NEAR_HONEST = "honest", "near: honest"
 # Faults that nobody can find out from the reply: why a wrong number without a flag is no defect there.
 EXPLAINED = {
     "another year, the whole sentence": "the quote shows the other year, and is stored with the verdict: where people choose "
     "evidence for true claims, another number stands in it as often as for false ones",
     "another year, the words before it": "the same; the sentence is shown in the report",
+    **dict.fromkeys(
+        (
+            "near: sentence 4 called supported, the closest context",
+            "near: sentence 5 called supported, the closest sentence",
+            "near: sentence 5 called supported, the closest context",
+            "near: all supported and useful, every context as a whole",
+        ),
+        "the quote shares a third of the telling words: as many as what people chose for true claims",
+    ),
     "the context of another year useful": "the quote shares telling words with the answer: what it says is for a reader to "
     "judge",
 }
+
+
+HONEST_FIRST = (HONEST, NEAR_HONEST, *FAULTS)
 
 
 class Judge:
@@ -777,7 +854,7 @@ class Judge:
         number, fault, rate = int(told[1]), told[2], float(told[3])
         ask = Ask(question, number)
         reply = honest(ask)
-        if fault != HONEST and number < max(1, round(rate * self._count)):
+        if fault not in (HONEST, NEAR_HONEST) and number % NEAR < max(1, round(rate * self._count)):
             reply = FAULTS[fault](reply, ask)
         return reply if isinstance(reply, (str, Reply)) else json.dumps(reply)
 
@@ -786,7 +863,11 @@ def measure_all(path: str, faults: list[str], rates: tuple[float, ...], count: i
     """Score the samples of all faults in one run a metric; count the outcomes of the numbers, and the verdicts."""
     runner, model = PATHS[path]
     found: Found = {(fault, rate): Counter() for fault in faults for rate in rates}
-    keys = [(fault, rate, number) for fault, rate in found for number in range(count)]
+    keys = [
+        (fault, rate, number + NEAR * fault.startswith("near"))
+        for fault, rate in found
+        for number in range(count)
+    ]
     # Replies that decide nothing would else stand side by side, as if the judge were down.
     random.Random(0).shuffle(keys)
     samples = [
@@ -844,7 +925,7 @@ def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="content_faults")
     parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(PATHS))
     parser.add_argument("--samples", type=int, default=10, choices=range(1, 11))
-    parser.add_argument("--only", nargs="*", choices=(HONEST, *FAULTS), default=[HONEST, *FAULTS])
+    parser.add_argument("--only", nargs="*", choices=HONEST_FIRST, default=HONEST_FIRST)
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     by_path = {path: measure_all(path, options.only, RATES, options.samples) for path in options.paths}
@@ -862,15 +943,16 @@ def run(argv: list[str]) -> dict[str, object]:
         if (total := sum(each["silent"] for rates in row.values() for each in rates.values()))
     }
     flagged = {
-        path: rates[1.0]["flagged verdicts"] / rates[1.0]["verdicts"]
-        for path, rates in found.get(HONEST, {}).items()
+        f"{path}, {fault}": rates[1.0]["flagged verdicts"] / rates[1.0]["verdicts"]
+        for fault in (HONEST, NEAR_HONEST)
+        for path, rates in found.get(fault, {}).items()
     }
     print(
         f"wrong without a flag and not explained: {sorted(silent.keys() - EXPLAINED.keys()) or 'none'}"
     )
     return {
         "benchmark": "content_faults",
-        "faults": len(options.only) - (HONEST in options.only),
+        "faults": len({*options.only} - {HONEST, NEAR_HONEST}),
         "silent": silent,
         "unexplained": sorted(silent.keys() - EXPLAINED.keys()),
         "honest_flagged": flagged,

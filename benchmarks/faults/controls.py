@@ -1,10 +1,11 @@
 """Controls: what they say of a judge that is right but for a few verdicts, and of judges that are wrong in one way throughout.
 
-    python benchmarks/run.py controls [--runs 20] [--controls 20]
+    python benchmarks/run.py controls [--runs 40] [--controls 24] [--slips 0.1]
 
 Each run scores forty samples whose truth is known with recall and precision, and asks for controls. The judge is a model in
-this process; an honest one is wrong in 5 % of its verdicts, drawn anew in each run. A judge is found out where its share of
-right verdicts is below .8.
+this process; an honest one is wrong in 10 % of its verdicts, drawn anew in each run. A judge is found where its verdicts about
+sentences or about contexts, in the whole run or its second half, fail: a judge with 10 % slips has so few right ones in one
+of 5,000 runs. The shares are the lower one of sentences and contexts.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import json
 import random
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ctxmetrics.models.base import Prompt
     from ctxmetrics.results.summary import Controls
 
-BAR, SLIPS, SAMPLES = 0.8, 0.05, 40
+SAMPLES = 40
 
 
 def right(prompt: Prompt) -> dict[str, Any]:
@@ -67,17 +68,113 @@ def say(id_: str, entry: dict[str, Any], value: bool, prompt: Prompt) -> None:
         entry.update(quote=quote if value else "", useful=value)
 
 
-def told(reply: dict[str, Any], prompt: Prompt, values: Callable[[int, dict[str, Any]], bool]) -> Any:
-    for place, (id_, entry) in enumerate(entries(reply).items()):
-        say(id_, entry, values(place, entry), prompt)
-    return reply
+Entry: TypeAlias = "dict[str, Any]"
+
+
+@dataclass
+class Ask:
+    """One request to a judge that is wrong in one way.
+
+    Attributes:
+        prompt: The request.
+        number: How many requests there were before, from where this run begins.
+        seed: Where this run begins.
+        drawn: Draws the verdicts of a judge that guesses.
+        slips: The share of verdicts in which an honest judge is wrong.
+        earlier: The right reply to the question before.
+    """
+
+    prompt: Prompt
+    number: int
+    seed: int
+    drawn: random.Random
+    slips: float
+    earlier: str
+
+
+def truth(entry: Entry) -> bool:
+    return entry.get("supported", entry.get("useful"))
+
+
+def told(
+    value: Callable[[Ask, int, Entry], bool], keys: tuple[str, ...] = ("sentences", "useful")
+) -> Callable[[Entry, Ask], Entry]:
+    """Give every entry under these keys a verdict, from its place and what is right; a yes quotes the closest sentence."""
+
+    def spoil(reply: Entry, ask: Ask) -> Entry:
+        for key in keys:
+            for place, (id_, entry) in enumerate(reply.get(key, {}).items()):
+                say(id_, entry, value(ask, place, {**entry, "of": len(reply[key])}), ask.prompt)
+        return reply
+
+    return spoil
+
+
+def slip(share: Callable[[Ask, Entry], float]) -> Callable[[Entry, Ask], Entry]:
+    """Turn so large a share of the verdicts round, drawn anew in each run."""
+
+    def spoil(reply: Entry, ask: Ask) -> Entry:
+        for id_, entry in entries(reply).items():
+            if ask.drawn.random() < share(ask, entry):
+                say(id_, entry, not truth(entry), ask.prompt)
+        return reply
+
+    return spoil
+
+
+def rotate(*keys: str) -> Callable[[Entry, Ask], Entry]:
+    def spoil(reply: Entry, ask: Ask) -> Entry:
+        for key in keys:
+            cells = reply.get(key, {})
+            ids = list(cells)
+            step = 1 + ask.seed % max(1, len(ids) - 1)
+            reply[key] = dict(zip(ids[step:] + ids[:step], cells.values(), strict=True))
+        return reply
+
+    return spoil
+
+
+UNITS, CONTEXTS = ("sentences",), ("useful",)
+LATE = SAMPLES * 3 // 4
+HONEST = ("honest", "honest, no slips", "honest, half the slips")
+JUDGES: dict[str, Callable[[Entry, Ask], Entry]] = {
+    "honest": slip(lambda ask, _: ask.slips),
+    "honest, no slips": lambda reply, _: reply,
+    "honest, half the slips": slip(lambda ask, _: ask.slips / 2),
+    "a coin": told(lambda ask, *_: ask.drawn.random() < 0.5),
+    "a coin about sentences": told(lambda ask, *_: ask.drawn.random() < 0.5, UNITS),
+    "a coin about contexts": told(lambda ask, *_: ask.drawn.random() < 0.5, CONTEXTS),
+    "all yes": told(lambda *_: True),
+    "all no": told(lambda *_: False),
+    "all supported": told(lambda *_: True, UNITS),
+    "none supported": told(lambda *_: False, UNITS),
+    "all useful": told(lambda *_: True, CONTEXTS),
+    "none useful": told(lambda *_: False, CONTEXTS),
+    "turned round": told(lambda _, __, entry: not truth(entry)),
+    "alternating in each reply": told(lambda ask, place, _: (place + ask.seed) % 2 == 0),
+    "alternating from reply to reply": told(lambda ask, *_: ask.number % 2 == 0),
+    "the first half yes, the rest no": told(lambda _, place, entry: 2 * place < entry["of"]),
+    "the first half no, the rest yes": told(lambda _, place, entry: 2 * place >= entry["of"]),
+    "only the first yes": told(lambda _, place, __: place == 0),
+    "rotated": rotate("sentences", "useful"),
+    "contexts rotated": rotate("useful"),
+    "another request's answers": lambda reply, ask: {**json.loads(ask.earlier), "code": reply["code"]},
+    "four of five noes are a yes": slip(lambda _, entry: 0 if truth(entry) else 0.8),
+    "four of five yeses are a no": slip(lambda _, entry: 0.8 if truth(entry) else 0),
+    "all yes in the second half": lambda reply, ask: (
+        told(lambda *_: True)(reply, ask) if ask.number - ask.seed > LATE else reply
+    ),
+    "all useful in the second half": lambda reply, ask: (
+        told(lambda *_: True, CONTEXTS)(reply, ask) if ask.number - ask.seed > LATE else reply
+    ),
+}
 
 
 class Judge:
     """A judge that is wrong in one way; ``seed`` says where it begins."""
 
-    def __init__(self, fault: str, seed: int) -> None:
-        self._fault, self._drawn = fault, random.Random(seed)
+    def __init__(self, fault: str, seed: int, slips: float) -> None:
+        self._fault, self._drawn, self._slips = fault, random.Random(seed), slips
         self._asked, self._seed = seed, seed
         # The right replies to the last two questions that differ.
         self._kept: list[tuple[str, str]] = []
@@ -88,47 +185,8 @@ class Judge:
         asked = read_question(prompt.text).data["question"]
         if not self._kept or self._kept[-1][0] != asked:
             self._kept = [*self._kept[-1:], (asked, json.dumps(reply))]
-        if self._fault == "another request's answers":
-            return {**json.loads(self._kept[0][1]), "code": reply["code"]}
-        return self._spoiled(reply, prompt)
-
-    def _spoiled(self, reply: dict[str, Any], prompt: Prompt) -> Any:
-        asked, fault = self._asked, self._fault
-        if fault == "honest":
-            for id_, entry in entries(reply).items():
-                if self._drawn.random() < SLIPS:
-                    say(id_, entry, not entry.get("supported", entry.get("useful")), prompt)
-        elif fault in {"all yes", "all no"}:
-            told(reply, prompt, lambda *_: fault == "all yes")
-        elif fault == "all useful":
-            for id_, entry in reply.get("useful", {}).items():
-                say(id_, entry, True, prompt)
-        elif fault == "alternating in each reply":
-            told(reply, prompt, lambda place, _: (place + self._seed) % 2 == 0)
-        elif fault == "alternating from reply to reply":
-            told(reply, prompt, lambda *_: asked % 2 == 0)
-        elif fault == "all yes in the second half" and asked - self._seed > SAMPLES * 3 // 4:
-            told(reply, prompt, lambda *_: True)
-        elif fault == "rotated":
-            for key in ("sentences", "useful"):
-                cells = reply.get(key, {})
-                ids = list(cells)
-                step = 1 + self._seed % max(1, len(ids) - 1)
-                reply[key] = dict(zip(ids[step:] + ids[:step], cells.values(), strict=True))
-        return reply
-
-
-JUDGES = (
-    "honest",
-    "all yes",
-    "all no",
-    "all useful",
-    "alternating in each reply",
-    "alternating from reply to reply",
-    "rotated",
-    "another request's answers",
-    "all yes in the second half",
-)
+        ask = Ask(prompt, self._asked, self._seed, self._drawn, self._slips, self._kept[0][1])
+        return JUDGES[self._fault](reply, ask)
 
 
 def samples() -> list[Sample]:
@@ -137,10 +195,10 @@ def samples() -> list[Sample]:
     return [replace(sample, id=str(number)) for number, sample in enumerate(made)]
 
 
-def measure(fault: str, seed: int, controls: int) -> Controls:
+def measure(fault: str, seed: int, controls: int, slips: float = 0.1) -> Controls:
     """Run once with a judge that begins anew, and return what the controls say."""
     forget()
-    judge = LLMJudge(ScriptedModel(Judge(fault, seed), identity=f"{fault} {seed}"))
+    judge = LLMJudge(ScriptedModel(Judge(fault, seed, slips), identity=f"{fault} {seed}"))
     metrics = [ContextRecall(), ContextPrecision()]
     results = evaluate(
         samples(), metrics, judge=judge, controls=controls, max_concurrency=1, progress=False
@@ -151,18 +209,23 @@ def measure(fault: str, seed: int, controls: int) -> Controls:
 
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="controls")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--controls", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--controls", type=int, default=24)
+    parser.add_argument("--slips", type=float, default=0.1)
+    parser.add_argument("--only", nargs="*", choices=JUDGES, default=[*JUDGES])
     options = parser.parse_args(argv)
     figures, over = {}, []
-    print(f"{'judge':34}  lowest  highest  runs below {BAR}")
-    for fault in JUDGES:
-        found = [measure(fault, seed, options.controls) for seed in range(options.runs)]
-        shares = [one.share for one in found]
-        below = sum(share < BAR for share in shares)
-        figures[fault] = {"lowest": min(shares), "highest": max(shares), "below": below}
-        print(f"{fault:34}  {min(shares):6.3f}  {max(shares):7.3f}  {below} of {len(shares)}")
-        wanted = 0 if fault == "honest" else options.runs
-        if below != wanted:
-            over.append(f"{fault}: {below} of {options.runs} runs below {BAR}, not {wanted}")
+    print("| judge | lowest share | mean | highest | found |\n|---|---|---|---|---|")
+    for fault in options.only:
+        found = [measure(fault, seed, options.controls, options.slips) for seed in range(options.runs)]
+        shares = [one.lowest for one in found]
+        failed = sum(bool(one.failed) for one in found)
+        mean = sum(shares) / len(shares)
+        figures[fault] = {"lowest": min(shares), "mean": mean, "highest": max(shares), "found": failed}
+        print(
+            f"| {fault} | {min(shares):.3f} | {mean:.3f} | {max(shares):.3f} | {failed} of {len(found)} |"
+        )
+        wanted = 0 if fault in HONEST else options.runs
+        if failed != wanted:
+            over.append(f"{fault}: found in {failed} of {options.runs} runs, not {wanted}")
     return {"benchmark": "controls", "runs": options.runs, "judges": figures, "over": over}

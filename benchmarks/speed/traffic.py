@@ -1,6 +1,6 @@
 """Requests and tokens that context recall and context precision cost together: ours, Ragas' and DeepEval's.
 
-    python benchmarks/run.py traffic [--samples 3] [--ks 1 5 10 20] [--encoding FOLDER]
+    python benchmarks/run.py traffic [--samples 3] [--ks 1 5 10 20] [--encoding FOLDER] [--write-docs]
 
 References of five sentences, of which four are supported, and contexts of 500 characters; a sample with 10 contexts holds
 1,396 tokens of data (question, reference, contexts; characters / 4). The judge is a server on the loopback that answers
@@ -31,12 +31,15 @@ from uuid import UUID
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
-from _shared import judging
+from _shared import docs, judging
 
 SENTENCES, CONTEXT, REST = 5, 500, 584
 MOST_SENT, MOST_RECEIVED, AT_K = 2600, 450, 10
 MOST_SPACED = 470
 """Tokens of a reply with a space after each colon and comma: the form is not ours to choose."""
+README = HERE.parents[2] / "README.md"
+IN_README = {"ctxmetrics": "ctxmetrics", "Ragas evaluate": "Ragas", "DeepEval evaluate": "DeepEval"}
+"""The contenders of the README's table, and what it calls them."""
 HANDBOOK = HERE.parents[2] / "examples" / "handbook.jsonl"
 SUPPORTED, MOST_HELD = 4, 3
 DOLLARS_SENT, DOLLARS_RECEIVED = 0.15, 0.60
@@ -319,8 +322,20 @@ def _forms(body):
     yield from (body[key] for key in ("response_format", "tools") if body.get(key))
 
 
+def costs(found: dict[str, dict[str, float]]) -> str:
+    """The README's table of what a thousand samples with ten contexts cost, by contender."""
+    rows = [("", "requests", "million tokens, in + out", "dollars"), ("---",) * 4]
+    for name, title in IN_README.items():
+        row = found[name]
+        sent = (row["tokens"] + row["schema"]) / 1000
+        tokens = f"{sent:.1f} + {row['reply'] / 1000:.1f}"
+        rows.append((title, f"{1000 * row['requests']:,.0f}", tokens, f"{row['dollars']:.2f}"))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="traffic")
+    parser.add_argument("--write-docs", action="store_true", help="write the table of the README")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
     parser.add_argument(
@@ -382,6 +397,8 @@ def run(argv: list[str]) -> dict[str, object]:
     for key, most in (("sent", MOST_SENT), ("reply", MOST_RECEIVED), ("spaced", MOST_SPACED)):
         if prose[key] > most:
             misses.append(f"real prose: {key} {prose[key]:.0f} tokens, at most {most}")
+    if options.write_docs:
+        docs.put(README, "costs", costs({name: found[name][AT_K] for name in IN_README}))
     print("bars: " + ("; ".join(misses) or "all held"))
     return {
         "benchmark": "traffic",

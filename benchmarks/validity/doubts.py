@@ -3,9 +3,10 @@
     python benchmarks/run.py doubts [--data DIR]
 
 The evidence is what people chose (WiCE), else the sentence of the contexts that shares most words with the claim, or the best
-three of them; BUMP's summaries are cut into sentences, of which only those that a person changed are false. For CLAPNQ the
-question is whether a context is useful: the answer's words in its sentence, and useless contexts that hold a sentence of the
-answer. A check stays where it alarms on at most 2 % of true claims, and where it finds three times as many false ones.
+three of them, or the whole context that shares most words with it, where it has two or three sentences (a longer one is always
+flagged); BUMP's summaries are cut into sentences, of which only those that a person changed are false. For CLAPNQ the question
+is whether a context is useful: the answer's words in it, with one, two or three sentences a context and one of them quoted;
+and useless contexts that hold a sentence of the answer. A check stays where it alarms on at most 2 % of true claims, and where it finds three times as many false ones.
 
 The data: benchmarks/README.md says where to get it.
 """
@@ -13,6 +14,7 @@ The data: benchmarks/README.md says where to get it.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections import Counter, defaultdict
 from functools import lru_cache
@@ -29,6 +31,7 @@ FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
 KINDS = ("negation", "number", "few words")
+WHOLE = "a whole context"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -84,32 +87,48 @@ def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str
                 for most, how in ((1, "closest"), (3, "closest three")):
                     if evidence := closest(unit, every, most):
                         found[name, how, true].append((unit, evidence, contexts))
+                whole = max(contexts, key=lambda text: len(telling(unit) & telling(text)), default="")
+                if len(split_sentences(whole)) in (2, 3):
+                    found[name, WHOLE, true].append((unit, [whole], contexts))
     return found
 
 
 def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     """The kinds of doubt about a unit and its evidence."""
     read = Unit(unit, unit, contexts, "en")
+    homes = [text for text in contexts if any(piece in text for piece in evidence)]
+    few = read.shares_little(evidence, homes) and any(
+        telling(unit) & telling(text) for text in evidence
+    )
+    whole = evidence[0]
+    if len(evidence) == 1 and whole in contexts:
+        few = few or read.shares_little_as_whole(whole)
+        evidence = [*read.find_closest(split_sentences(whole))]
     found = contradiction(unit, evidence, "en") if evidence != [unit] else None
-    new = read.shares_little(evidence) and any(telling(unit) & telling(text) for text in evidence)
-    return {*([found.kind] if found else ()), *(["few words"] if new else ())}
+    return {*([found.kind] if found else ()), *(["few words"] if few else ())}
 
 
 def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
     """By kind, alarms and all verdicts about contexts that people called useful, and useless."""
-    few = held = useful = useless = 0
-    for row in rows(folder, "clapnq-dev"):
-        answer, contexts = row["reference"], row["retrieved_contexts"]
-        read = Unit(answer, answer, contexts, "en")
-        units = split_sentences(answer)
-        for text, label in zip(contexts, row["labels"]["context_useful"], strict=True):
-            if label:
-                useful += 1
-                few += read.shares_little(closest(answer, [*split_sentences(text)], 1))
-            else:
-                useless += 1
-                held += any(stands_in(unit, text) for unit in units)
-    return {"few words, useful": (few, useful), "word for word, useless": (held, useless)}
+    counts: Counter[str] = Counter()
+    for row, size in itertools.product(rows(folder, "clapnq-dev"), (1, 2, 3)):
+        answer, labels = row["reference"], row["labels"]["context_useful"]
+        places = range(0, len(labels), size)
+        contexts = [" ".join(row["retrieved_contexts"][place : place + size]) for place in places]
+        read, units = Unit(answer, answer, contexts, "en"), split_sentences(answer)
+        for text, place in zip(contexts, places, strict=True):
+            useful = any(labels[place : place + size])
+            kind = f"few words, {size} sentences a context, {'useful' if useful else 'useless'}"
+            counts[kind] += read.shares_little(
+                closest(answer, [*split_sentences(text)], 1), (), common=True
+            )
+            counts[f"all {kind}"] += 1
+            if size == 1 and not useful:
+                counts["word for word, useless"] += any(stands_in(unit, text) for unit in units)
+                counts["all word for word, useless"] += 1
+    return {
+        kind: (hits, counts[f"all {kind}"]) for kind, hits in counts.items() if f"all {kind}" in counts
+    }
 
 
 def run(argv: list[str]) -> dict[str, object]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ctxmetrics.agreement.agree import agree
     from ctxmetrics.agreement.check_judge import check_judge
     from ctxmetrics.agreement.span_labels import label_spans
+    from ctxmetrics.cli.config import Config
     from ctxmetrics.errors import CtxMetricsError
     from ctxmetrics.judges.base import Claims, Judge, Judgement, JudgeRequest
     from ctxmetrics.judges.decision import DecisionJudge
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Claims": "judges.base",
     "Comparison": "results.comparison.view",
+    "Config": "cli.config",
     "CtxMetricsError": "errors",
     "DecisionAPI": "models.openai.decisions",
     "DecisionJudge": "judges.decision",
@@ -111,6 +113,7 @@ _HOME = {
 __all__ = [
     "Claims",
     "Comparison",
+    "Config",
     "ContextPrecision",
     "ContextRecall",
     "ContextUtilization",

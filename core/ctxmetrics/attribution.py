@@ -138,7 +138,11 @@ class Attribution:
         Units rest on them, but each such unit is stated whole by a context above. A context that states a needed part
         is never redundant. Formula: `ctxmetrics.formulas.redundant_contexts`, each part counted as a unit of its own.
         """
-        return formulas.redundant_contexts(self._needs()) if self.judged else None
+        return self.find_repeating() if self.judged else None
+
+    def find_repeating(self) -> tuple[int, ...]:
+        """Return the same of the units that are judged, whether or not all are."""
+        return formulas.redundant_contexts(self._needs())
 
     @property
     def redundancy(self) -> float | None:

@@ -74,7 +74,9 @@ _ORDINAL = re.compile(
     r"\b(?<!I )(?:am|der|die|das|dem|den|des|vom|zum|zur|im|bis|seit)\s+\d{1,4}\.$", re.IGNORECASE
 )
 # Titles and kinds of places before a name, where the splitter knows no language's own.
-_TITLE = re.compile(r"(?<![.\w])(?:M|MM|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп)\.$", re.IGNORECASE)
+_TITLE = re.compile(
+    r"(?<![.\w])(?:M|MM|Mme|Mlle|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп|डॉ)\.$", re.IGNORECASE
+)
 _DAY = re.compile(r"\b\d{1,2}\.$")
 _MONTH = re.compile(
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"

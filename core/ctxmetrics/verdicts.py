@@ -105,6 +105,7 @@ class Usage(Plain):
         reused: Judgements answered from memory, the cache or a request in flight, at no cost.
         cost: Money, in the model's own currency, where the model says so.
         estimated: True when a server gave no token counts and characters / 4 stand in.
+        repeats: Those of the calls that asked again: after a failure, or for what a reply lacked.
     """
 
     calls: int = 0
@@ -113,6 +114,14 @@ class Usage(Plain):
     reused: int = 0
     cost: float | None = None
     estimated: bool = False
+    repeats: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON-ready data, ``repeats`` only where there are some."""
+        data = Plain.to_dict(self)
+        if not self.repeats:
+            del data["repeats"]
+        return data
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -122,6 +131,7 @@ class Usage(Plain):
             reused=self.reused + other.reused,
             cost=other.cost if self.cost is None else self.cost + (other.cost or 0.0),
             estimated=self.estimated or other.estimated,
+            repeats=self.repeats + other.repeats,
         )
 
     @property

@@ -122,6 +122,40 @@ def test_necessary_parts_are_not_redundant_but_repeats_are():
     assert attribution("-----").redundancy is None
 
 
+@pytest.mark.parametrize(
+    ("rows", "adds", "supports"),
+    [
+        # A context counts where a unit rests on it that none above it states whole.
+        (("ww-w-", "-w---"), [True, True, False, False, False], [True, True, False, True, False]),
+        (("w-w", "---"), [True, False, False], [True, False, True]),
+        (("-ww", "w-w"), [True, True, False], [True, True, True]),
+        # Parts of one unit are all needed; a part is not where a context states the whole.
+        (("p-p--", "w----"), [True, False, True, False, False], [True, False, True, False, False]),
+        (("p-w", "---"), [False, False, True], [False, False, True]),
+        (("----", "----"), [False] * 4, [False] * 4),
+    ],
+)
+def test_a_context_that_repeats_adds_nothing(rows, adds, supports):
+    judge, request = MatrixJudge(rows), sample(len(rows), len(rows[0]))
+    for relevance, expected in (("adds", adds), ("supports", supports)):
+        metric = ContextPrecision(judge=judge, relevance=relevance, formula="share")
+        score = metric.score(request)
+        assert [verdict.value for verdict in score.verdicts] == expected
+        assert score.value == sum(expected) / len(expected)
+    ranked = ContextPrecision(judge=judge, relevance="adds").score(request)
+    hits = [rank for rank, value in enumerate(adds, 1) if value]
+    precisions = [(number / rank) for number, rank in enumerate(hits, 1)]
+    assert ranked.value == (sum(precisions) / len(hits) if hits else 0.0)
+    assert ranked.metric == "context_precision(relevance=adds)"
+
+
+def test_what_a_context_adds_is_unknown_while_a_unit_is():
+    judge = MatrixJudge(("ww-", None))
+    score = ContextPrecision(judge=judge, relevance="adds").score(sample(2, 3))
+    assert [verdict.value for verdict in score.verdicts] == [True, None, None]
+    assert (score.value, score.reason_code) == (None, "not_judged")
+
+
 def test_two_whole_contexts_and_one_about_something_else():
     score = ContextPrecision(relevance="supports", formula="share").score(
         Sample(

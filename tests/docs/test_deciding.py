@@ -64,7 +64,7 @@ def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyP
     said |= {f"{name}x": labels for name, labels in list(said.items())}
     written("A.jsonl", a)
     written("B.jsonl", [{**one, "retrieved_contexts": one["retrieved_contexts"][-1:]} for one in a])
-    score_a, label, agree, score_b, compare, gate = commands()
+    score_a, label, agree, score_b, compare, gate, history = commands()
 
     assert "context_recall" in run(score_a)
     assert "0 of " in answer_all(label, said)
@@ -84,3 +84,5 @@ def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert Path("comparison.html").stat().st_size
     assert "failure" in Path("compare.xml").read_text(encoding="utf-8")
     run([word.replace("b.jsonl", "a.jsonl") for word in gate])
+    assert len(re.findall(r"^[ab].jsonl ", run(history), re.MULTILINE)) == 4  # two runs, two metrics
+    assert Path("history.html").stat().st_size

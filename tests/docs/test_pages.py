@@ -44,6 +44,7 @@ CHECKED_ELSEWHERE = {
         "sh",
     ): "the command of CI is run by .ci/run; the other one's words are run below, without the installation",
     ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
+    ("cli", "python config"): "with the file above it: tests/core/cli/test_config.py",
     ("running", "python cluster"): "on clusters of this machine: tests/cluster",
     (
         "comparing",

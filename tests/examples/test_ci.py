@@ -62,6 +62,38 @@ def retrieve(place: Path, *, fewer: bool) -> None:
     (place / "samples.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("file", "schema"),
+    [("retrieval.yml", "github-workflows"), ("retrieval.gitlab-ci.yml", "gitlab-ci")],
+)
+def test_each_recipe_is_what_its_system_reads(file, schema):
+    pytest.importorskip("check_jsonschema")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    done = subprocess.run([*command, str(RECIPES / file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_the_job_of_gitlab_passes_and_fails(repository):
+    yaml = pytest.importorskip("yaml")
+    job = yaml.safe_load((RECIPES / "retrieval.gitlab-ci.yml").read_text(encoding="utf-8"))["retrieval"]
+    copy, score, compare = job["script"]
+    for command in (copy, score, compare, *job["after_script"]):
+        done = run(repository, command)
+        assert done.returncode == 0, done.stderr
+    assert "| context_recall |" in (repository / "comparison.md").read_text(encoding="utf-8")
+    for path in job["artifacts"]["paths"]:
+        assert (repository / path).is_file()
+    retrieve(repository, fewer=True)
+    assert run(repository, score).returncode == 1
+    assert run(repository, compare).returncode == 1
+    failures = {
+        file.name: ET.parse(file).getroot()[0].get("failures")  # noqa: S314 - ours
+        for file in repository.glob("*.xml")
+    }
+    assert failures == {"score.xml": "1", "compare.xml": "2"}  # both gates of the comparison
+
+
 @pytest.mark.slow
 def test_the_workflow_passes_where_nothing_changed(repository):
     found = steps()

@@ -31,6 +31,7 @@ _KEYS = re.compile(
     r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
     r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
 )
+_LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0-9_\-*]{16,}")
 # So many characters of a key in a row are masked.
 _RUN = 8
 # Characters of a key that is masked as a whole word.
@@ -84,6 +85,19 @@ def looks_like_key(text: str) -> bool:
     """Whether a text holds what begins as keys do, or a key that this process knows."""
     _remember_environment()
     return _KEYS.search(text) is not None or masked(text) != text
+
+
+def names_key(name: str) -> bool:
+    """Whether a name is that of an attribute or entry which holds a key."""
+    return _ATTRIBUTE.search(name) is not None
+
+
+def hide_keys(name: str) -> str:
+    """Return the name of a model or judge with ``[key]`` in place of known keys and of what can only be one.
+
+    A short word that begins as keys do stays: there are models with such names.
+    """
+    return masked(_LONG_KEY.sub("[key]", name))
 
 
 def masked(text: str) -> str:

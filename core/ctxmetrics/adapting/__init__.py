@@ -6,7 +6,9 @@ what each name here is for.
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import mask_logs_of, safe_text
+from ctxmetrics.adapting.results import build_results
 from ctxmetrics.adapting.runners import Runner, aside
+from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
 from ctxmetrics.adapting.wrapper import (
     CoreParams,
     MetricClass,
@@ -40,6 +42,7 @@ from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.runtime.background import in_thread, on_background, on_background_loop, run_sync
 from ctxmetrics.models.runtime.failures import classify
 from ctxmetrics.models.runtime.run import Run, current_run, part_of, using
+from ctxmetrics.presentation.wording import explain_verdict
 from ctxmetrics.reading import (
     OPTIONS,
     SCHEMAS,
@@ -53,10 +56,10 @@ from ctxmetrics.reading import (
 from ctxmetrics.running.options import RunOptions
 
 __all__ = [
-    "OPTIONS", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
-    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
-    "build_metric", "check_finished", "check_parameters", "check_texts", "checked_usage", "classify", "compact",
-    "completion_reply", "content_of", "current_run", "describe", "has_class", "in_thread", "langchain_reply",
-    "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
+    "OPTIONS", "PROMPT_ADVICE", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
+    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
+    "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
+    "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "in_thread", "langchain_reply",
+    "mark_unused", "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
     "safe_text", "text_of", "token_usage", "unique_name", "using", "validated_texts",
 ]  # fmt: skip

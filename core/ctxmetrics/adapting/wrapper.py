@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
 
-from ctxmetrics._internal.frozen import FrozenDict, plain
+from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.conventions import Grouping, Unit, Weighting
 from ctxmetrics.errors import (
@@ -56,9 +56,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ctxmetrics")
 _KEYS = KeyParams.__optional_keys__
 # What `compact` takes from a score.
-_COMPACT = (
-    "metric", "reason_code", "threshold", "passed", "band", "doubtful", "signals", "metadata", "usage", "provenance",
-)  # fmt: skip
+_COMPACT = ("metric", "reason_code", "threshold", "passed", "band", "doubtful", "usage")
 # After so many samples of a run its labels are checked: a framework does not say when the last one was scored.
 _CHECKS = (20, 40, 80, 160)
 
@@ -76,7 +74,7 @@ class MetricParams(TypedDict, total=False):
     language: str | None
     weighting: Weighting | None
     partial: float
-    relevance: Literal["useful", "supports"]
+    relevance: Literal["useful", "supports", "adds"]
     formula: Formula | SpanFormula
     group: Grouping | None
     min_similarity: float
@@ -442,14 +440,14 @@ class SampleWrapper(Wrapper):
 
 
 def compact(score: Score) -> dict[str, Any]:
-    """Return what a framework may keep beside the number: JSON-ready data, the verdicts by id only."""
+    """Return what a framework keeps beside the number: JSON-ready data; ``score`` is all of it, for `build_results`."""
     fields = score.to_dict()
     return {
         "count": score.count,
         "judge": score.provenance.judge,
         "verdicts": {verdict.id: verdict.value for verdict in score.verdicts},
-        "attribution": plain(score.attribution),
         **{name: fields[name] for name in _COMPACT},
+        "score": fields,
     }
 
 

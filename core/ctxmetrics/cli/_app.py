@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ctxmetrics._internal.version import __version__
-from ctxmetrics.cli._options import with_options
+from ctxmetrics.cli._commands import COMMANDS
 from ctxmetrics.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -20,13 +20,7 @@ from ctxmetrics.cli._terminal import (
     print_result,
 )
 from ctxmetrics.cli.cache import cache_app
-from ctxmetrics.cli.compare import compare
-from ctxmetrics.cli.doctor import doctor, estimate
-from ctxmetrics.cli.files import inspect, spans
-from ctxmetrics.cli.judges import agree, check_judge
-from ctxmetrics.cli.label import label
-from ctxmetrics.cli.parity import parity
-from ctxmetrics.cli.score import demo, score
+from ctxmetrics.cli.config import with_config
 from ctxmetrics.errors import CtxMetricsError, OutputFileError
 
 # Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
@@ -37,20 +31,8 @@ app: typer.Typer = typer.Typer(
     rich_markup_mode=None,
     context_settings={"max_content_width": 120},
 )
-for command in (
-    demo,
-    inspect,
-    score,
-    compare,
-    parity,
-    estimate,
-    doctor,
-    agree,
-    label,
-    spans,
-    check_judge,
-):
-    app.command()(with_options(command))
+for command in COMMANDS.values():
+    app.command()(with_config(command))
 app.add_typer(cache_app, name="cache")
 
 

@@ -199,7 +199,7 @@ def _check_judge_gates(options: Gates, results: Results) -> Iterator[Outcome]:
         controls = results.controls
         problem: str | None = "no control was judged"
         if controls:
-            problem = f"{controls.describe()}, below {least:g}" if controls.share < least else None
+            problem = f"{controls.describe()}, below {least:g}" if controls.lowest < least else None
         yield Outcome(f"--min-controls {least:g}", problem)
 
 

@@ -20,6 +20,9 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading import Missing
 from ctxmetrics.running.options import DEFAULTS
 
+# The file whose options are the defaults of the commands.
+CONFIG_NAME = "ctxmetrics.toml"
+
 ConventionName = Annotated[
     str | None,
     typer.Option("--convention", help=f"{', '.join(CONVENTIONS)}. Without it: that of --schema."),

@@ -115,13 +115,17 @@ def build_task(
     return samples, metrics, payload
 
 
-def build_judge(judge: str, base_url: str | None, max_characters: int | None = None) -> Judge:
+def build_judge(
+    judge: str, base_url: str | None, max_characters: int | None = None, *, api_key: str | None = None
+) -> Judge:
     """Build the judge of ``--judge``, which sends at most so many characters in one request.
+
+    Without ``api_key`` the environment has the key.
 
     Raises:
         ParameterError: No such judge; or it asks no language model, so that the characters mean nothing.
     """
-    chosen = _find_judge(judge, base_url)
+    chosen = _find_judge(judge, base_url, api_key)
     if max_characters is None:
         return chosen
     from ctxmetrics.judges.decision import DecisionJudge
@@ -134,7 +138,7 @@ def build_judge(judge: str, base_url: str | None, max_characters: int | None = N
     return chosen.asking(chosen.model, max_characters=max_characters)
 
 
-def _find_judge(name: str, base_url: str | None) -> Judge:
+def _find_judge(name: str, base_url: str | None, api_key: str | None) -> Judge:
     """Find the judge of ``--judge``: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, or ``MODULE:NAME``.
 
     Providers are those of `ctxmetrics.models.openai.providers`, also of decision models, and what adapters offer under the entry point group
@@ -160,12 +164,12 @@ def _find_judge(name: str, base_url: str | None) -> Judge:
         from ctxmetrics.judges.decision import DecisionJudge
         from ctxmetrics.models.openai.decisions import DecisionAPI
 
-        return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url))
+        return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url, api_key=api_key))
     offered = {entry.name: entry for entry in entry_points(group=MODELS)}
     if not model or not (provider in PROVIDERS or provider in offered):
         raise ParameterError(_no_such_judge(name, [*PROVIDERS, *DECISION_PROVIDERS, *offered]))
     if provider in PROVIDERS:
-        return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url))
+        return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url, api_key=api_key))
     if base_url is not None:
         raise ParameterError(
             f"--base-url is not for --judge {provider}/..: its client knows the address."

@@ -90,6 +90,7 @@ def estimate(
     """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
     from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.models.openai.model import NO_KEY
     from ctxmetrics.results.results import Results
     from ctxmetrics.running.engine import evaluate
     from ctxmetrics.running.estimate import samples_for
@@ -102,7 +103,7 @@ def estimate(
             scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
         print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
         return
-    judge = build_judge(**vars(judging))
+    judge = build_judge(**vars(judging), api_key=NO_KEY)  # nothing is sent
     each = 3.0, " (assumed; give --request-seconds)"
     if request_seconds is not None:
         each = request_seconds, ""
@@ -137,6 +138,14 @@ def _print_cost(
         cache = None  # counting makes no cache
     costs = count(samples, metrics, judge=judge, cache=cache, controls=controls)
     lines = [str(costs)]
+    shares, before = [], 0
+    for number, metric in enumerate(metrics, 1):
+        calls = count(samples, metrics[:number], judge=judge, cache=cache).calls
+        if calls > before:
+            shares.append(f"{metric.name}: {plural(calls - before, 'call')}")
+        before = calls
+    if len(shares) > 1:
+        lines += shares
     if costs.calls:
         most = pace.max_concurrency
         seconds = costs.seconds(

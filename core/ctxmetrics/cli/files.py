@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ctxmetrics.cli._options import Input
+from ctxmetrics.cli._options import CONFIG_NAME, Input
 from ctxmetrics.cli._terminal import BAD_INPUT, GATE_FAILED, collected_warnings, message, print_result
-from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError
 from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
@@ -66,15 +68,68 @@ def inspect(source: Input) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
-def _write_command(source: Input) -> str:
-    """Write the command that scores a file with the options by which it was read, without --map."""
-    command = f"ctxmetrics score {shlex.quote(str(source.file))}"
-    for name in ("schema", "references", "on", "group_by", "split", "names", "encoding"):
+def init(
+    source: Input,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path(CONFIG_NAME),
+) -> None:
+    """Write a configuration file for a file of samples; `ctxmetrics score` alone runs it then."""
+    from ctxmetrics.cli._run import choose_convention, load_samples, metrics_fitting, open_samples
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.results.writer import check_outputs, write_whole
+
+    if out.exists():
+        raise InputFileError(f"{out} is there already. Change it, or write another: --out FILE.toml.")
+    check_outputs({"--out": out}, {"FILE": source.file})
+    file = open_samples(source)
+    samples = load_samples(file)
+    convention = choose_convention(source.schema, None)
+    metrics = metrics_fitting(samples, convention, LexicalJudge(), file.reading.unread)
+    options = {
+        **_list_options(replace(source, file=Path(os.path.relpath(source.file, out.parent)))),
+        "metric": [metric.base_name for metric in metrics],
+        "judge": "lexical",
+        "out": "results.jsonl",
+        "report": "report.html",
+    }
+    lines = [
+        "# Options of `ctxmetrics score`; one on the command line wins. Keys of models stand in the environment.",
+        *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items()),
+        "",
+        "# Exit with 1 where a mean is lower:",
+        f"# fail-under = {{ {metrics[0].base_name} = 0.8 }}",
+        "",
+        "# Options of `ctxmetrics compare`, which exits with 1 where retrieval became worse:",
+        "# [compare]",
+        '# first = "baseline.jsonl"  # ctxmetrics score --write-baseline baseline.jsonl',
+        '# second = "results.jsonl"',
+        f"# not-worse = {{ {metrics[0].base_name} = 0.02 }}",
+        "",
+    ]
+    write_whole(out, ["\n".join(lines)])
+    message(f"{out} is written. Next: ctxmetrics score")
+
+
+def _list_options(source: Input) -> dict[str, Any]:
+    """List the options by which a file is read, as a configuration file has them."""
+    options: dict[str, Any] = {"file": str(source.file)}
+    for name in ("schema", "references", "on", "group_by", "split", "names", "encoding", "header"):
         value = getattr(source, name)
         if value is not None:
-            command += f" --{name.replace('_', '-')} {shlex.quote(str(value))}"
-    if source.header is not None:
-        command += " --header" if source.header else " --no-header"
+            options[name.replace("_", "-")] = value if isinstance(value, bool) else str(value)
+    if source.columns:
+        options["map"] = list(source.columns)
+    return options
+
+
+def _write_command(source: Input) -> str:
+    """Write the command that scores a file with the options by which it was read, without --map."""
+    options = _list_options(replace(source, columns=None))
+    command = f"ctxmetrics score {shlex.quote(options.pop('file'))}"
+    for name, value in options.items():
+        if isinstance(value, bool):
+            command += f" --{name}" if value else f" --no-{name}"
+        else:
+            command += f" --{name} {shlex.quote(value)}"
     return command
 
 

@@ -12,6 +12,7 @@ import typer
 from ctxmetrics.cli._options import CacheDir, Gates, Input, Judging, Pace, Selection
 from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.presentation.wording import plural
 from ctxmetrics.running.options import DEFAULTS
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ class Output:
         ),
     ] = False
     cache: CacheDir = None
+    only: Annotated[
+        Path | None,
+        typer.Option(
+            help="RESULTS.failed: score the samples without a value, or below a pass mark, in the results of an earlier run."
+        ),
+    ] = None
     resume: Annotated[
         bool,
         typer.Option(
@@ -122,8 +129,9 @@ def score(
     keep = output.out is None or any(
         (show, output.stages, output.report, output.write_baseline, output.by, gates.calibration)
     )
-    samples, metrics, payload = build_task(source, selection, judge, listed=keep)
-    _check_samples(samples, metrics, output)
+    listed = keep or output.only is not None
+    samples, metrics, payload = build_task(source, selection, judge, listed=listed)
+    samples = _choose_samples(samples, metrics, output)
     bars = read_gates(metrics, gates, None if selection.metric else payload)
     card = load_card(gates, judge.name, metrics)
     if payload is not None:
@@ -211,6 +219,25 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
     return cache
 
 
+def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
+    """Choose the samples that failed in an earlier run, by their ids, else by question and reference.
+
+    Raises:
+        InputFileError: There are no such results.
+        ParameterError: None of them failed there.
+    """
+    from ctxmetrics.results.results import Results
+    from ctxmetrics.results.rows_file import question_hash
+
+    results = Results.from_jsonl(str(path).removesuffix(".failed"))
+    failed = [row.sample_id or (row.record or {}).get("hash") for row in results.failed()]
+    chosen = [sample for sample in samples if (sample.id or question_hash(sample)) in failed]
+    if not chosen:
+        raise ParameterError(f"--only {path}: no sample of the file failed there.")
+    message(f"{len(chosen)} of {plural(len(samples), 'sample')}: those that failed in {path}")
+    return chosen
+
+
 def _run(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
     from ctxmetrics.running.engine import run_in_caller
@@ -223,18 +250,24 @@ def _run(run: Evaluation, file: Path) -> Results:
     return results
 
 
-def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output: Output) -> None:
-    """Raise before anything is paid where a sample has no group, or the stages that are to be shown are nowhere.
+def _choose_samples(
+    samples: Sequence[Sample], metrics: Iterable[Metric], output: Output
+) -> Sequence[Sample]:
+    """Choose the samples of --only; check all that --by and --stages need before anything is paid.
 
-    Stages can be shown where a sample has stages and a metric counts what they hold.
+    Raises:
+        ParameterError: A sample has no group, or the stages that are to be shown are nowhere: they can be shown where a
+            sample has stages and a metric counts what they hold.
     """
     from ctxmetrics.results.comparison.joining import read_groups
     from ctxmetrics.results.report.stages import IDS
 
+    if output.only is not None:
+        samples = _choose_failed(samples, output.only)
     if output.by:
         read_groups(samples, output.by, "score")
     if not output.stages:
-        return
+        return samples
     if not any(sample.stages for sample in samples):
         raise ParameterError(
             '--stages: no sample has stages. Write "stages": {"search": [..], "rerank": [..]} in the rows of the file.'
@@ -245,6 +278,7 @@ def _check_samples(samples: Sequence[Sample], metrics: Iterable[Metric], output:
         raise ParameterError(
             f"--stages: no metric counts the units of a reference. Write --metric context_recall, or --metric {IDS}."
         )
+    return samples
 
 
 def _show(results: Results, output: Output, lowest: int) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import remember_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
@@ -130,7 +130,7 @@ class DecisionJudge:
     @property
     def name(self) -> str:
         """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
-        return f"decision:{self.model.identity}{describe_rules(self, _RULES)}"
+        return f"decision:{hide_keys(self.model.identity)}{describe_rules(self, _RULES)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

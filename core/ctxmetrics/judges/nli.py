@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
@@ -110,7 +111,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        return f"nli:{self.identity}{describe_rules(self, _RULES)}"
+        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _RULES)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied

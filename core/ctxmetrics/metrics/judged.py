@@ -45,7 +45,7 @@ from ctxmetrics.stages import Stage, of_last, pool_of, recorded
 from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
 from ctxmetrics.verdicts import DOUBTFUL, Evidence, Usage, Verdict
 
-Relevance = Literal["useful", "supports"]
+Relevance = Literal["useful", "supports", "adds"]
 # The weights of the words for a fact's importance in a weighted mean.
 _WORTH: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
 
@@ -109,7 +109,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         unit = (self.unit or self.rules.unit) if self.answer_field == "reference" else None
-        about_units = self.counts_units or getattr(self, "relevance", None) == "supports"
+        about_units = self.counts_units or getattr(self, "relevance", "useful") != "useful"
         vars(self).update(counted_unit=unit, about_units=about_units)
         if self.counts_units:
             vars(self).update(counts=(unit, "supported"))
@@ -345,7 +345,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
         else:
             judgement = await self.ask(judge, request)
         if self.about_units and not self.counts_units:
-            judgement = replace(judgement, verdicts=_supporting(judgement.verdicts, request))
+            adding = getattr(self, "relevance", None) == "adds"
+            verdicts = _supporting(judgement.verdicts, request, adding=adding)
+            judgement = replace(judgement, verdicts=verdicts)
         if claims is not None:  # whose prompt cut the units, and whose judged them
             prompts = [prompt for prompt in (claims.prompt, judgement.prompt) if prompt]
             usage = claims.usage + judgement.usage
@@ -484,7 +486,9 @@ class ContextPrecision(_RatedPrecision):
 
     Attributes:
         relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
-            ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone.
+            ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone. ``"adds"``: some
+            unit rests on it that no context above it states whole, so that repetition and padding cost (the novelty of
+            alpha-nDCG, Clarke et al. 2008).
         formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved; the rank does not count).
 
     Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
@@ -551,14 +555,28 @@ def _judges_alone(judge: Judge) -> bool:
     return getattr(judge, "judges_stages_alone", False) is True
 
 
-def _supporting(units: Sequence[Verdict], request: JudgeRequest) -> tuple[Verdict, ...]:
-    """Return for each context whether some unit rests on it; unknown while a unit is not judged."""
-    rests_on = Attribution(tuple(units), tuple(map(len, request.contexts))).rests_on()
+def _supporting(
+    units: Sequence[Verdict], request: JudgeRequest, *, adding: bool
+) -> tuple[Verdict, ...]:
+    """Return for each context whether some unit rests on it; unknown while a unit is not judged.
+
+    Args:
+        units: The verdicts about the units.
+        request: The request.
+        adding: Whether a context counts only where it adds something to those above.
+    """
+    attribution = Attribution(tuple(units), tuple(map(len, request.contexts)))
+    rests_on = attribution.rests_on()
+    repeating = attribution.find_repeating() if adding else ()
     missing = next((unit for unit in units if unit.value is None), None)
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
         resting = [unit for unit, contexts in zip(units, rests_on, strict=True) if index in contexts]
         verdict = Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
+        if index in repeating:
+            stated = ", ".join(unit.id for unit in resting)
+            verdict = replace(verdict, reason=f"adds nothing: a context above states {stated}")
+            resting = []
         if resting:
             reason = f"supports {', '.join(unit.id for unit in resting)}"
             doubtful = all(unit.code in DOUBTFUL for unit in resting)

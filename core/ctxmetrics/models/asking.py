@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._internal.secrets import remember_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, Reply, checked_usage
 from ctxmetrics.models.prompt_size import Tokenizer
@@ -34,7 +34,7 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
         RequestError: No request to the model could be built.
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
-    name = model.identity
+    name = hide_keys(model.identity)
     send: Callable[[], Awaitable[Reply]] = partial(
         run.send,
         name,
@@ -108,7 +108,7 @@ def _traced(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage]) -
     """Trace one call; ``spent`` holds what it cost when it ends."""
     from opentelemetry.trace import SpanKind, StatusCode
 
-    provider, separator, rest = model.identity.partition("/")
+    provider, separator, rest = hide_keys(model.identity).partition("/")
     name = getattr(model, "name", None)
     attributes = {
         "gen_ai.operation.name": "chat",

@@ -8,6 +8,7 @@ from typing import Any
 
 from typing_extensions import TypeIs
 
+from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import DecisionModel, Decisions, Prompt, Reply, served_name
@@ -72,7 +73,7 @@ class Exchange:
 
     async def ask(self, questions: Mapping[str, str], most: int) -> None:
         """Ask questions, at most so many in a request, and once again where an answer is missing or is no probability."""
-        run, name = current_run(), self.model.identity
+        run, name = current_run(), hide_keys(self.model.identity)
         pending = list(questions)
         while pending:
             size = max(1, min(most, run.question_limits.get(name, most)))

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, create_model
 
-from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import (
     Reply,
@@ -83,7 +83,7 @@ class ForeignModel:
         return hash(self.identity)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.identity!r})"
+        return f"{type(self).__name__}({hide_keys(self.identity)!r})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ForeignModel:
         return self  # clients hold connections and locks

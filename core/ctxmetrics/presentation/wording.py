@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.conventions import get_convention
@@ -43,118 +46,13 @@ _MARKS: Mapping[bool | None, tuple[str, str]] = {
 _PLAIN = "\033[0m"
 _STATES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judged"}
 
-_RUSSIAN: Mapping[str, str] = {
-    "pass mark": "порог",
-    "passed": "пройден",
-    "failed": "не пройден",
-    "no value": "нет значения",
-    "not judged": "не оценено",
-    "yes": "да",
-    "no": "нет",
-    "the whole text": "весь текст",
-    "word for word": "дословно",
-    _UNRELATED: "с подтверждением нет общих слов: проверьте",
-    "weak evidence: look at it": "слабое подтверждение: проверьте",
-    "contradicted: look at it": "противоречие: проверьте",
-    "contradicted by its evidence: look at it": "подтверждение противоречит тексту: проверьте",
-    "near the bar: look at it": "близко к порогу: проверьте",
-    "part": "часть",
-    "doubtful": "сомнительно",
-    "controls": "контроль",
-    "verdicts right": "вердиктов верны",
-    "wrong": "неверно",
-    "the judge answers alike": "судья отвечает одинаково",
-    "rows with equal scores, whose order may move the mean": "строк с равными оценками, порядок которых может сдвинуть среднее",
-    "unused": "не использован",
-    "redundant": "избыточен",
-    "sentences supported": "подтверждено предложений",
-    "facts supported": "подтверждено фактов",
-    "claims supported": "подтверждено утверждений",
-    "reference contexts found": "найдено эталонных фрагментов",
-    "reference ids retrieved": "найдено эталонных идентификаторов",
-    "retrieved ids relevant": "релевантных идентификаторов среди найденных",
-    "reference spans found": "найдено эталонных отрезков",
-    "retrieved spans relevant": "релевантных отрезков среди найденных",
-    "contexts relevant": "релевантных фрагментов",
-    "contexts useful": "полезных фрагментов",
-    "of": "из",
-    "to": "до",
-    "judged": "оценено",
-    "metric": "метрика",
-    "undefined": "не определено",
-    "without a value": "без значения",
-    "verdicts missing": "нет вердиктов",
-    "none": "нет",
-    "judge": "судья",
-    "calls": "вызовов",
-    "reused": "из памяти",
-    "tokens": "токенов",
-    "estimated": "оценка",
-    "stopped early": "остановлено досрочно",
-    "sample": "пример",
-    "evidence in": "подтверждение в",
-    "stated in part in": "частично сказано в",
-    "cut here": "обрезано",
-    "stated nowhere": "нигде не сказано",
-    "ranked low": "низко в списке",
-    "below": "ниже",
-    "not useful": "не полезен",
-    "not relevant": "не релевантен",
-    "not retrieved": "не найдено",
-    "contradicted": "противоречие",
-    "its quote is in no context": "цитаты нет ни в одном фрагменте",
-    "nothing was retrieved": "ничего не найдено",
-    "the reference side is empty": "эталон пуст",
-    "no fact is vital": "нет ни одного обязательного факта",
-    "more": "ещё",
-    "verdicts": "вердиктов",
-    "samples": "примеров",
-    "labels": "разметка",
-    "answered": "с ответом",
-    "nothing was retrieved for the others": "для остальных ничего не найдено",
-    "distinct": "различных",
-    "in the intervals each counts once": "в интервалах каждый учтён один раз",
-    "without a judge, by strings and ids": "без судьи, по строкам и идентификаторам",
-    "cost": "стоимость",
-    "prompt": "промпт",
-    "convention": "правила",
-    "answered as": "ответила модель",
-    "data": "данные",
-    "date": "дата",
-    "library": "библиотека",
-    "worst first": "худшие сначала",
-    "as in the file": "как в файле",
-    "all": "все",
-    "something missed": "что-то упущено",
-    "below the pass mark": "ниже порога",
-    "search": "поиск",
-    "order": "порядок",
-    "show": "показать",
-    "open or close all": "открыть или закрыть все",
-    "link to this sample": "ссылка на этот пример",
-    "its texts are not kept in this page": "его тексты на этой странице не сохранены",
-    "texts are kept of the worst samples only": "тексты сохранены только у худших примеров",
-    "which context states which sentence": "какой фрагмент содержит какое предложение",
-    "whole": "целиком",
-    "useful": "полезен",
-    "relevant": "релевантен",
-    "what the first k contexts give": "что дают первые k фрагментов",
-    "numbers": "числа",
-    "recall": "полнота",
-    "stages of the retrieval": "этапы поиска",
-    "stage": "этап",
-    "contexts": "фрагментов",
-    "missed": "упущено",
-    "each missed unit": "каждое упущенное предложение",
-    "found only later": "найдено только позже",
-    "held by": "было в",
-    "rank": "место",
-    "support precision": "точность",
-    "lowest scores of each metric": "самые низкие значения каждой метрики",
-    "user_input": "вопрос",
-    "reference": "эталон",
-    "response": "ответ",
-}
+
+@cache
+def _phrases() -> Mapping[str, Mapping[str, str]]:
+    """Read the library's own phrases in other languages."""
+    text = files("ctxmetrics.presentation").joinpath("phrases.json").read_text(encoding="utf-8")
+    phrases: dict[str, dict[str, str]] = json.loads(text)
+    return phrases
 
 
 def find_language(conventions: Iterable[str]) -> str:
@@ -165,7 +63,7 @@ def find_language(conventions: Iterable[str]) -> str:
 
 def say(text: str, language: str) -> str:
     """Translate one of the library's own phrases; a phrase without a translation stays English."""
-    return _RUSSIAN.get(text, text) if language == "ru" else text
+    return text if language == "en" else _phrases().get(language, {}).get(text, text)
 
 
 def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
@@ -183,8 +81,11 @@ def describe_usage(usage: Usage, language: str) -> str:
     """Describe calls, tokens and cost in a line; empty where no judge was asked."""
     if not (usage.calls or usage.reused):
         return ""
+    calls = plural(usage.calls, "call", language=language)
+    if usage.repeats:
+        calls += f" ({plural(usage.repeats, 'repeat', language=language)})"
     text = (
-        f"{plural(usage.calls, 'call', language=language)}, {usage.reused} {say('reused', language)}, "
+        f"{calls}, {usage.reused} {say('reused', language)}, "
         f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
     )
     if usage.estimated:

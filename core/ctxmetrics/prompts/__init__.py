@@ -4,9 +4,8 @@ A pack is the texts of one language. English and Russian come with the library; 
 language without a pack is asked in English.
 """
 
-from ctxmetrics.prompts.packs import Pack, get_pack, is_outdated, register_pack
+from ctxmetrics.prompts.packs import Pack, Step, get_pack, is_outdated, register_pack
 from ctxmetrics.prompts.render import render
 from ctxmetrics.prompts.replies import reply_schema
-from ctxmetrics.prompts.texts import Step
 
 __all__ = ["Pack", "Step", "get_pack", "is_outdated", "register_pack", "render", "reply_schema"]

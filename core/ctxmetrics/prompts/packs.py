@@ -1,16 +1,41 @@
-"""The packs of prompts: for each language the text of each question."""
+"""The packs of prompts: for each language the text of each question. ``en.toml`` and ``ru.toml`` hold ours.
+
+There are four for a language model: *claims* breaks a text into claims, once a text. *attribution* asks which contexts state
+each unit of the reference, or a part of it. *usefulness* asks which contexts help to give an answer. *joint* asks both in
+one request.
+"""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from importlib.resources import files
+from typing import Any, Literal
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.prompts.decisions import DECISION_VERSION, DECISIONS_EN, DECISIONS_RU
-from ctxmetrics.prompts.texts import EN, KEYS_EN, KEYS_RU, RU, VERSIONS
+
+Step = Literal["claims", "attribution", "usefulness", "joint"]
+
+# Of our own packs: raised whenever a text changes.
+VERSIONS: Mapping[str, int] = {"claims": 3, "attribution": 3, "usefulness": 3, "joint": 3}
+DECISION_VERSION = 1
+
+
+def _read_texts(language: str) -> dict[str, Any]:
+    """Read the texts of one of our own packs; each part of a prompt is put where its name stands in braces."""
+    text = files("ctxmetrics.prompts").joinpath(f"{language}.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    for step, prompt in data["texts"].items():
+        for name, part in data["parts"].items():
+            prompt = prompt.replace(f"{{{name}}}", part)  # noqa: PLW2901 - it grows part by part
+        data["texts"][step] = prompt
+    return data
+
+
+_ENGLISH = _read_texts("en")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,7 +50,7 @@ class Pack:
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The same for false.
         keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
-        decisions: The questions to a decision model (`ctxmetrics.prompts.decisions`); without them English ones are asked.
+        decisions: The questions to a decision model; without them English ones are asked.
         versions: The name of each prompt, such as ``joint-en-3``, by its step.
         examples: The texts of the prompts' examples, in lower case: a reply that repeats one answers the example.
         example_replies: The replies of the examples.
@@ -36,8 +61,8 @@ class Pack:
     version: int | Mapping[str, int] = 1
     yes: frozenset[str] = field(default=frozenset({"yes", "true"}))
     no: frozenset[str] = field(default=frozenset({"no", "false"}))
-    keys: str = KEYS_EN
-    decisions: Mapping[str, str] = field(default=FrozenDict(DECISIONS_EN))
+    keys: str = _ENGLISH["keys"]
+    decisions: Mapping[str, str] = field(default=FrozenDict(_ENGLISH["decisions"]))
     versions: Mapping[str, str] = field(init=False, repr=False)
     examples: frozenset[str] = field(init=False, repr=False)
     example_replies: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
@@ -120,15 +145,15 @@ def is_outdated(version: str) -> bool:
     return any(name.partition("-")[0] == step and name != version for name in current)
 
 
-register_pack(Pack(language="en", version=VERSIONS, texts=EN))
-register_pack(
-    Pack(
-        language="ru",
-        version=VERSIONS,
-        texts=RU,
-        yes=frozenset({"да", "истина"}),
-        no=frozenset({"нет", "ложь"}),
-        keys=KEYS_RU,
-        decisions=DECISIONS_RU,
+for _language, _texts in (("en", _ENGLISH), ("ru", _read_texts("ru"))):
+    register_pack(
+        Pack(
+            language=_language,
+            version=VERSIONS,
+            texts=_texts["texts"],
+            yes=frozenset(_texts["yes"]),
+            no=frozenset(_texts["no"]),
+            keys=_texts["keys"],
+            decisions=_texts["decisions"],
+        )
     )
-)

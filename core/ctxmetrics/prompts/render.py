@@ -17,8 +17,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ctxmetrics.models.base import Prompt
-from ctxmetrics.prompts.packs import Pack
-from ctxmetrics.prompts.texts import Step
+from ctxmetrics.prompts.packs import Pack, Step
 
 # Tokens that a complete reply may take: as a whole, for a sentence, for each of its quotes, and for a useful context.
 _BASE_TOKENS, _SENTENCE_TOKENS, _QUOTE_TOKENS, _USEFUL_TOKENS = 256, 160, 40, 80

@@ -21,8 +21,10 @@ Header = bool | Sequence[str] | None
 _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 # How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
 ESCAPED = re.compile(r"'+[=+\-@\t\r]")
-# Cells without a value, as pandas and databases write them.
-_GAPS = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>"})
+# Cells without a value, as pandas, spreadsheets and databases write them.
+_GAPS = frozenset(
+    ["", *"nan NaN -nan -NaN NaT None null NULL NA <NA> N/A n/a #N/A #NA".split()]  # noqa: SIM905 - a list to read
+)
 
 
 def cell_rows(

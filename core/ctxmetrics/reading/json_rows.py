@@ -130,7 +130,7 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
     are_lists = isinstance(names, list) and isinstance(cells, list)
     if are_lists and all(isinstance(row, list) for row in cells):
         return _split_rows(names, cells, file)
-    if not any(key in TEXT_NAMES for key in data):
+    if not any(key in TEXT_NAMES for key in data) or all(map(_is_list_of_objects, data.values())):
         return None
     columns: list[Any] = []
     for value in data.values():

@@ -42,8 +42,8 @@ _NEVER_ALONE = frozenset({"value", "context"})
 _VAGUE = frozenset({"data", "prompt"})
 # Names of what is expected, or was made to mislead: it was not retrieved.
 _NOT_RETRIEVED = re.compile(
-    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard"
-    r"|(?:^|[\W_])(?:gt|pos|neg)(?:[\W_]|$)",
+    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard|supporting"
+    r"|oracle|ideal|target|label|citation|(?:^|[\W_])(?:gt|pos|neg|true|facts?)(?:[\W_]|$)",
     re.IGNORECASE,
 )
 # How many levels deep lists of texts are looked for in a row.
@@ -371,9 +371,7 @@ def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     places = _first_spots(reading.every_spot(opened))
     paths: dict[str, str] = {}
     for name, (path, value) in places.items():
-        may_be_list = name not in TEXTS or name == "reference"
-        fits = isinstance(value, str) or (may_be_list and not hasattr(value, "items"))
-        if name in OPTIONS and fits:
+        if name in OPTIONS and _may_hold(name, value):
             paths[name] = path
     sides = reading.schema.sides
     words = [path for name, path in paths.items() if path != name]
@@ -385,6 +383,12 @@ def _fit(reading: Reading, opened: Mapping[str, Any]) -> _Fit | None:
     # A second column for a field counts as one that is not read.
     rest = rest_of(opened, {path for path, _ in places.values()})
     return _Fit((len(paths), bool(reading.schema.marks), -len(rest)), reading, paths, rest)
+
+
+def _may_hold(field: str, value: Any) -> bool:
+    """Whether a value may be that of a field: an object is no text and no list, and only a reference is a list at times."""
+    may_be_list = field not in TEXTS or field == "reference"
+    return isinstance(value, str) or (may_be_list and not hasattr(value, "items"))
 
 
 def _add_columns(
@@ -404,10 +408,13 @@ def _add_columns(
         if key in mapped or key in _NEVER_ALONE:
             continue
         fields = _fields_called(key)
-        if len(fields) == 1 and not fields <= taken.keys():
-            (field,) = fields
-            columns[key] = field
-            taken[field] = key
+        # An object under the name of a text is an answer of a store; under that of a list, an error says what is wrong.
+        free = [
+            field for field in fields - taken.keys() if field not in TEXTS or _may_hold(field, value)
+        ]
+        if len(fields) == len(free) == 1:
+            columns[key] = free[0]
+            taken[free[0]] = key
         elif key not in _VAGUE:
             for field in sorted(fields & taken.keys()):
                 is_mapped = field in mapped.values()

@@ -31,23 +31,29 @@ _HEADINGS: Mapping[str, re.Pattern[str]] = {
     f"[{name} 1]": re.compile(rf"^[ \t]*\[?{name}[ #]*(\d+)\b[\]:.)]*", re.IGNORECASE | re.MULTILINE)
     for name in ("Chunk", "Passage", "Document", "Doc", "Context", "Source", "Excerpt")
 } | {
-    "[1]": re.compile(r"(?:^|(?<=\s))\[(\d+)\](?=\s)", re.MULTILINE),
+    "[1]": re.compile(r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)", re.MULTILINE),
     "1.": re.compile(r"^[ \t]*(\d+)[.)](?=[ \t])", re.MULTILINE),
 }
 _RULE = re.compile(r"(?:^|\s)(?:-{3,}|={3,}|\*{3,}|#{3,})(?=\s|$)")
+# The tag before each passage, as prompts have it: <document index="1">.
+_TAG = re.compile(r"<(doc|document|context|chunk|passage|source)(?:\s[^<>]*)?>", re.IGNORECASE)
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
 # The words of a name from which on it is a text.
 _MOST_WORDS = 8
-_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+# A number, a date, a UUID or an address, which no column is named.
+_VALUE = re.compile(
+    r"[+-]?\d+(?:[.,]\d+)?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|https?://\S+",
+    re.IGNORECASE,
+)
 
 
 def header_in(names: Iterable[str]) -> str | None:
-    """Return the first name of a column that looks like data: a number, a list, a sentence; else None."""
+    """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence; else None."""
     for name in names:
         words = len(name.split())
         sentence = words >= _FEWEST_WORDS and name.rstrip().endswith((".", "?", "。", "？"))
-        if _NUMBER.fullmatch(name.strip()) or is_list_text(name) or sentence or words >= _MOST_WORDS:
+        if _VALUE.fullmatch(name.strip()) or is_list_text(name) or sentence or words >= _MOST_WORDS:
             return name
     return None
 
@@ -65,12 +71,16 @@ def separator_in(text: str) -> str | None:
         in_order = all(second == first + 1 for first, second in pairwise(numbers))
         if len(numbers) >= _FEW and in_order and heading.match(stripped):
             return separator
-    if _RULE.search(stripped) and len(_strip_pieces(_RULE.split(stripped))) >= _FEW:
-        return "---"
+    rule = _RULE.search(stripped)
+    if rule and len(_strip_pieces(_RULE.split(stripped))) >= _FEW:
+        return rule[0].strip()[:3]
+    tag = _TAG.match(stripped)
+    if tag and len(_TAG.findall(stripped)) >= _FEW:
+        return f"<{tag[1]}>"
     items = list_in(stripped) or ()
     if len(items) >= _FEW and all(isinstance(text_of(item), str) for item in items):
         return "list"
-    pieces = stripped.split("|")
+    pieces = re.split(r"\|+", stripped)
     if len(pieces) < _FEW or _TABLE.search(stripped):
         return None
     return "|" if min(map(_count_words, pieces)) >= _FEWEST_WORDS else None
@@ -108,6 +118,8 @@ def split_at(text: str, separator: str) -> list[str]:
     if separator in _HEADINGS:
         return _strip_pieces(_HEADINGS[separator].sub("\0", text).split("\0"))
     pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
+    if _TAG.fullmatch(separator):
+        pattern = rf"</?{separator[1:-1]}(?:\s[^<>]*)?>"
     if set(separator) <= set("-=*#"):
         pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
     return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))

@@ -35,6 +35,10 @@ _NOT_DATA = {
 }
 
 
+# A compressed file may become so many times as large; below so many bytes, any number of times.
+_MOST_TIMES, _FREE_BYTES = 200, 1 << 26
+
+
 def get_ending(file: Path) -> str:
     """Return the ending that says what is in a file, without that of a compression."""
     if file.suffix.lower() in (_GZIP, _ZSTD):
@@ -93,7 +97,7 @@ def check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
+def open_bytes(file: Path) -> io.BufferedReader:
     """Open a file to read its bytes, decompressed as its name says.
 
     Raises:
@@ -105,9 +109,40 @@ def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
         return plain
     plain.close()
-    if ending == _GZIP:
-        return gzip.open(file, "rb")
-    return io.BufferedReader(_import_pyarrow().input_stream(str(file), compression="zstd"))
+    stream: Any = gzip.GzipFile(file) if ending == _GZIP else _open_zst(file)
+    return io.BufferedReader(_Decompressed(stream, file))
+
+
+def _open_zst(file: Path) -> Any:
+    return _import_pyarrow().input_stream(str(file), compression="zstd")
+
+
+class _Decompressed(io.RawIOBase):
+    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
+
+    def __init__(self, stream: Any, file: Path) -> None:
+        self._stream, self._file, self._size = stream, file, 0
+        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer."""
+        size: int = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > self._limit:
+            raise InputFileError(
+                f"{self._file}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
+                "decompress it first: gunzip, unzstd."
+            )
+        return size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        super().close()
 
 
 def _import_pyarrow() -> Any:

@@ -39,6 +39,7 @@ class Column:
         doubtful: How many each row has.
         contradictions: The first ones that the embedded judge found, in words.
         said: How many verdicts of a judge are a yes, and how many are a no.
+        unnamed: How many contexts are called useful although no unit's evidence names them.
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
         tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
@@ -58,6 +59,7 @@ class Column:
     doubtful: array[int] = field(default_factory=lambda: array("I"))
     contradictions: list[str] = field(default_factory=list)
     said: Counter[bool | None] = field(default_factory=Counter)
+    unnamed: int = 0
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
     tie_ranges: list[tuple[float, float]] = field(default_factory=list)
@@ -80,6 +82,7 @@ class Column:
         self.verdicts += count
         if score.provenance.judge:
             self.said.update(verdict.value for verdict in verdicts)
+            self.unnamed += sum("unnamed" in verdict.details for verdict in verdicts)
         doubts = score.doubtful if verdicts else {}
         self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
@@ -147,6 +150,7 @@ class Column:
             doubtful=dict(self.doubts),
             contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
             said=(self.said[True], self.said[False]),
+            unnamed=self.unnamed,
             passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
             threshold=self.threshold,
             convention=self.convention,

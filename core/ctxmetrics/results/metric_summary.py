@@ -9,9 +9,9 @@ from typing import Any
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.scores import NOT_FINAL
 
-# The fewest verdicts for the note that a judge answers alike, and the share of equal verdicts above
-# which it is given.
-_FEW_VERDICTS, _ALIKE = 60, 0.95
+# The fewest verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
+# share of equal verdicts above which it is given.
+_FEW_VERDICTS, _FEW_CONTEXTS, _ALIKE = 60, 20, 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class MetricSummary:
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
         said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
+        unnamed: How many contexts are called useful although no unit's evidence names them.
         distinct: How many different samples there are. The interval counts each once.
         judged: Whether a judge gave the verdicts.
         tied: In how many rows the order of ids with equal scores moves the value.
@@ -56,6 +57,7 @@ class MetricSummary:
     said: tuple[int, int]
     distinct: int
     judged: bool
+    unnamed: int = 0
     tied: int = 0
     tie_range: tuple[float, float] | None = None
 
@@ -99,9 +101,13 @@ class MetricSummary:
 
     @property
     def alike(self) -> str | None:
-        """``yes`` or ``no``, where the judge says that to more than 95 % of at least 60 verdicts; else None."""
+        """``yes`` or ``no``, where the judge says that to more than 95 % of at least 60 verdicts; else None.
+
+        Of at least 20 where most of the contexts that are called useful are named by no unit's evidence.
+        """
         most, judged = max(self.said), sum(self.said)
-        if judged < _FEW_VERDICTS or most <= _ALIKE * judged:
+        least = _FEW_CONTEXTS if 2 * self.unnamed > self.said[0] else _FEW_VERDICTS
+        if judged < least or most <= _ALIKE * judged:
             return None
         return "yes" if most == self.said[0] else "no"
 

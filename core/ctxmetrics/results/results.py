@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -93,8 +93,8 @@ class Results(Sequence[Row]):
         self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)
-            if score.usage.reused:
-                self.usage += Usage(reused=score.usage.reused)
+            if score.usage.reused or score.usage.repeats:
+                self.usage += Usage(reused=score.usage.reused, repeats=score.usage.repeats)
         if self._rows is not None:
             self._rows.append(row)
 
@@ -225,7 +225,7 @@ class Results(Sequence[Row]):
         for row in rows:
             results.add(row)
             for score in row.values():
-                results.usage += replace(score.usage, reused=0)
+                results.usage += replace(score.usage, reused=0, repeats=0)
         return results
 
     def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:
@@ -302,12 +302,38 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
         """
         self._need_rows("by")
-        groups: dict[str, Results] = {}
-        scales = {name: column.scale for name, column in self.by_metric.items()}
+        groups: dict[str, list[Row]] = {}
         for row in self:
             name = read_group(row.sample.metadata if row.sample else {}, key, row.name, "by")
-            groups.setdefault(name, Results(scales, keep=True)).add(row)
-        return dict(sorted(groups.items()))
+            groups.setdefault(name, []).append(row)
+        return {name: self._part(rows) for name, rows in sorted(groups.items())}
+
+    def filter(self, keep: Callable[[Row], bool]) -> Results:
+        """Return the results of some rows, such as ``results.filter(lambda row: row["context_recall"].value == 0)``.
+
+        Args:
+            keep: Whether a row is among them.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+        """
+        self._need_rows("filter")
+        return self._part(filter(keep, self))
+
+    def failed(self) -> Results:
+        """Return the results of the rows that lack a value which another run may have, or are below a pass mark."""
+        return self.filter(
+            lambda row: any(
+                score.reason_code in NOT_FINAL or score.passed is False for score in row.scores
+            )
+        )
+
+    def _part(self, rows: Iterable[Row]) -> Results:
+        scales = {name: column.scale for name, column in self.by_metric.items()}
+        part = Results(scales, keep=True, source=self.source, started=self.started)
+        for row in rows:
+            part.add(row)
+        return part
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
         """Write one page to read: the means, the curve over k, then every sample, the worst first.

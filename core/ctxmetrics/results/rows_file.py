@@ -23,10 +23,11 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.reading import TEXTS_OF
 from ctxmetrics.reading.text_files import DAMAGED, open_bytes
-from ctxmetrics.results.baseline import ID_LETTERS, digest, read_baseline_line
+from ctxmetrics.results.baseline import HASHED, ID_LETTERS, digest, read_baseline_line
 from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Provenance, Score
@@ -366,6 +367,7 @@ def read_score(data: object) -> Score:
             if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
                 raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
         _check_verdicts(score, line["sample"] or {})
+        _check_value(score)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = visible(".".join(map(str, first["loc"])))[:_LONGEST]
@@ -385,6 +387,30 @@ def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
         for span in verdict.evidence:
             where = f"verdicts.{place}.evidence: the span {span.start} to {span.end} of context {span.context}"
             _check_span(span, where, score.context_lengths, sample)
+
+
+def _check_value(score: Score) -> None:
+    """Raise where the value is not what the formula gives for the verdicts.
+
+    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
+    """
+    noun, formula = score.counted[0], score.provenance.formula
+    if score.value is None or not score.verdicts or noun not in ID_LETTERS or noun == "fact":
+        return
+    if formula not in ("share", "average_precision") or "sources" in score.metadata:
+        return
+    if score.verdicts[0].text.startswith(HASHED):  # a baseline does not say what counts as one
+        return
+    rules = get_convention(score.provenance.convention)
+    hits = [verdict.value for verdict in score.verdicts if verdict.value is not None]
+    if len(hits) < len(score.verdicts):
+        raise InputFileError("value: a verdict is missing, so there is no value.")
+    value = share(hits) if formula == "share" else average_precision(hits, epsilon=rules.epsilon)
+    value = rules.scale * (value or 0.0)
+    if "strict" in score.metric and value < rules.scale:
+        value = 0.0
+    if abs(score.value - value) > rules.scale * _EQUAL:
+        raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {value:.6g}.")
 
 
 def _check_stages(score: Score, sample: Mapping[str, Any]) -> None:

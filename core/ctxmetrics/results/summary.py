@@ -8,12 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.formulas.intervals import upper_share
 from ctxmetrics.presentation.layout import wrap
 from ctxmetrics.presentation.wording import describe_usage, find_language, join_counts, say
 from ctxmetrics.results.means_table import describe_metric, format_means
 from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.scores import Provenance
 from ctxmetrics.verdicts import Usage
+
+# A part of the controls is failed where a judge that is right in so many verdicts has so few right once in so many runs.
+_HONEST, _RARELY = 0.9, 1 / 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +26,14 @@ class Controls(Plain):
 
     Attributes:
         samples: How many were judged.
-        verdicts: How many of their verdicts are counted: as many that should be yes as that should be
-            no.
+        verdicts: How many of their verdicts are counted: about sentences and about contexts as many that should be yes as
+            that should be no.
         right: How many of those are right; a missing verdict is not.
         interval: 95 % interval of the share (Wilson), the labelled samples as units.
         wrong: Wrong verdicts by kind of sample.
         usage: What they cost; the usage of the run holds their calls and tokens too.
+        parts: Right and all verdicts about ``sentences`` and about ``contexts``, and of each in the ``second half`` of the
+            run.
     """
 
     samples: int
@@ -36,17 +42,37 @@ class Controls(Plain):
     interval: tuple[float, float]
     wrong: Mapping[str, int]
     usage: Usage
+    parts: Mapping[str, tuple[int, int]]
 
     @property
     def share(self) -> float:
         """Right / verdicts, from 0 to 1."""
         return self.right / self.verdicts
 
+    @property
+    def lowest(self) -> float:
+        """The lower share of right verdicts, of those about sentences and those about contexts."""
+        return min(right / total for name, (right, total) in self.parts.items() if "," not in name)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The parts of which a judge with one slip in ten verdicts has so few right in one of 5,000 runs at most."""
+        return tuple(
+            name
+            for name, (right, total) in self.parts.items()
+            if upper_share(right, total, _RARELY) < _HONEST
+        )
+
     def describe(self, language: str = "en") -> str:
         """Describe them in one line: the count, its interval, which kinds were wrong and what was paid."""
         count = f"{self.right} {say('of', language)} {self.verdicts} {say('verdicts right', language)}"
         low, high = self.interval
         parts = [f"{say('controls', language)}: {count} ({low:.2f} {say('to', language)} {high:.2f})"]
+        for name in self.failed:
+            right, total = self.parts[name]
+            words = ", ".join(say(word, language) for word in name.split(", "))
+            failure = say("too few right about", language)
+            parts.append(f"{failure} {words}: {right} {say('of', language)} {total}")
         if self.right < self.verdicts:
             parts.append(f"{say('wrong', language)}: {join_counts(self.wrong)}")
         cost = describe_usage(self.usage, language)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
@@ -28,92 +31,12 @@ _SAMPLE = Sample(
     reference="The tower stands in Paris. It was painted blue in 1950.",
     retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
 )
-_FORMS = {
-    "json_schema": "asked for as JSON of a schema (response_format json_schema)",
-    "json_object": "asked for in JSON mode (response_format json_object)",
-    "text": "asked for as plain text that is JSON",
-}
-# What is wrong where no reply came: the first of these statuses and words of the server that fits. 0
-# means no status.
-_REFUSALS: Sequence[tuple[Collection[int], str, str]] = (
-    (range(600), "no json object|no choices|no chat completion|cannot be decompressed", "content_type"),
-    (range(300, 400), "", "redirect"),
-    (
-        range(400, 500),
-        "response_?format|json_schema|json_object|json mode|structured output",
-        "reply_form",
-    ),
-    (
-        (400, *range(402, 500)),
-        (
-            r"\b(model|deployment)s?\b.{0,80}(not[ _]found|not exist|unknown|invalid(?!_request))|"
-            r"(unknown|invalid|no such|a valid) model|model_not_(found|available)|not_found_error.*\bmodel\b"
-        ),
-        "model_name",
-    ),
-    ((401, 403), "", "key"),
-    ((402, 429), "", "overload"),
-    ((404, 405), "", "path"),
-    (range(400, 500), "", "refused_request"),
+# What is looked at and what is said about it: ``model_check.json`` says what each part is.
+_DATA: Mapping[str, Any] = json.loads(
+    files("ctxmetrics.running").joinpath("model_check.json").read_text(encoding="utf-8")
 )
-# What is looked at in a reply, and the text about it: where it is right, and by cause.
-_LOOKS: Mapping[str, Mapping[str | None, str]] = {
-    "form": {None: "it came so", "reply_form": "what came cannot be read"},
-    "echo": {
-        None: "the reply repeats its request's code",
-        "echo": "the code of the request is not in the reply",
-    },
-    "verdicts": {
-        None: "a sentence that is stated has its quote, another has none",
-        "quotes": "the quote for a sentence that is stated is not in the text, or proves nothing",
-        "verdict": "of two sentences, the one that is stated was not told from the other",
-    },
-    "usage": {None: "", "usage": ", which the server did not count"},
-}
-# What to change, by cause.
-_FIX = {
-    "key": "Give a valid key: the provider's variable (OPENAI_API_KEY), or api_key=.",
-    "model_name": "Check the model's name in --judge or model=; the provider's list of models has it.",
-    "path": "Check the address in --base-url or base_url=: most servers want it to end in /v1.",
-    "redirect": "Give the address that the server redirects to as --base-url or base_url=.",
-    "content_type": "Check the address: it answers with something else than a chat completion, such as a web page.",
-    "connection": "Check that the server runs, and its address in --base-url or base_url=.",
-    "timeout": "Check the server, send fewer requests at once (--max-concurrency or max_concurrency=), or give each more time (--timeout or timeout=).",
-    "overload": "Wait, or lower --max-concurrency or max_concurrency=; check the account's limits and balance.",
-    "server": "Check the server; its log may say more.",
-    "request": "Correct the options of the model object: no request could be built from them.",
-    "refused_request": "Correct what the server refuses: an option of the model object, or its form of the reply.",
-    "refused": "Choose another model: this one, or a content filter before it, declines.",
-    "truncated": "Let replies be longer: max_tokens= of the model, or the server's own limit.",
-    "too_long": "Let the server read more (num_ctx, --ctx-size): this request is shorter than those of a run.",
-    "truncated_prompt": "Let the server read more (num_ctx): it read a part of this short request only.",
-    "reply_form": "Ask in another form (reply_format='json_object' or 'text'), or choose another model.",
-    "echo": "Choose another model, or ask in another form: replies must repeat the code that ends the data.",
-    "quotes": "Choose another model: a yes must quote the text word for word.",
-    "verdict": "Choose another model, and measure it: ctxmetrics check-judge.",
-    "order": "Take layout='context', and measure the judge: ctxmetrics agree. Its answers depend on what is asked beside them.",
-    "questions": "Give fewer: max_questions= of DecisionJudge.",
-    "usage": "Have the server count tokens; until then counts are characters / 4, and so are --max-tokens and costs.",
-}
-# The cause that belongs to a verdict's code.
-_CODES = {
-    "timeout": "timeout",
-    "connection_error": "connection",
-    "server_error": "server",
-    "rate_limited": "overload",
-    "overloaded": "overload",
-    "refused": "refused",
-    "truncated": "truncated",
-    "too_long": "too_long",
-    "truncated_prompt": "truncated_prompt",
-    "invalid_reply": "reply_form",
-    "conflicting_verdicts": "reply_form",
-    "missing_id": "reply_form",
-    "wrong_data": "echo",
-    "no_echo": "echo",
-    "unverified_evidence": "quotes",
-    "weak_evidence": "quotes",
-}
+_CODES: Mapping[str, str] = _DATA["codes"]
+_RIGHT = "right"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +57,7 @@ class Finding(Plain):
     @property
     def fix(self) -> str | None:
         """What to change; None where nothing is wrong."""
-        return _FIX[self.cause] if self.cause else None
+        return str(_DATA["fixes"][self.cause]) if self.cause else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +126,9 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
         findings = tuple(_check_reply(score, seconds, judge.model))
     else:
         findings = (explain_failure(score.verdicts[0], run.problem),)
-    return ModelCheck(model=judge.model.identity, findings=findings, seconds=seconds, usage=run.usage)
+    return ModelCheck(
+        model=hide_keys(judge.model.identity), findings=findings, seconds=seconds, usage=run.usage
+    )
 
 
 def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
@@ -213,9 +138,10 @@ def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
         cause = "request"
     elif verdict.code not in SIZE_CODES:
         status, text = getattr(problem, "status", None) or 0, str(problem).lower()
-        for statuses, words, refusal in _REFUSALS:
-            if status in statuses and re.search(words, text):
-                cause = refusal
+        for refusal in _DATA["refusals"]:
+            fits = any(first <= status <= last for first, last in refusal["statuses"])
+            if fits and re.search(refusal["words"], text):
+                cause = refusal["cause"]
                 break
     return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
 
@@ -225,22 +151,21 @@ def _check_reply(score: Score, seconds: float, model: Model) -> Iterator[Finding
     (stated, unstated), usage, served = score.verdicts, score.usage, score.provenance.served_model
     by = f" by {served}" if served else ""
     yield Finding(name="answer", told=f"in {seconds:.1f} s{by}")
-    form = _FORMS.get(getattr(model, "form", ""), "asked for as its client does")
+    form = _DATA["forms"].get(getattr(model, "form", ""), "asked for as its client does")
     beginnings = {
         "form": f"{form}; ",
         "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
     }
     code, nothing = _CODES.get(stated.code or ""), stated.value is unstated.value is None
-    wrong: Mapping[str | None, bool] = {
+    wrong = {
         "reply_form": code == "reply_form" and nothing,
         "echo": code == "echo",
         "quotes": code == "quotes" or stated.value is None,
         "verdict": stated.value is not True or unstated.value is not False,
         "usage": usage.estimated,
     }
-    for name, words in _LOOKS.items():
-        causes = [cause for cause in words if wrong.get(cause)]
-        cause = causes[0] if causes else None
-        yield Finding(name=name, told=beginnings.get(name, "") + words[cause], cause=cause)
+    for name, words in _DATA["looks"].items():
+        cause = next((cause for cause in words if wrong.get(cause)), None)
+        yield Finding(name=name, told=beginnings.get(name, "") + words[cause or _RIGHT], cause=cause)
         if cause and nothing:
             return

@@ -29,6 +29,10 @@ from ctxmetrics.text import detect_language
 from ctxmetrics.verdicts import Usage
 
 CLEAN = "clean twin"
+# The codes of verdicts that say something else than the judge did: it was wrong.
+_CORRECTED = frozenset({"contradicted", "unverified_evidence"})
+# What a verdict is about, by the first letter of its id.
+_PARTS = {"s": "sentences", "c": "contexts"}
 # The quantile of the normal distribution for an interval of 95 %.
 _NORMAL = 1.96
 
@@ -106,7 +110,7 @@ class ControlRun:
             raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
         about: dict[str, Metric] = {}
         for metric in judged:
-            if metric.counts_units or getattr(metric, "relevance", None) == "supports":
+            if metric.about_units:
                 about.setdefault("s", ContextRecall(judge=metric.judge))
             else:
                 about.setdefault("c", ContextPrecision(judge=metric.judge))
@@ -114,7 +118,10 @@ class ControlRun:
         self._about, self._number, self._total = "".join(about), number, total
         self._left: deque[LabelledSample] | None = None
         self._counted: Mapping[str, Sequence[str]] = {}
-        self._right: list[int] = []
+        self._later: frozenset[str] = frozenset()
+        self._judged = 0
+        self._right: Counter[str] = Counter()
+        self._verdicts: Counter[str] = Counter()
         self._wrong: Counter[str] = Counter()
         self._usage = Usage()
 
@@ -132,6 +139,7 @@ class ControlRun:
             language = detect_language(sample.reference or sample.user_input or "")
             self._left = deque(_order_samples(language)[: self._number])
             self._counted = _choose_ids(self._left, self._about)
+            self._later = frozenset([*self._counted][self._number // 2 :])
         while self._left:
             begun = self._number - len(self._left)
             place = begun**2
@@ -145,26 +153,39 @@ class ControlRun:
         """Count a control's right and wrong verdicts; of one that was cancelled, nothing."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
-        verdicts = {verdict.id: verdict.value for score in scores for verdict in score.verdicts}
-        ids, truth = self._counted[str(labelled.sample.id)], labelled.truth
-        wrong = sum(verdicts.get(id_) is not truth[id_] for id_ in ids)
-        self._right.append(len(ids) - wrong)
-        self._wrong += Counter({labelled.kind: wrong})
+        verdicts = {
+            verdict.id: verdict.value
+            for score in scores
+            for verdict in score.verdicts
+            if verdict.code not in _CORRECTED
+        }
+        name, self._judged = str(labelled.sample.id), self._judged + 1
+        for id_ in self._counted[name]:
+            part = _PARTS[id_[0]]
+            right = verdicts.get(id_) is labelled.truth[id_]
+            self._wrong[labelled.kind] += not right
+            for group in (part, f"{part}, second half") if name in self._later else (part,):
+                self._right[group] += right
+                self._verdicts[group] += 1
         self._usage = sum((score.usage for score in scores), self._usage)
 
     @property
     def result(self) -> Controls | None:
         """How many verdicts about the controls are right; None where none was judged."""
-        right, wrong = sum(self._right), self._wrong.total()
-        if not right + wrong:
+        verdicts = sum(self._verdicts[part] for part in _PARTS.values())
+        if not verdicts:
             return None
+        right = verdicts - self._wrong.total()
         return Controls(
-            samples=len(self._right),
-            verdicts=right + wrong,
+            samples=self._judged,
+            verdicts=verdicts,
             right=right,
-            interval=wilson(right / (right + wrong), len(self._right), _NORMAL),
-            wrong=FrozenDict(dict(self._wrong.most_common())),
+            interval=wilson(right / verdicts, self._judged, _NORMAL),
+            wrong=FrozenDict({kind: count for kind, count in self._wrong.most_common() if count}),
             usage=self._usage,
+            parts=FrozenDict(
+                {group: (self._right[group], total) for group, total in sorted(self._verdicts.items())}
+            ),
         )
 
 
@@ -182,7 +203,7 @@ def _order_samples(language: str) -> Sequence[LabelledSample]:
 
 
 def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
-    """Choose by sample the ids whose verdicts are counted: as many right yeses as noes, about units and about contexts.
+    """Choose by sample the ids whose verdicts are counted: as many right yeses as noes about units, the same about contexts.
 
     So a judge that says one thing to everything is wrong in half of the counted verdicts.
     """
@@ -193,8 +214,8 @@ def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, S
         for id_, value in item.truth.items():
             if id_[0] in about and value is not None:
                 groups.setdefault((id_[0], value), []).append((str(item.sample.id), id_))
-    least = min(map(len, groups.values()))
-    for group in groups.values():
+    for (about_id, value), group in groups.items():
+        least = min(len(group), len(groups.get((about_id, not value), ())))
         for place in range(least):
             sample, id_ = group[place * len(group) // least]
             counted[sample].append(id_)

@@ -30,7 +30,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.background import check_loop, run_sync
 from ctxmetrics.models.runtime.cache import RunCache, opened
 from ctxmetrics.models.runtime.limits import Quota
 from ctxmetrics.models.runtime.memo import Memo
@@ -143,6 +143,7 @@ async def aevaluate(
     Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
     ``out=`` to have them.
     """
+    check_loop()
     return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
 
 
@@ -295,7 +296,9 @@ class Evaluation:
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=GRACE)
-                results.usage = replace(run.usage, reused=results.usage.reused)
+                results.usage = replace(
+                    run.usage, reused=results.usage.reused, repeats=results.usage.repeats
+                )
                 down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
                 results.stopped = self._stopped or down or run.spent
                 results.controls = self._controls.result if self._controls else None

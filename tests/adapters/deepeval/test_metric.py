@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import math
 import pickle
 import threading
 import time
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -490,7 +492,9 @@ def test_everything_a_result_shows(make_case: Callable[..., LLMTestCase]) -> Non
         'a yes: "a"',
         '2 yes: "2"',
     ]
-    assert metric.verbose_logs == metric.result.pretty()
+    logs, mark, line = metric.verbose_logs.rpartition("\nctxmetrics:")
+    assert (logs, bool(mark)) == (metric.result.pretty(), True)
+    assert json.loads(b64decode(line)) == metric.result.to_dict()
     assert metric.score_breakdown["count"] == "2 of 3 reference ids retrieved"
     assert [(item["id"], item["value"]) for item in metric.score_breakdown["verdicts"]] == [
         ("a", True),
@@ -710,12 +714,13 @@ def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTest
     metric.measure(make_case(retrieval_context=[tags], context=[tags], name="[q1]"))
     for shown, meant in (
         (metric.reason, metric.result.reason),
-        (metric.verbose_logs, metric.result.pretty()),
+        (metric.verbose_logs.rpartition("\n")[0], metric.result.pretty()),
     ):
         text = Text.from_markup(shown)
         assert text.plain == meant
         assert text.spans == []
         assert "[/INST] [bold red]hot" in meant
+    assert "[" not in metric.verbose_logs.rpartition("\n")[2]
     assert metric.result.verdicts[0].evidence[0].quote == tags
 
 

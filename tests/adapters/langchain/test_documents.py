@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from ctxmetrics import ContextPrecision, IDBasedContextRecall, LexicalJudge
 from ctxmetrics.adapting import Wrapper
@@ -49,7 +50,8 @@ def ids_of(record, **keys):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    "key", ["retrieved_contexts", "documents", "contexts", "context", "source_documents"]
+    "key",
+    ["retrieved_contexts", "documents", "contexts", "context", "source_documents", "retrieved_docs"],
 )
 def test_every_shape_under_every_usual_key(shape, key):
     assert contexts_of({"outputs": {"answer": "x", key: SHAPES[shape]}}) == ("one", "two")
@@ -396,3 +398,33 @@ def test_documents_without_an_id_have_no_source_and_each_counts() -> None:
     for document in record["outputs"]["documents"]:
         document.id = "a"
     assert wrapper.score(record).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "key", ["reference", "ground_truth", "reference_answer", "expected_answer", "expected", "answer"]
+)
+def test_a_reference_under_every_usual_key(key):
+    record = {"outputs": {"answer": "given"}, "reference_outputs": {key: "expected"}}
+    assert SCHEMA.read(record, {}, ("reference",))["reference"] == "expected"
+
+
+@pytest.mark.parametrize("form", [lambda message: message, lambda message: message.model_dump()])
+def test_artifacts_of_tool_messages_are_contexts(form, make_run, case):
+    """An agent's tool that searches (``response_format="content_and_artifact"``) has no retriever run."""
+    messages = [
+        HumanMessage("Where?"),
+        AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "1"}]),
+        ToolMessage("one, two", tool_call_id="1", name="search", artifact=DOCUMENTS),
+        ToolMessage("a text alone", tool_call_id="2", name="weather", artifact=None),
+        AIMessage("There."),
+    ]
+    run = make_run({"messages": [form(message) for message in messages]})
+    assert contexts_of(to_record(run, case.example)) == ("one", "two")
+    assert ids_of(to_record(run, case.example)) == ("d1", "d2")
+
+
+def test_retriever_runs_count_before_artifacts(make_run, case):
+    messages = [ToolMessage("x", tool_call_id="1", name="search", artifact=[Document("other")])]
+    child = make_run({"documents": DOCUMENTS}, run_type="retriever")
+    run = make_run({"messages": messages}, child_runs=[child])
+    assert contexts_of(to_record(run, case.example)) == ("one", "two")

@@ -382,7 +382,7 @@ def test_trap_metadata_is_not_uploaded_but_evaluator_info_is(case, client, make_
     assert info["verdicts"] == {"s1": True, "s2": False}
     assert info["judge"] == case.judge.name
     assert (info["passed"], info["threshold"], info["reason_code"]) == (False, 0.75, None)
-    assert info["provenance"]["prompt"] == "joint-en-3"
+    assert info["score"]["provenance"]["prompt"] == "joint-en-3"
     assert json.loads(json.dumps(info)) == info
 
 

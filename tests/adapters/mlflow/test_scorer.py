@@ -78,6 +78,7 @@ def test_every_metric_has_its_class() -> None:
         assert f"ctxmetrics.{metric.__name__}" in (type(scorer).__doc__ or "")
     assert set(ctxmetrics_mlflow.__all__) == {
         "MetricScorer",
+        "results",
         *(f"{m.__name__}Scorer" for m in ALL_METRICS.values()),
     }
 

@@ -101,17 +101,17 @@ def test_multi_turn_samples_are_refused_by_name() -> None:
 
 
 def test_required_columns_incl_id_columns() -> None:
-    """The public setter refuses id columns, so they are set directly."""
+    """They are those of the core metric, and fixed as its parameters are."""
     metric = ours.IDBasedContextRecall()
     assert metric.required_columns == {
         "SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}
     }
-    with pytest.raises(ValueError, match="Invalid column"):
+    with pytest.raises(ValueError, match="required_columns is fixed"):
         metric.required_columns = metric._required_columns
 
 
 def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: Row) -> None:
-    """Ragas takes away every column that is not listed, so the question is listed as optional."""
+    """The question is read where it is there; code that looks for Ragas' names finds it among the columns."""
     questions: list[str | None] = []
 
     def answer(prompt: Any) -> str:
@@ -120,8 +120,9 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
-        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input:optional"}
+        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"}
     }
+    assert metric.required_columns == {"SINGLE_TURN": {"reference", "retrieved_contexts"}}
     evaluate([row], [metric])
     evaluate([{name: row[name] for name in ("reference", "retrieved_contexts")}], [metric])
     assert questions == [row["user_input"], None]
@@ -175,8 +176,9 @@ def test_not_computable_is_nan_with_its_reason_in_log_and_trace(
     assert (
         str(result) == "{'context_recall': 0.5000, 'id_based_context_recall': 0.5000}"
     )  # NaN is left out
-    assert "context_recall: no_reference: the reference side is empty" in caplog.text
-    assert "id_based_context_recall: no_reference" in caplog.text
+    question = f"row 0 ({row['user_input']!r})"
+    assert f"context_recall, {question}: no_reference: the reference side is empty" in caplog.text
+    assert f"id_based_context_recall, {question}: no_reference" in caplog.text
     for name in ("context_recall", "id_based_context_recall"):
         score = result.traces[0][name]["score"]["output"]
         assert (score["value"], score["reason_code"]) == (None, "no_reference")
@@ -233,7 +235,8 @@ def test_unreadable_sample_is_an_error_of_its_metric_in_traces(evaluate: Any, ro
     assert [math.isnan(value) for value in result["non_llm_context_recall"]] == [True, False]
     assert result["id_based_context_recall"] == [0.5, 0.5]
     assert len(runs.inputs["non_llm_context_recall"]) == 2
-    assert [error for error in runs.errors if "10,000,001 characters long" in error] != []
+    (error,) = (error for error in runs.errors if "10,000,001 characters long" in error)
+    assert "row 0 ('Where is the tower" in error
 
 
 # ---- names ----
@@ -289,7 +292,9 @@ class _Failing:
 SUPPORTED = '{"code": "$code", "sentences": {"s1": {"supported": true, "evidence": [{"context": "c1", "quote": "red", "whole": True}]}}, "useful": {}}'
 
 
-def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:
+def test_exception_in_a_judge_is_nan_with_a_reason(
+    evaluate: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = [
         {"user_input": question, "reference": "It is red.", "retrieved_contexts": ["It is red."]}
         for question in ("Fine?", "Fail!", "Fine?")
@@ -300,6 +305,8 @@ def test_exception_in_a_judge_is_nan_with_a_reason(evaluate: Any) -> None:
     assert math.isnan(second)
     score = result.traces[1]["context_recall"]["score"]["output"]
     assert "RuntimeError: the judge broke" in score["message"]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "ctxmetrics_ragas"]
+    assert line.startswith("context_recall, row 1 ('Fail!'): not_judged: ")
 
 
 class _Hanging(_Failing):

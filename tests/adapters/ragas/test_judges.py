@@ -330,7 +330,7 @@ def test_run_config_timeout_ends_a_request_that_hangs(
     rows = [row, {**row, "user_input": "Hanging?"}, row]
     with FakeOpenAIServer(labels, faults=[hanging]) as server:
         metric = ContextRecall(judge="framework")
-        config = RunConfig(timeout=1)
+        config = RunConfig(timeout=3)
         result = evaluate(rows, [metric], llm=llms.instructor_async(server), run_config=config)
     first, second, third = result["context_recall"]
     assert (first, third) == (0.5, 0.5)

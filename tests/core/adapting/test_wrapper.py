@@ -166,7 +166,7 @@ def test_class_statement_names_the_core_metric_for_subclasses():
     assert not hasattr(Base, "core_class")
 
 
-def test_compact_is_json_and_holds_no_texts():
+def test_compact_is_json_and_holds_the_whole_score():
     recall = ContextRecall(convention="aegis")
     record = {
         "said": {"documents": ["The secret chunk stands here."]},
@@ -180,7 +180,8 @@ def test_compact_is_json_and_holds_no_texts():
         {"s1": True, "s2": False},
     )
     assert (told["passed"], told["threshold"], told["judge"]) == (False, 80.0, "lexical")
-    assert "chunk" not in json.dumps({**told, "metadata": None, "signals": None})
+    assert told["score"] == json.loads(json.dumps(score.to_dict()))
+    assert "chunk" not in json.dumps({**told, "score": None})
 
 
 def test_malformed_records_are_errors_of_the_sample():

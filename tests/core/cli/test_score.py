@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.main import get_command
 
-from ctxmetrics import __version__
+from ctxmetrics import Results, __version__
 from ctxmetrics.cli import app
 from ctxmetrics.cli._options import Pace, with_options
 from ctxmetrics.results.writer import OutFile
@@ -499,27 +499,34 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     assert ctxmetrics("score", file, *options[:-1]).returncode == 0
     rows = read_rows(out)
     for row in rows:
-        row["value"] = 0.25  # what is taken over can be told from what is computed
+        row["message"] = "old"  # what is taken over can be told from what is computed
 
-    def values(changed: dict[str, Any], *extra: object, tail: str = "") -> list[float]:
+    def messages(changed: dict[str, Any], *extra: object, tail: str = "") -> list[str | None]:
         part.write_text(
             "".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail
         )
         assert ctxmetrics("score", file, *options, *extra).returncode == 0
-        return [row["value"] for row in read_rows(out)]
+        return [row["message"] for row in read_rows(out)]
 
-    assert values({}) == [0.25, 0.25, 0.25, 1.0, 1.0]
-    assert values({}, tail='{"sample_id": "3", "metr') == [0.25, 0.25, 0.25, 1.0, 1.0]
-    assert values({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [0.25, 0.25, 1.0, 1.0, 1.0]
-    assert values({"reason_code": "not_judged"}) == [0.25, 0.25, 1.0, 1.0, 1.0]
-    assert values({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [
-        0.25,
-        0.25,
-        1.0,
-        1.0,
-        1.0,
+    assert messages({}) == ["old", "old", "old", None, None]
+    assert messages({}, tail='{"sample_id": "3", "metr') == ["old", "old", "old", None, None]
+    assert messages({"sample": {**rows[2]["sample"], "content_hash": "0"}}) == [
+        "old",
+        "old",
+        None,
+        None,
+        None,
     ]
-    assert values({}, "-m", "context_precision")[::2] == [1.0] * 5
+    assert messages({"reason_code": "not_judged"}) == ["old", "old", None, None, None]
+    assert messages({"provenance": {**rows[2]["provenance"], "judge": "x"}}) == [
+        "old",
+        "old",
+        None,
+        None,
+        None,
+    ]
+    assert messages({"value": 0.25}) == ["old", "old", None, None, None]  # not what its verdicts give
+    assert messages({}, "-m", "context_precision")[::2] == [None] * 5
     part.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *rows)))  # more rows than samples
     assert ctxmetrics("score", file, *options).returncode == 0
     assert len(read_rows(out)) == 5
@@ -1130,3 +1137,27 @@ def test_a_metric_that_doubles_the_requests_is_chosen_by_name(
     assert "context_utilization" in both.stdout
     assert "is left out" not in both.stderr
     assert "is left out" not in ctxmetrics("score", file).stderr, "the embedded judge asks nobody"
+
+
+def test_only_scores_again_what_failed(tmp_path: Path) -> None:
+    file = data(tmp_path)
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    first = tmp_path / "first.jsonl"
+    marked = ("-m", "context_recall(threshold=0.9)")
+    assert ctxmetrics("score", file, *marked, "--out", first).returncode == 0
+    below = [row["sample_id"] for row in read_rows(first) if not row["passed"]]
+    assert 0 < len(below) < len(rows)
+    again = tmp_path / "again.jsonl"
+    run = ctxmetrics("score", file, *marked, "--only", f"{first}.failed", "--out", again)
+    assert run.returncode == 0, run.stderr
+    assert f"{len(below)} of {len(rows)} samples" in run.stderr
+    assert [row["sample_id"] for row in read_rows(again)] == below
+    results = Results.from_jsonl(first)
+    assert [row.sample_id for row in results.failed()] == below
+    high = results.filter(lambda row: row.scores[0].value == 1)
+    assert len(high) + len(below) == len(rows)
+    assert high.summary()["context_recall"].mean == 1.0
+    high.to_jsonl(tmp_path / "high.jsonl")
+    run = ctxmetrics("score", file, *marked, "--only", tmp_path / "high.jsonl.failed")
+    assert run.returncode == 2
+    assert "no sample of the file failed there" in run.stderr

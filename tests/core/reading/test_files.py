@@ -25,6 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.cli import main
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
+from ctxmetrics.reading import text_files
 from ctxmetrics.reading.cells import _STRING, list_in
 from support.exports import ANSWER, CONTEXTS, EXPECTED, FILES, QUESTION, RAGAS_V1
 
@@ -366,7 +367,9 @@ def test_a_list_of_references_in_a_cell_is_no_text(write: Any, tmp_path: Path) -
         read(["The pump.", "A pump."])
 
 
-@pytest.mark.parametrize("gap", ["nan", "NaN", "None", "null", "NULL", "<NA>"])
+@pytest.mark.parametrize(
+    "gap", ["nan", "NaN", "None", "null", "NULL", "<NA>", "N/A", "n/a", "#N/A", "NA", "NaT"]
+)
 def test_a_gap_that_is_written_as_a_word_is_a_gap(gap: str, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(
         f"question,contexts,ground_truth\nq a,{gap},{gap}\nq b,['a b'],a b\n", encoding="utf-8"
@@ -424,6 +427,35 @@ def test_cells_of_parquet_that_json_does_not_know_are_texts(tmp_path: Path) -> N
         "picture": "3 bytes",
         "score": {"value": None, "all": [0.5]},
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "filler"),
+    [
+        ("a.jsonl.gz", b"", b" "),
+        ("a.jsonl.gz", b'{"reference": "', b"a"),
+        ("a.json.gz", b"[", b"\n"),
+        ("a.csv.gz", b"reference\n", b"x,\n"),
+    ],
+)
+def test_a_compressed_file_that_becomes_too_large_is_refused(
+    tmp_path, monkeypatch, name, start, filler
+):
+    monkeypatch.setattr(text_files, "_FREE_BYTES", 1 << 20)
+    with gzip.open(tmp_path / name, "wb") as file:
+        file.write(start)
+        for _ in range(64):
+            file.write(filler * (1 << 16))
+    with pytest.raises(InputFileError, match=r"becomes more than 200 times as large.*gunzip"):
+        list(read_samples(tmp_path / name))
+
+
+def test_a_compressed_file_of_samples_may_be_repetitive(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "_FREE_BYTES", 1 << 20)
+    line = json.dumps({"reference": "The mill is in Ghent.", "retrieved_contexts": ["Rain fell."]})
+    lines = [f'{{"id": "{number * 7919 % 20_011}", {line[1:]}\n' for number in range(20_000)]
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    assert sum(1 for _ in read_samples(tmp_path / "a.jsonl.gz")) == 20_000
 
 
 def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
@@ -524,3 +556,14 @@ def test_an_error_names_a_column_as_the_file_has_it(
     for option in options[:2]:
         status, _, told = scored(monkeypatch, capsys, tmp_path / "s.csv", "--map", option)
         assert "means the retrieved text in some systems" not in told
+
+
+@pytest.mark.parametrize("key", ["data", "samples", "examples", "rows", "output", "results"])
+def test_samples_under_one_key_are_read(key: str, tmp_path: Path) -> None:
+    rows = [
+        {"question": f"{QUESTION} {n}", "ground_truth": "A b.", "contexts": ["A b."]} for n in "xyz"
+    ]
+    (tmp_path / "s.json").write_text(json.dumps({key: rows}), encoding="utf-8")
+    samples = list(read_samples(tmp_path / "s.json"))
+    assert [sample.user_input for sample in samples] == [row["question"] for row in rows]
+    assert {sample.reference for sample in samples} == {"A b."}

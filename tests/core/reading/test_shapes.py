@@ -196,7 +196,12 @@ JOINED = {
     "[1]": f"[1] {USELESS} [2] {USEFUL}",
     "1.": f"1. {USELESS}\n2. {USEFUL}",
     "list": f"['{USELESS}', '{USEFUL}']",
+    "###": f"{USELESS}\n###\n{USEFUL}",
+    "***": f"{USELESS}\n*****\n{USEFUL}",
+    "<document>": f'<document index="1">{USELESS}</document><document index="2">{USEFUL}</document>',
 }
+# Each separator with its text; some are written in several ways.
+FORMS = [*JOINED.items(), ("|", f"{USELESS} || {USEFUL}"), ("[1]", f"[1]: {USELESS}\n[2]: {USEFUL}")]
 
 
 def joined_rows(text: str) -> list[dict[str, Any]]:
@@ -206,10 +211,12 @@ def joined_rows(text: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("separator", JOINED)
-def test_several_passages_in_one_text_have_no_precision(separator: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("separator", "text"), FORMS)
+def test_several_passages_in_one_text_have_no_precision(
+    separator: str, text: str, tmp_path: Path
+) -> None:
     """Recall is 1. The useful passage is the second of two: precision 1/2, once the text is split."""
-    rows = joined_rows(JOINED[separator])
+    rows = joined_rows(text)
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     samples = list(read_samples(file))
@@ -280,6 +287,9 @@ def test_sections_of_the_documentation_are_one_passage_each() -> None:
         ),
         ("list.csv", "pump,\"['A text.', 'B text.']\"\nvalve,\"['C text.']\"\nlid,\"['D text.']\"\n"),
         ("scores.csv", "a;0.75\nb;0.5\nc;1\n"),
+        ("dates.csv", "2024-01-01,a\n2024-01-02,b\n2024-01-03,c\n"),
+        ("uuids.csv", "".join(f"9b2f0c1e-3f4a-4b7e-8f17-2c3d4e5f6a7{n},a\n" for n in range(3))),
+        ("addresses.csv", "".join(f"https://x.y/{n},a\n" for n in range(3))),
     ],
 )
 def test_a_first_line_of_data_is_no_header(name: str, line: str, tmp_path: Path) -> None:
@@ -431,6 +441,13 @@ def test_an_item_of_one_row_never_stops_the_others(
         "GroundTruthTexts",
         "positive_passages",
         "neg",
+        "supporting_facts",
+        "oracle_context",
+        "true_contexts",
+        "target_passages",
+        "ideal_contexts",
+        "citations",
+        "facts",
     ],
 )
 def test_gold_and_negatives_are_never_offered_as_retrieved(column: str, tmp_path: Path) -> None:

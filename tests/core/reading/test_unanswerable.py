@@ -127,6 +127,11 @@ def test_a_label_says_that_a_refusal_is_the_answer() -> None:
         "无法回答。",
         "Je ne sais pas !",
         "Das weiß ich nicht.",
+        "CANNOTANSWER",
+        "I'm sorry, but I cannot answer that.",
+        "The provided documents do not mention this.",
+        "No answer is possible.",
+        "Keine Antwort möglich.",
     ],
 )
 def test_refusals(text: str) -> None:

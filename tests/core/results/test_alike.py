@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics import ContextRecall, Judgement, JudgeRequest, Results, Sample, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    Judgement,
+    JudgeRequest,
+    Results,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
 from ctxmetrics.results.report.report import render_html
 from ctxmetrics.verdicts import Verdict
 
@@ -62,3 +71,29 @@ def test_the_note_is_in_the_language_of_the_table():
     assert "судья отвечает одинаково: да, 60 из 60 вердиктов" in " ".join(
         str(run(60, 0, "ru").summary()).split()
     )
+
+
+@pytest.mark.parametrize(("count", "named", "noted"), [(4, 2, True), (4, 3, False), (3, 0, False)])
+def test_twenty_useful_contexts_that_no_evidence_names_are_enough(tmp_path, count, named, noted):
+    contexts = [f"Hall {number} of the mill holds {number + 2} oak wheels." for number in range(5)]
+    samples = [
+        Sample(user_input=f"What? {number}", reference=" ".join(contexts), retrieved_contexts=contexts)
+        for number in range(count)
+    ]
+    units = {
+        f"s{number}": {
+            "evidence": [{"context": f"c{number}", "quote": contexts[number - 1], "whole": True}],
+            "supported": True,
+        }
+        if number <= named
+        else {"evidence": [], "supported": False}
+        for number in range(1, 6)
+    }
+    useful = {f"c{number}": {"quote": contexts[number - 1], "useful": True} for number in range(1, 6)}
+    reply = {"code": "$code", "sentences": units, "useful": useful}
+    judge = ScriptedJudge({"joint": [reply] * count})
+    results = evaluate(samples, [ContextPrecision()], judge=judge, progress=False)
+    results.to_jsonl(tmp_path / "rows.jsonl")
+    for summary in (results.summary(), Results.from_jsonl(tmp_path / "rows.jsonl").summary()):
+        assert summary["context_precision"].said == (5 * count, 0)
+        assert summary["context_precision"].alike == ("yes" if noted else None)

@@ -78,7 +78,7 @@ def test_the_reason_and_the_text_of_a_score_name_them(results):
     assert "doubtful: unverified_evidence 1, weak_evidence 1." in score.reason.splitlines()
     assert "  doubtful: unverified_evidence 1, weak_evidence 1" in score.pretty().splitlines()
     assert compact(score)["doubtful"] == {"weak_evidence": 1, "unverified_evidence": 1}
-    assert compact(score)["attribution"] == json.loads(json.dumps(score.attribution.to_dict()))
+    assert compact(score)["score"] == json.loads(json.dumps(score.to_dict()))
     assert "Some" in score.pretty()
     assert "(part)" in score.pretty()
     assert "weak evidence: look at it" in score.pretty()

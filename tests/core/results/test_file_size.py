@@ -126,6 +126,20 @@ def test_baselines_take_80_bytes_a_row_and_metric(tmp_path, metrics):
             assert [verdict.value for verdict in row[name].verdicts] == values
 
 
+def test_a_baseline_of_grouped_contexts_is_read(tmp_path):
+    """Two chunks of one source count as one, which the verdicts of a baseline do not say."""
+    sample = Sample(
+        id="a",
+        reference=" ".join(FACTS),
+        retrieved_contexts=["Birds sing.", FACTS[0], FACTS[1]],
+        retrieved_context_ids=["x#1", "y", "y"],
+    )
+    results = evaluate([sample], [ContextPrecision(group="source")], progress=False)
+    results.to_baseline(tmp_path / "base.jsonl")
+    (row,) = Results.from_jsonl(tmp_path / "base.jsonl")
+    assert row["context_precision(group=source)"].value == results[0].scores[0].value == 0.5
+
+
 def test_baselines_keep_codes_and_missing_values(tmp_path):
     judge = ScriptedJudge(lambda prompt: "no verdict today")
     results = evaluate(samples(3), [ContextRecall(judge=judge)], progress=False)

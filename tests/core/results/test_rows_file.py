@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -134,10 +135,67 @@ def test_what_is_no_results_is_refused_with_its_line(results, tmp_path, edit, to
         Results.from_jsonl(tmp_path / "absent.jsonl")
 
 
+RANKED = Sample(
+    id="r",
+    user_input="Where?",
+    reference="The mill is in Ghent. It is red.",
+    retrieved_contexts=[
+        "Tea is sold.",
+        "The mill is in Ghent.",
+        "Rain fell.",
+        "The mill is red. It is in Ghent.",
+    ],
+    retrieved_context_ids=["a", "b", "a", "c"],
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        (ContextRecall(), 1.0),
+        (ContextRecall(convention="aegis"), 100.0),
+        (ContextRecall(top_k=1), 0.0),
+        (ContextPrecision(), (1 / 2 + 2 / 4) / 2),
+        (ContextPrecision(formula="share"), 0.5),
+        (ContextPrecision(convention="ragas"), (1 / 2 + 2 / 4) / (2 + 1e-10)),
+        (ContextPrecision(strict=True), 0.0),
+    ],
+)
+def test_a_value_that_contradicts_its_verdicts_is_refused(tmp_path, metric, value):
+    file, changed = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    (row,) = evaluate([RANKED], [metric], progress=False)
+    assert row.scores[0].value == pytest.approx(value, abs=1e-12)
+    Results.to_jsonl(evaluate([RANKED], [metric], progress=False), file)
+    assert Results.from_jsonl(file)[0].scores[0].value == row.scores[0].value
+    (line,) = read_rows(file)
+    scale = 100 if value == 100 else 1
+    for lie in (value / 2 or scale / 2, value * 0.9 or scale / 4):
+        changed.write_text(json.dumps({**line, "value": lie}) + "\n")
+        with pytest.raises(InputFileError, match=r"line 1: .* value: .* is not what the verdicts give"):
+            compare(file, changed)
+    line["verdicts"][0]["value"] = None
+    changed.write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputFileError, match="a verdict is missing, so there is no value"):
+        compare(file, changed)
+
+
+def test_values_whose_sum_is_not_in_the_row_are_read(tmp_path):
+    sample = replace(
+        RANKED,
+        reference_facts=[
+            {"text": "The mill is in Ghent.", "importance": "vital"},
+            {"text": "It is blue.", "importance": "okay"},
+        ],
+    )
+    metrics = [ContextRecall(unit="fact", convention="trec"), ContextPrecision(group="source")]
+    results = evaluate([sample], metrics, progress=False)
+    results.to_jsonl(tmp_path / "a.jsonl")
+    read = Results.from_jsonl(tmp_path / "a.jsonl")
+    assert [score.value for score in read[0].scores] == [score.value for score in results[0].scores]
+
+
 @pytest.mark.parametrize("metric", [*METRICS, ContextPrecision(formula="share", strict=True)])
 def test_a_metric_is_found_by_its_name(metric):
-    from dataclasses import replace
-
     assert metric_named(metric.name, metric.convention) == replace(metric, threshold=None)
     assert metric_named("mine") is None
     assert metric_named("context_recall(top_k=x)") is None
@@ -237,6 +295,7 @@ def test_a_value_at_the_top_of_another_scale_is_read(tmp_path):
         tmp_path / "a.jsonl"
     )
     text = (tmp_path / "a.jsonl").read_text().replace('"value": 50.0', '"value": 100')
+    text = text.replace('"value": false', '"value": true')
     (tmp_path / "a.jsonl").write_text(text)
     assert Results.from_jsonl(tmp_path / "a.jsonl")[0].scores[0].value == 100
     (tmp_path / "a.jsonl").write_text(text.replace('"convention": "aegis"', '"convention": "default"'))

@@ -86,7 +86,8 @@ def model_at(server, **options):
 @pytest.mark.parametrize("cause", WAYS)
 def test_each_way_to_fail_is_named_by_its_cause(cause):
     with server_of(WAYS[cause]) as server:
-        found = check_model(model_at(server), timeout=0.5)
+        # Short only where the server never answers: a busy machine takes more than half a second for a reply.
+        found = check_model(model_at(server), timeout=0.5 if cause == "timeout" else 30)
         assert server.count <= 1
     wrong = [item for item in found.findings if item.cause]
     assert [item.cause for item in wrong] == [cause]

@@ -23,7 +23,9 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.results.report.report import render_html
+from ctxmetrics.results.summary import Controls
 from ctxmetrics.running.controls import _choose_ids, _order_samples, labelled_samples
+from ctxmetrics.verdicts import Usage
 from support import read_question
 from support.command import run_command
 from support.judges import honest, lenient, strict
@@ -156,13 +158,17 @@ def test_a_judge_that_says_one_thing_is_right_about_half(metrics, change, share)
 def test_every_output_says_it(tmp_path):
     results, _ = run(samples(5), change=strict)
     line = results.controls.describe()
-    told = re.match(r"controls: (\d+) of (\d+) verdicts right \(0\.\d\d to 0\.\d\d\); wrong: ", line)
+    told = re.match(r"controls: (\d+) of (\d+) verdicts right \(0\.\d\d to 0\.\d\d\); too few", line)
+    assert "; too few right about sentences: 27 of 54; " in line
+    assert "; wrong: " in line
     assert told
     assert results.summary().to_dict()["controls"]["right"] == int(told[1])
     for text in (str(results.summary()), render_html(results.report())):
         assert line in " ".join(text.split())
     russian, _ = run(samples(5, "ru"), [ContextRecall(convention="ru")], change=strict)
-    assert "вердиктов верны" in str(russian.summary())
+    text = " ".join(str(russian.summary()).split())
+    assert "вердиктов верны" in text
+    assert "слишком мало верных: предложений, вторая половина:" in text
 
 
 def test_controls_are_in_the_language_of_the_first_sample():
@@ -228,8 +234,62 @@ def test_as_many_yeses_as_noes_are_counted(language, number):
     counted = _choose_ids(chosen, "sc")
     values = [(id_[0], truth[sample][id_]) for sample, ids in counted.items() for id_ in ids]
     groups = {group: values.count(group) for group in values}
-    assert len(set(groups.values())) == 1
+    for part in "sc":
+        assert groups.get((part, True)) == groups.get((part, False))
     assert None not in {value for _, value in values}
+
+
+def useful(_: Any, question: Any, reply: dict[str, Any]) -> None:
+    for id_, entry in reply["useful"].items():
+        entry.update(useful=True, quote=question.contexts[id_])
+
+
+def useless(_: Any, __: Any, reply: dict[str, Any]) -> None:
+    for entry in reply["useful"].values():
+        entry.update(useful=False, quote="")
+
+
+def unproven(_: Any, __: Any, reply: dict[str, Any]) -> None:
+    for entry in reply["useful"].values():
+        entry.update(useful=True, quote="what no context holds")
+
+
+@pytest.mark.parametrize("change", [useful, useless, unproven])
+def test_a_judge_that_is_wrong_about_contexts_alone_fails_on_them(change):
+    found = run(samples(5), change=change)[0].controls
+    assert found.parts["sentences"][0] == found.parts["sentences"][1]
+    right, total = found.parts["contexts"]
+    assert found.lowest == right / total <= 0.5 < found.share
+    assert found.failed[0] == "contexts"
+
+
+def test_a_judge_that_becomes_worse_fails_on_the_second_half():
+    def change(item: Any, question: Any, reply: dict[str, Any]) -> None:
+        if len(asked) > 10:
+            useful(item, question, reply)
+        asked.append(item)
+
+    asked: list[Any] = []
+    found = run(samples(40), controls=24, change=change)[0].controls
+    assert found.failed == ("contexts", "contexts, second half")
+    assert found.parts["contexts, second half"][0] < found.parts["contexts"][0] < 42
+
+
+@pytest.mark.parametrize(
+    ("right", "failed"), [(42, ()), (30, ()), (29, ("contexts",)), (0, ("contexts",))]
+)
+def test_a_part_fails_where_one_slip_in_ten_gives_it_rarely(right, failed):
+    # scipy.stats.binom.cdf([30, 29], 42, 0.9): 0.00062 and 0.00015
+    found = Controls(
+        samples=24,
+        verdicts=42,
+        right=right,
+        interval=(0, 1),
+        wrong={},
+        usage=Usage(),
+        parts={"contexts": (right, 42)},
+    )
+    assert found.failed == failed
 
 
 def test_a_gate_fails_where_the_judge_is_wrong_too_often(tmp_path):

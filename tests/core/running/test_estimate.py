@@ -311,3 +311,25 @@ def test_the_command_says_how_many_samples_show_a_difference(tmp_path: Path) -> 
         assert "--detect and --changed" in done.stderr
     out.write_text("".join(line for line in out.open() if '"value": 1.0' in line))
     assert "all values are equal" in run_command("estimate", out, "--detect", "0.05").stdout
+
+
+def test_the_command_needs_no_key_and_counts_by_metric(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    file = tmp_path / "s.jsonl"
+    row = {
+        "user_input": "q",
+        "reference": "It is red.",
+        "response": "Red.",
+        "retrieved_contexts": ["It is red."],
+    }
+    file.write_text(json.dumps(row), encoding="utf-8")
+    names = ("context_recall", "context_precision", "context_utilization")
+    metrics = [option for name in names for option in ("-m", name)]
+    done = run_command("estimate", file, "--judge", "openai/m", *metrics)
+    assert done.returncode == 0, done.stderr
+    assert "1 sample: 2 calls" in done.stdout
+    assert "context_recall: 1 call\ncontext_utilization: 1 call\n" in done.stdout
+    assert (
+        "context_recall"
+        not in run_command("estimate", file, "--judge", "openai/m", *metrics[:4]).stdout
+    )

@@ -102,6 +102,24 @@ def test_the_first_ctrl_c_is_not_swallowed(code: str, printed: str) -> None:
     assert err.rstrip().endswith("KeyboardInterrupt")
 
 
+SIGTERM_AS_CTRL_C = """
+    import signal
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+"""
+
+
+def test_a_program_of_ones_own_may_end_at_sigterm_as_at_ctrl_c():
+    source = textwrap.dedent(JUDGE + SIGTERM_AS_CTRL_C + EVALUATE_LIST)
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "asked\n"
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert out.startswith("['not_judged', 'cancelled'] interrupted\n")
+
+
 RAISES = """
     import faulthandler
     from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate

@@ -39,7 +39,7 @@ function checkParams(metric, params) {
   const among = (values) => (value) => values.includes(value);
   const fine = {
     convention: among(Object.keys(MARKS)), unit: among(units), formula: among(formulas),
-    relevance: among(["useful", "supports"]), similarity: among(Object.keys(SIMILARITIES)),
+    relevance: among(["useful", "supports", "adds"]), similarity: among(Object.keys(SIMILARITIES)),
     strict: among([true, false]), language: (value) => /^[a-z]{2,3}$/.test(value),
     threshold: upTo(convention === "aegis" ? 100 : 1), min_similarity: upTo(1), min_cover: upTo(1),
     group: among(formulas === RANKED ? ["context", "source"] : []), top_k: (value) => Number.isInteger(value) && value >= 0,
@@ -365,10 +365,12 @@ function judgedScore(metric, given, sample, replies) {
   const restsOf = (verdicts) => new Set(verdicts.filter((one) => one.value).flatMap((one) => one.rests));
   const [rests, inPool] = [restsOf(ofUnits), restsOf(pooled)];
   const open = ofUnits.find((one) => one.value === null);
+  const resting = (index) => ofUnits.filter((one) => one.value && one.rests.includes(index));
+  const repeats = (index) => resting(index).every((one) => one.isWhole && Math.min(...one.rests) < index);
   const ofContexts = places.map((place, index) => {
     const own = found.get(`c${place + 1}`);
-    if (given.relevance === "supports")
-      return rests.has(index) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
+    if (given.relevance === "supports" || given.relevance === "adds")
+      return rests.has(index) && !(given.relevance === "adds" && repeats(index)) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
     return own.value === false && inPool.has(place) ? { value: true, code: "contradicted" } : own;
   });
   return { value: precision(ofContexts.map((one) => one.value), given, sample.retrieved_context_ids), ...told(ofContexts) };

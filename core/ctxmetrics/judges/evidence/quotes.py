@@ -19,7 +19,7 @@ from ctxmetrics.verdicts import Evidence
 # The sentences that hold the quotes deny the unit.
 DENIED = "denied"
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
-# `Unit.shares_little` and `Unit.denial` say.
+# `Unit.shares_little` and its like, and `Unit.denial` say.
 DOUBTS = frozenset(
     {
         "fragment",
@@ -31,11 +31,15 @@ DOUBTS = frozenset(
         "few_words",
     }
 ) | {DENIED}
-# Characters of a span, and of a unit, that are searched for telling words.
-_LONGEST_COMPARED = 1_000
+# Characters of a span, and of a unit or a context, that are searched for telling words.
+_LONGEST_COMPARED, _LONGEST_READ = 1_000, 10_000
 _SHORTEST_WORD = 3
-# Telling words of a unit of which more than one must stand in its evidence; measured by `benchmarks/validity/doubts.py`.
-_MANY_WORDS = 8
+# Measured by `benchmarks/validity/doubts.py`: the telling words of a unit of which more than one must stand in the sentences
+# that hold its quotes, and in the contexts that hold them; the share of them that a context quoted as a whole must hold.
+_MANY_WORDS, _SEVERAL_WORDS, _LEAST_SHARE = 8, 6, 0.25
+# The fewest contexts that have a topic, the shares of them that hold its words, and the other telling words of a unit of which
+# one must stand in its evidence.
+_FEW_CONTEXTS, _IN_ALL, _IN_MOST, _OTHER_WORDS = 3, 1.0, 0.7, 3
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
 # The most words of a line that may be a heading.
@@ -75,8 +79,7 @@ class Unit:
         sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
         script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
         """
-        covered = sum(end - start for start, end in {(span.start, span.end) for span in spans})
-        if covered >= _NEARLY_ALL * len(context) and len(split_context(context)) > _FEW_SENTENCES:
+        if covers(context, spans) and len(split_context(context)) > _FEW_SENTENCES:
             return "whole_context"
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
         plain -= listed("stop", self.language)
@@ -106,7 +109,7 @@ class Unit:
             usual |= not plain.isdisjoint(_PLAIN_WORD.findall(piece[:_LONGEST_COMPARED].casefold()))
         if usual and not headings:
             return None  # the usual case: a word in common that needs no analysis
-        telling, quoted = self._telling_words(self.text), set().union(*map(self._telling_words, pieces))
+        telling, quoted = self._words, set().union(*map(self._telling_words, pieces))
         if not quoted:
             return "fragment"
         if not telling & quoted and self._comparable(" ".join(pieces)):
@@ -126,17 +129,75 @@ class Unit:
         match = contradiction(self.text, sentences, self.language)
         return match if match and match.kind == "negation" else None
 
-    def shares_little(self, sentences: Sequence[str]) -> bool:
-        """Whether the sentences that hold the quotes share one word with a unit that has many.
+    def shares_little(
+        self, sentences: Sequence[str], contexts: Sequence[str], *, common: bool = False
+    ) -> bool:
+        """Whether quotes share one telling word at most with a unit that has many, or only the words of the topic.
 
-        One telling word at most, of eight or more; only where both are written in one script and language.
+        One of eight or more words in the sentences that hold the quotes, or one of six or more in the contexts that hold
+        them. Only where both are written in one script and language.
+
+        Args:
+            sentences: The sentences that hold the quotes.
+            contexts: The contexts that hold them; none if the sentences are enough.
+            common: The topic's words are those that most contexts have, not all.
         """
-        telling = self._telling_words(self.text)
-        if len(telling) < _MANY_WORDS:
+        if self._shares_plain_words(sentences):
             return False
-        held = telling & frozenset[str]().union(*map(self._telling_words, sentences))
-        text = " ".join(sentences)
-        if len(held) > 1 or not self._comparable(text):
+        total, shared = len(self._words), self._shared(sentences)
+        few = total >= _SEVERAL_WORDS and len(shared) <= 1
+        if few and total < _MANY_WORDS:
+            few = len(self._shared(contexts)) <= 1
+        if shared and not few:
+            topic = self._find_topic(_IN_MOST if common else _IN_ALL)
+            few = shared <= topic and total - len(topic) >= _OTHER_WORDS
+        return few and self._same_language(sentences)
+
+    def shares_little_as_whole(self, context: str) -> bool:
+        """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
+        total = len(self._words)
+        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
+            return False
+        return len(self._shared([context])) <= _LEAST_SHARE * total and self._same_language([context])
+
+    def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
+        """Return the three sentences that share most words with the unit, the closest first."""
+        ranked = sorted(sentences, key=lambda text: len(self._shared([text])), reverse=True)
+        return ranked[:_FEW_SENTENCES]
+
+    def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
+        """Whether sentences share several words with the unit, not all of them the topic: the usual case, seen at once."""
+        text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
+        plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
+        common = plain.intersection(_PLAIN_WORD.findall(text)) - listed("stop", self.language)
+        if len(common) <= 1:
+            return False
+        contexts = [context.casefold() for context in self.contexts]
+        return any(
+            sum(word in context for context in contexts) < _IN_MOST * len(contexts) for word in common
+        )
+
+    def _shared(self, texts: Sequence[str]) -> frozenset[str]:
+        """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""
+        if any(len(text) > _LONGEST_READ for text in texts):
+            return self._words
+        keys = frozenset[str]()
+        for text in texts:
+            keys |= _read_telling_words(text, self.language)
+        return self._words & keys
+
+    def _find_topic(self, share: float) -> frozenset[str]:
+        """Return the telling words of the unit that such a share of the contexts hold."""
+        if len(self.contexts) < _FEW_CONTEXTS:
+            return frozenset()
+        counts = Counter(word for context in self.contexts for word in self._shared([context]))
+        least = share * len(self.contexts)
+        return frozenset(word for word, count in counts.items() if count >= least)
+
+    def _same_language(self, texts: Sequence[str]) -> bool:
+        """Whether texts are written in the script and the language of the answer, so that words can be shared."""
+        text = " ".join(texts)
+        if not self._comparable(text):
             return False
         return _tongue(text, self.language) == _tongue(self.answer, self.language)
 
@@ -151,18 +212,31 @@ class Unit:
     def _script(self) -> str | None:
         return _script(self.text)
 
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """The telling words of the unit."""
+        return _read_telling_words(self.text[:_LONGEST_READ], self.language)
+
     def _telling_words(self, text: str) -> frozenset[str]:
-        """Return the keys of the words that say something: numbers, words of three letters, pairs of characters."""
-        return frozenset(
-            word.key
-            for word in tokens(text[:_LONGEST_COMPARED])
-            if word.kind in {"number", "characters"}
-            or (
-                word.kind == "word"
-                and len(word.folded) >= _SHORTEST_WORD
-                and word.folded not in listed("stop", self.language)
-            )
-        )
+        return _read_telling_words(text[:_LONGEST_COMPARED], self.language)
+
+
+@lru_cache(maxsize=512)
+def _read_telling_words(text: str, language: str) -> frozenset[str]:
+    """Return the keys of the words that say something: numbers, words of three letters, pairs of characters."""
+    stop = listed("stop", language)
+    keys = set()
+    for word in tokens(text):
+        long = word.kind == "word" and len(word.folded) >= _SHORTEST_WORD
+        if word.kind in {"number", "characters"} or (long and word.folded not in stop):
+            keys.add(word.key)
+    return frozenset(keys)
+
+
+def covers(context: str, spans: Sequence[Evidence]) -> bool:
+    """Whether quotes are nearly all of a context."""
+    covered = sum(end - start for start, end in {(span.start, span.end) for span in spans})
+    return covered >= _NEARLY_ALL * len(context)
 
 
 split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)

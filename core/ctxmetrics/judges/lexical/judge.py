@@ -21,7 +21,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
-VERSION = "lexical-f9d220500c65"
+VERSION = "lexical-37d98d062e7b"
 """Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import masked, safe_text
+from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
@@ -244,14 +244,16 @@ class Exchange:
     def _answer(self, **content: Any) -> Answer:
         run = current_run()
         answer = Answer(
-            usage=self._usage,
+            # All requests but the first ask again.
+            usage=replace(self._usage, repeats=max(0, self._usage.calls - 1)),
             raw=tuple(self._raw),
             run=id(run),
             served_model=self._served,
             stray_ids=self._stray_ids,
+            unusable=self._code in CONTENT_CODES,
             **content,
         )
-        breaker = run.breaker_of(self.model.identity)
+        breaker = run.breaker_of(hide_keys(self.model.identity))
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()
         elif self._code in CONTENT_CODES:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, find_place, split_context
+from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, covers, find_place, split_context
 from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
@@ -200,9 +200,9 @@ def check(
         raise WrongDataError(code)
     decisions: dict[str, Decision] = {}
     for id_ in units:
-        decisions[id_], hits = _decide_unit(id_, entries[id_], quotes)
-        for hit in hits:
-            evidence[f"c{hit.span.context + 1}"].append(hit)
+        decisions[id_], cells = _decide_unit(id_, entries[id_], quotes)
+        for index, cell in cells.items():
+            evidence[f"c{index + 1}"] += [_Hit(span, cell.doubt) for span in cell.spans]
     for id_ in contexts:
         decisions[id_] = _decide_context(id_, entries[id_], quotes, evidence[id_])
     if not echoed:
@@ -262,7 +262,8 @@ def _read_parts(
             if _repeats_example(entry, part.units.get(id_, ""), part, pack):
                 copied[name].add(id_)
         shown_ids = part.units if name == "sentences" else part.contexts
-        if _may_be_shifted(entries, ids, shown_ids):
+        lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
+        if lacks_one and not entries.keys() <= set(shown_ids):  # they may be shifted
             replies |= {id_: ReplyEntry("invalid_reply") for id_ in ids}
         else:
             replies |= {id_: entries[id_] for id_ in ids}
@@ -274,13 +275,6 @@ def _read_parts(
             if id_ in copied[name] or (beside_copy and replies[id_] in _example_entries(pack, id_)):
                 replies[id_] = ReplyEntry("wrong_data")
     return replies
-
-
-def _may_be_shifted(
-    entries: Mapping[str, ReplyEntry], ids: Sequence[str], shown_ids: Collection[str]
-) -> bool:
-    lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
-    return lacks_one and not entries.keys() <= set(shown_ids)
 
 
 @lru_cache(maxsize=256)
@@ -342,33 +336,43 @@ def settle(verdicts: dict[str, Verdict], part: Part) -> None:
             )
 
 
-def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision, Sequence[_Hit]]:
-    """Decide about a unit, and return its quotes, each with its doubt."""
+def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision, Mapping[int, _Cell]]:
+    """Decide about a unit, and return its quotes by the index of their context."""
     part, text = quotes.part, quotes.part.units[id_]
     unit = Unit(text, part.request.answer, part.contexts.values(), part.request.language)
-    matches, unverified, left_out = quotes.look_up(entry.quotes, elsewhere=True)
-    hits, doubts, sentences = _find_doubts(unit, matches, part)
+    hits, unverified, left_out = quotes.look_up(entry.quotes, elsewhere=True)
+    cells = _read_cells(unit, hits, part)
     if isinstance(entry.value, str):
-        return Decision(None, entry.value), hits
+        return Decision(None, entry.value), cells
     if not entry.value:
-        return _decide_unsupported(id_, entry, part, hits), hits
+        return _decide_unsupported(id_, entry, part, hits), cells
     # With one context, a part that is stated is stated by that context alone.
     whole = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
     if not whole and left_out:
-        return Decision(None, "too_many_quotes"), hits
+        return Decision(None, "too_many_quotes"), cells
     verdict = Verdict(id=id_, value=True, text=text, evidence=_build_evidence(hits, whole))
     if not whole and (unverified or not hits):
-        return _unproven(verdict, "called supported, but a quote is in no context"), hits
-    denial = unit.denial(sentences)
-    if denial or unit.shares_little(sentences):
-        common = DENIED if denial else "few_words"
-        doubts = {*doubts, common}
-        hits = [hit._replace(doubt=common) for hit in hits]
+        return _unproven(verdict, "called supported, but a quote is in no context"), cells
+    doubts = {cell.doubt for cell in cells.values()}
+    denial = unit.denial([sentence for cell in cells.values() for sentence in cell.sentences])
     if denial:
         reason = f"called supported, and its evidence says otherwise: {denial}"
         verdict = replace(verdict, reason=reason)
+    # Each context that is said to state the unit is checked alone, else all its parts together.
+    groups = [[cells[index]] for index in sorted(whole)] or [[*cells.values()]]
+    for group in groups:
+        contexts = [cell.context for cell in group]
+        sentences = [sentence for cell in group for sentence in cell.sentences]
+        doubt = DENIED if denial else None
+        if (not denial and unit.shares_little(sentences, contexts)) or (
+            not denial and whole and group[0].is_whole and unit.shares_little_as_whole(contexts[0])
+        ):
+            doubt = "few_words"
+        for cell in group:
+            cell.doubt = doubt or cell.doubt
+        doubts.add(doubt)
     details = {"quotes_left_out": left_out} if left_out else {}
-    return Decision(with_doubts(verdict, doubts, details)), hits
+    return Decision(with_doubts(verdict, filter(None, doubts), details)), cells
 
 
 def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[_Hit]) -> Decision:
@@ -390,37 +394,49 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
     return Decision(verdict)
 
 
-def _find_doubts(
-    unit: Unit, hits: Sequence[_Hit], part: Part
-) -> tuple[Sequence[_Hit], set[str], Sequence[str]]:
-    """Return quotes about a unit, each with the doubt about its context; all doubts; and the sentences that hold them."""
-    cells: dict[int, list[_Hit]] = {}
+@dataclass(slots=True)
+class _Cell:
+    """The quotes from one context about a unit.
+
+    Attributes:
+        context: The text of the context.
+        spans: Where they stand.
+        sentences: The sentences that hold them, of a long sentence what stands near them; of a context that is quoted as a
+            whole, those closest to the unit.
+        doubt: Why they prove little, or None.
+        is_whole: Whether they are nearly all of the context.
+    """
+
+    context: str
+    spans: Sequence[Evidence]
+    sentences: Sequence[str]
+    doubt: str | None
+    is_whole: bool
+
+
+def _read_cells(unit: Unit, hits: Iterable[_Hit], part: Part) -> dict[int, _Cell]:
+    """Group the quotes about a unit by the index of their context."""
+    by_context: dict[int, list[_Hit]] = {}
     for hit in hits:
-        cells.setdefault(hit.span.context, []).append(hit)
-    doubts: dict[int, str] = {}
-    sentences: list[str] = []
-    for index, cell in cells.items():
-        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in cell]
-        sentences += _read_around(context, spans)
-        doubt = unit.doubt(context, spans) or next((hit.doubt for hit in cell if hit.doubt), None)
-        if doubt:
-            doubts[index] = doubt
-    doubted = [hit._replace(doubt=doubts.get(hit.span.context)) for hit in hits]
-    return doubted, set(doubts.values()), sentences
-
-
-def _read_around(context: str, spans: Sequence[Evidence]) -> list[str]:
-    """Return the sentences that hold quotes from one context; of a long sentence what stands near them."""
-    sentences: list[str] = []
-    size = 0
-    for first, last in split_context(context):
-        inside = [span for span in spans if span.start < last and first < span.end]
-        if inside and size < _MOST_READ:
-            start = max(first, min(span.start for span in inside) - _AROUND)
-            end = min(last, max(span.end for span in inside) + _AROUND)
-            sentences.append(context[start:end])
-            size += end - start
-    return sentences
+        by_context.setdefault(hit.span.context, []).append(hit)
+    cells = {}
+    for index, group in by_context.items():
+        context, spans = part.contexts[f"c{index + 1}"], [hit.span for hit in group]
+        sentences: Sequence[str] = []
+        size = 0
+        for first, last in split_context(context):
+            inside = [span for span in spans if span.start < last and first < span.end]
+            if inside and size < _MOST_READ:
+                start = max(first, min(span.start for span in inside) - _AROUND)
+                end = min(last, max(span.end for span in inside) + _AROUND)
+                sentences = [*sentences, context[start:end]]
+                size += end - start
+        is_whole = covers(context, spans)
+        if is_whole:
+            sentences = unit.find_closest(sentences)
+        doubt = unit.doubt(context, spans) or next((hit.doubt for hit in group if hit.doubt), None)
+        cells[index] = _Cell(context, spans, sentences, doubt, is_whole)
+    return cells
 
 
 def _contradicted(verdict: Verdict, why: str) -> Verdict:
@@ -459,17 +475,20 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
         if left_out:
             return Decision(None, "too_many_quotes")
         return _unproven(verdict, "called useful, but no quote is in it")
+    # Where units were asked about too, their evidence should name a useful context.
+    unnamed = {"unnamed": True} if part.units and not evidence else {}
     verdict = replace(verdict, evidence=_build_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in evidence]
     if own:
         answer = part.request.answer
         unit = Unit(answer, answer, part.contexts.values(), part.request.language)
-        doubted, _, sentences = _find_doubts(unit, own, part)
-        few_words = "few_words" if unit.shares_little(sentences) else None
-        doubts.append(doubted[0].doubt or few_words)
-    if None in doubts:
-        return Decision(verdict)
-    return Decision(with_doubts(verdict, filter(None, doubts), {}))
+        (cell,) = _read_cells(unit, own, part).values()
+        # Of a context that is quoted as a whole, the closest sentence counts.
+        closest = cell.sentences[:1] if cell.is_whole else cell.sentences
+        few_words = "few_words" if unit.shares_little(closest, (), common=True) else None
+        doubts.append(cell.doubt or few_words)
+    weak = () if None in doubts else filter(None, doubts)
+    return Decision(with_doubts(verdict, weak, unnamed))
 
 
 def _build_evidence(hits: Iterable[_Hit], whole: Collection[int]) -> tuple[Evidence, ...]:

@@ -31,6 +31,7 @@ class Answer:
         run: Which run asked.
         served_model: The model's name as the server gave it.
         stray_ids: How many ids of the replies were not asked about.
+        unusable: Whether its replies are the reason, where it is not complete.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
@@ -41,6 +42,7 @@ class Answer:
     run: int = 0
     served_model: str | None = None
     stray_ids: int = 0
+    unusable: bool = False
 
     @property
     def complete(self) -> bool:

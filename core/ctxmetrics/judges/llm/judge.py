@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import remember_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
@@ -101,7 +101,7 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
-        name = f"{self._kind}{self.model.identity}"
+        name = f"{self._kind}{hide_keys(self.model.identity)}"
         return name if self.evidence == "flag" else f"{name} evidence=strict"
 
     def asking(self, model: Model, **changed: Any) -> LLMJudge:
@@ -211,8 +211,13 @@ class LLMJudge:
             return await look_up_or_ask()
         memo = run.memo or _memo
         while True:
+            bad: Answer | None = run.unusable.get(key)
+            if bad is not None:
+                return replace(bad, usage=Usage(reused=1))
             answer, shared = await memo.get(key, look_up_or_ask)
             if not shared:
+                if run.ends and answer.unusable and not answer.complete:
+                    run.remember_unusable(key, answer)
                 return answer
             # Otherwise the failure or the budget was that of another run: ask again.
             if answer.complete or answer.run == id(run):

@@ -19,7 +19,14 @@ from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import Decisions, served_name
 from ctxmetrics.models.frameworks import token_usage
 from ctxmetrics.models.openai.client import client_for
-from ctxmetrics.models.openai.model import OPENAI_URL, Key, check_address, fill_in, reveal_key
+from ctxmetrics.models.openai.model import (
+    OPENAI_URL,
+    Key,
+    check_address,
+    fill_in,
+    refuse_keys,
+    reveal_key,
+)
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
@@ -89,6 +96,7 @@ class DecisionAPI:
             needed = self.base_url == (default.base_url or OPENAI_URL)
             object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
         reveal_key(self.api_key, address, "DecisionAPI")  # raises at once where there is none
+        refuse_keys(self.model, address, "DecisionAPI")
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> DecisionAPI:

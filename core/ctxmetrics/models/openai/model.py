@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import looks_like_key, remember_key, safe_text
+from ctxmetrics._internal.secrets import hide_keys, looks_like_key, masked, remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import (
@@ -149,10 +149,6 @@ class OpenAIModel:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip() or not self.model.isprintable():
             raise ParameterError("OpenAIModel: model must be the model's name, such as 'gpt-4.1-mini'.")
-        if "/" not in self.model and looks_like_key(self.model):
-            raise ParameterError(
-                "OpenAIModel: model seems to be a key. Give the model's name, and the key as api_key=..."
-            )
         check_number("OpenAIModel: temperature", self.temperature, 0, optional=True)
         check_number("OpenAIModel: seed", self.seed, whole=True, optional=True)
         check_number("OpenAIModel: max_tokens", self.max_tokens, 1, whole=True, optional=True)
@@ -165,6 +161,7 @@ class OpenAIModel:
             is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
             object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
         reveal_key(self.api_key, self.base_url, "OpenAIModel")  # raises at once where there is none
+        refuse_keys(self.model, str(self.base_url), "OpenAIModel")
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> OpenAIModel:
@@ -506,12 +503,28 @@ def check_address(address: str, owner: str) -> str:
             f"{owner}: base_url holds a user name, password or query, and addresses are logged. Write the plain "
             "address, and the key as api_key=..."
         )
-    if looks_like_key(unquote(parts.path)):
-        raise ParameterError(
-            "OpenAIModel: base_url seems to hold a key in its path, and addresses are logged. Write the address without "
-            "it, and the key as api_key=..."
-        )
     return address.rstrip("/")
+
+
+def refuse_keys(model: str, address: str, owner: str) -> None:
+    """Refuse a key in a model's name or a server's address: both are logged and stored.
+
+    Args:
+        model: The model's name; one with a slash may begin as keys do.
+        address: The server's address.
+        owner: The class that was given them.
+
+    Raises:
+        ParameterError: There is one.
+    """
+    parts = urlsplit(address)
+    if looks_like_key(model) and ("/" not in model or hide_keys(model) != model):
+        place = "model seems to be a key. Give the model's name"
+    elif looks_like_key(unquote(parts.path)) or masked(parts.netloc) != parts.netloc:
+        place = "base_url seems to hold a key, and addresses are logged. Write the address without it"
+    else:
+        return
+    raise ParameterError(f"{owner}: {place}, and the key as api_key=...")
 
 
 def _sendable(key: Any, where: str) -> str:

@@ -41,6 +41,7 @@ _CONNECTION_KINDS = frozenset(
         "gaierror",  # no address of that name
     }
 )
+_LOOPBACK = re.compile(r"127\.|localhost$|::1$")
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
 # Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
 LONGEST_RETRY_AFTER = 90.0
@@ -119,6 +120,8 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     problem = _classified(error)
     if isinstance(problem, BudgetExceededError):
         return problem
+    if problem.reason_code not in OVERLOAD_CODES and _is_final(error):
+        problem.retryable = False
     wait = problem.retry_after
     # None, or a model's own: anything, also NaN.
     if not isinstance(wait, (int, float)) or not wait >= 0:
@@ -189,11 +192,25 @@ def _chain(error: BaseException) -> list[BaseException]:
             continue
         chain.append(link)
         pending += [link.__cause__, link.__context__]
+        pending += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
         last: Any = getattr(link, "last_attempt", None)
         # An attribute of another library's object may raise anything; then nothing is known of it.
         with suppress(Exception):
             pending.append(last if isinstance(last, BaseException) else last.exception())
     return chain
+
+
+def _is_final(error: BaseException) -> bool:
+    """Whether asking again helps nothing: no server runs on this machine, or the client has asked again itself."""
+    hosts = set()
+    refused = retried = False
+    for link in _chain(error):
+        refused = refused or isinstance(link, ConnectionRefusedError)
+        with suppress(Exception):  # another library's attributes
+            request: Any = link.request  # type: ignore[attr-defined]  # of httpx and the clients on it
+            hosts.add(request.url.host)
+            retried = retried or request.headers["x-stainless-retry-count"] != "0"
+    return retried or (refused and any(map(_LOOPBACK.match, hosts)))
 
 
 def _status(error: BaseException) -> int | None:

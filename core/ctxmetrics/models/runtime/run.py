@@ -39,6 +39,8 @@ DEFAULT_TIMEOUT = 120.0
 # in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
 # lost.
 ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
+# How many judgements whose replies stayed bad are remembered.
+_MOST_UNUSABLE = 1000
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
 
@@ -70,6 +72,7 @@ class Run:
         token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
         question_limits: The most questions that a decision model takes in one request, by its identity, where it refused more.
         tokenizers: What short requests show about the models' tokenizers, by the models' identities.
+        unusable: In a run that ends, the last judgements whose replies stayed bad: another metric does not pay for them again.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -89,11 +92,18 @@ class Run:
     question_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
     tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
+    unusable: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
     )
     _taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
+
+    def remember_unusable(self, key: str, answer: Any) -> None:
+        """Remember a judgement whose replies stayed bad; the oldest of many is forgotten."""
+        if len(self.unusable) >= _MOST_UNUSABLE:
+            self.unusable.pop(next(iter(self.unusable)), None)
+        self.unusable[key] = answer
 
     def breaker_of(self, name: str) -> Breaker:
         """Return the breaker of a model, by the model's identity: each model has its own."""

@@ -57,6 +57,107 @@ def test_a_context_of_three_sentences_may_be_quoted_whole():
     assert doubt("The ferry leaves at nine.", short, short) is None
 
 
+MILL = (
+    "The mill stands on a hill. Its owner sells flour on Fridays.",
+    "The mill was built of oak. A family from Ghent owned it.",
+    "Storks nest on the roof of the mill. They leave in August.",
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "context", "weak"),
+    [
+        # of six telling words the context has one, or (of nine) two: a quarter at most
+        ("The owner repaired both broken sails after every storm.", MILL[0], True),
+        ("Its owner sells honey, candles, soap, baskets, wool, linen and toys.", MILL[0], True),
+        ("Its owner sells flour to bakers of three villages.", MILL[0], False),
+        ("The owner repaired it.", MILL[0], False),  # too few words to count
+        ("The owner repaired both broken sails after every storm.", "Its owner sells flour.", False),
+    ],
+)
+def test_a_whole_context_must_hold_a_quarter_of_the_words(unit, context, weak):
+    assert Unit(unit, unit, [context], "en").shares_little_as_whole(context) is weak
+
+
+@pytest.mark.parametrize(
+    ("unit", "context", "weak"),
+    [
+        ("The mill was sold to a brewer from Lille.", MILL[2], True),  # every context has the mill
+        ("The mill was owned by a brewer from Ghent.", MILL[1], False),
+        ("The mill burned.", MILL[2], False),  # one other word is too few
+        (
+            "Der Turm gehört seit langer Zeit einer Familie aus Gent.",
+            MILL[2],
+            False,
+        ),  # another language
+    ],
+)
+def test_the_words_of_every_context_prove_nothing(unit, context, weak):
+    assert Unit(unit, unit, MILL, "en").shares_little([context], [context]) is weak
+
+
+def test_one_word_of_six_is_little_only_in_the_whole_context():
+    unit = Unit("Storks leave the wooden roof every autumn morning.", "", MILL[:1], "en")
+    assert (
+        unit.shares_little(["They leave in August."], ["Storks nest here. They leave in August."])
+        is False
+    )
+    assert unit.shares_little(["They leave in August."], ["They leave in August."]) is True
+
+
+@pytest.mark.parametrize(
+    ("sentence", "part"),
+    [
+        ("A family from Ghent owned it.", True),
+        ("Storks nest on the roof of the mill.", False),  # the mill is the topic of all contexts
+        ("A family sells hats.", False),  # one word
+        ("Семья из Гента.", True),  # another script
+    ],
+)
+def test_a_useful_context_shares_a_part_of_the_answer(sentence, part):
+    answer = "The mill belonged to a family from Ghent, built of oak with a tower."
+    assert Unit(answer, answer, MILL, "en").shares_little([sentence], (), common=True) is not part
+
+
+def test_of_a_whole_context_the_closest_sentences_are_checked():
+    unit = "The towers were built by Bishop Odo."
+    odd = "Bishop Odo built ships. The towers were not built by Bishop Odo. Rain fell. It was late."
+    data = {
+        "code": "$code",
+        "sentences": {
+            "s1": {"evidence": [{"context": "c1", "quote": odd, "whole": True}], "supported": True}
+        },
+        "useful": {"c1": {"useful": True}},
+    }
+    sample = Sample(user_input="Who?", reference=unit, retrieved_contexts=[odd])
+    (row,) = evaluate(
+        [sample], [ContextRecall()], judge=ScriptedJudge({"joint": [data]}), progress=False
+    )
+    assert row["context_recall"].verdicts[0].code == "contradicted"
+
+
+def test_each_context_that_is_said_to_state_a_unit_must_share_words():
+    reference = "The mill was built of oak by seven carpenters from the village of Asse."
+    quotes = [("c2", "The mill was built of oak."), ("c3", "They leave in August.")]
+    data = {
+        "code": "$code",
+        "sentences": {
+            "s1": {
+                "evidence": [{"context": c, "quote": q, "whole": True} for c, q in quotes],
+                "supported": True,
+            }
+        },
+        "useful": {id_: {"useful": id_ != "c1"} for id_ in ("c1", "c2", "c3")},
+    }
+    sample = Sample(user_input="Who?", reference=reference, retrieved_contexts=[*MILL])
+    judge = ScriptedJudge({"joint": [data]})
+    metrics = [ContextRecall(), ContextPrecision()]
+    (row,) = evaluate([sample], metrics, judge=judge, progress=False)
+    assert row["context_recall"].verdicts[0].code == "weak_evidence"
+    codes = [verdict.code for verdict in row["context_precision"].verdicts]
+    assert codes == [None, None, "weak_evidence"]
+
+
 def test_a_line_of_data_is_no_heading():
     table = "Height: 330 m\nPlace: Paris\nIt is made of iron."
     assert doubt("The tower is 330 m tall.", table, "Height: 330 m") is None

@@ -24,7 +24,7 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
-from support import answer_from
+from support import answer_from, read_question
 
 if TYPE_CHECKING:
     from ctxmetrics.models.base import Prompt
@@ -608,3 +608,60 @@ def test_the_identity_of_a_model_is_a_text():
 
     with pytest.raises(ParameterError, match="Own is no model: it needs identity"):
         LLMJudge(Own())
+
+
+@pytest.mark.parametrize(
+    ("answers", "calls"),
+    [
+        (1, 4),  # each reply answers one more id: three repeats, and no more
+        (0, 2),  # the same again and again
+        (3, 1),
+    ],
+)
+def test_bad_replies_are_paid_once_a_run_and_counted(answers, calls):
+    sample = Sample(
+        user_input="What?",
+        reference="The mill is red. The mill is old. The mill is tall. The mill is round. It is shut.",
+        retrieved_contexts=["Tea is sold.", "Rain fell."],
+    )
+    asked = []
+
+    def reply(prompt):
+        question = read_question(prompt.text)
+        asked.append(question)
+        ids = question.keys.get("sentences", [])
+        answered = ids[:answers] if answers < 3 else ids
+        units = {id_: {"evidence": [], "supported": False} for id_ in answered}
+        useful = {id_: {"quote": "", "useful": False} for id_ in question.keys.get("useful", ())}
+        return {"code": question.code, "sentences": units, "useful": useful}
+
+    forget()
+    judge = LLMJudge(ScriptedModel(reply))
+    metrics = [ContextRecall(), ContextPrecision()]
+    results = evaluate([sample], metrics, judge=judge, progress=False)
+    assert len(asked) == calls
+    assert (results.usage.calls, results.usage.repeats) == (calls, calls - 1)
+    assert results[0]["context_precision"].value == 0.0
+    repeats = {1: "", 2: " (1 repeat)", 4: " (3 repeats)"}[calls]
+    assert f"{calls} call{'s' * (calls > 1)}{repeats}, 1 reused" in str(results.summary())
+    evaluate([sample], metrics, judge=judge, progress=False)  # another run begins anew
+    assert len(asked) == (2 * calls if answers < 3 else calls)
+
+
+def test_a_key_in_an_identity_is_in_no_row(tmp_path):
+    key = "sk-abcdefghijklmnop1234"
+
+    class Gateway:
+        identity = f"gateway/{key}"
+
+        async def generate(self, *_):
+            raise JudgeError(f"refused {key}", reason_code="client_error")
+
+    judge = LLMJudge(Gateway())
+    sample = Sample(reference="It is red.", retrieved_contexts=["Rain fell."])
+    results = evaluate([sample], [ContextRecall()], judge=judge, progress=False)
+    results.to_jsonl(tmp_path / "a.jsonl")
+    assert judge.name == "llm:gateway/[key]"
+    texts = [(tmp_path / "a.jsonl").read_text(), str(results.summary()), results[0].scores[0].pretty()]
+    assert all(key not in text for text in texts)
+    assert "gateway/[key]" in texts[0]

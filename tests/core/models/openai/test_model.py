@@ -27,6 +27,7 @@ from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.capabilities import response_format
+from ctxmetrics.models.openai.decisions import DecisionAPI
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.runtime import run
 from ctxmetrics.models.runtime.background import run_sync
@@ -553,7 +554,7 @@ CODES = {
 
 def seconds(kind):
     """Return a timeout: short where a request hangs, else long enough for a slow machine."""
-    return 1.0 if kind == "hang" else 60.0
+    return 2.0 if kind == "hang" else 60.0
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -897,9 +898,28 @@ def test_the_models_own_timeout_counts():
 )
 def test_a_key_in_the_path_of_an_address_is_refused(path, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "my-known-secret")
-    with pytest.raises(ParameterError, match="seems to hold a key in its path") as raised:
+    with pytest.raises(ParameterError, match="base_url seems to hold a key") as raised:
         OpenAIModel("m", base_url=f"http://localhost:8000{path}", api_key="k")
     assert path not in str(raised.value)
+
+
+@pytest.mark.parametrize("address", ["http://localhost:8000/{}/v1", "http://{}.localhost:8000/v1"])
+@pytest.mark.parametrize("key", ["own-secret-4711-0815", "Own.Secret.4711.0815"])
+def test_the_own_key_in_an_address_or_a_model_is_refused(address, key):
+    with pytest.raises(ParameterError, match="OpenAIModel: base_url seems to hold a key"):
+        OpenAIModel("m", base_url=address.format(key), api_key=key)
+    with pytest.raises(ParameterError, match="DecisionAPI: base_url seems to hold a key"):
+        DecisionAPI("m", wire="systemone", base_url=address.format(key), api_key=key)
+    with pytest.raises(ParameterError, match="OpenAIModel: model seems to be a key"):
+        OpenAIModel(f"org/{key}", base_url="http://localhost:8000/v1", api_key=key)
+    with pytest.raises(ParameterError, match="DecisionAPI: model seems to be a key"):
+        DecisionAPI(key, wire="systemone", base_url="http://localhost:8000/v1", api_key=key)
+
+
+@pytest.mark.parametrize("name", ["hf-org/model-7b", "xai-grok-beta/small", "org/sk-tiny"])
+def test_a_model_whose_name_begins_as_keys_do_is_no_key(name):
+    model = OpenAIModel(name, base_url="http://localhost:8000/v1", api_key="k")
+    assert name in LLMJudge(model).name
 
 
 @pytest.mark.parametrize("model", ["sk-0123456789abcdef", "my-known-secret"])

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall, Results, Sample, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    LexicalJudge,
+    Results,
+    Sample,
+    evaluate,
+)
 from ctxmetrics.results.comparison.compare import compare_all
+from ctxmetrics.results.history import read_history
 from ctxmetrics.samples import read_samples
 from support.browser import LACKING, Browser
 
@@ -334,6 +343,21 @@ def test_hostile_texts_stay_texts_and_no_request_leaves(page, tmp_path):
     page.open(file, script=False)
     assert page.count("details.s > .body") == 310
     assert page.count("img, iframe, [onload], [onerror]") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_history_of_runs_is_readable(page, tmp_path, width, scheme):
+    samples = list(read_samples(HANDBOOK))[:6]
+    for number, judge in enumerate([None, None, LexicalJudge(min_coverage=0.9)]):
+        results = evaluate(samples[number:], [ContextRecall()], judge=judge, progress=False)
+        results.to_jsonl(tmp_path / f"{number}.jsonl")
+    file = tmp_path / "history.html"
+    file.write_text(read_history(sorted(tmp_path.glob("*.jsonl"))).html(), encoding="utf-8")
+    page.open(file, width=width, scheme=scheme)
+    assert page.count("polyline") == 3  # the samples changed, then the judge too
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.violations() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

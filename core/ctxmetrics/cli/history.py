@@ -1,0 +1,47 @@
+"""``ctxmetrics history``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ctxmetrics.cli._terminal import print_result
+
+
+def history(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Results of --out or --write-baseline in the order of time, or folders of them, which are read by name.",
+            show_default=False,
+        ),
+    ],
+    format: Annotated[  # noqa: A002 - the option is named so
+        Literal["text", "json", "markdown"], typer.Option(help="text, json or markdown.")
+    ] = "text",
+    report: Annotated[Path | None, typer.Option(help="Write the history as a page: FILE.html.")] = None,
+) -> None:
+    """Show the means of several runs, and where something else than the retriever changed between them."""
+    from ctxmetrics.results.history import read_history
+    from ctxmetrics.results.writer import check_outputs, write_whole
+
+    paths = _list_files(files)
+    check_outputs({"--report": report}, {str(path): path for path in paths})
+    runs = read_history(paths)
+    if format == "json":
+        print_result(json.dumps(runs.to_dict(), indent=1))
+    else:
+        print_result(runs.markdown() if format == "markdown" else str(runs))
+    if report is not None:
+        write_whole(report, [runs.html()])
+
+
+def _list_files(paths: Sequence[Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+    return files

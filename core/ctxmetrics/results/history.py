@@ -1,0 +1,155 @@
+"""The runs of one evaluation over time: the mean of each metric, and where something else than the retriever changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.presentation.layout import align_rows
+from ctxmetrics.presentation.pages import render
+from ctxmetrics.presentation.wording import TEXT, clean, plural
+from ctxmetrics.results.comparison.view import escape_markdown
+from ctxmetrics.results.label_notes import index_notes
+from ctxmetrics.results.metric_summary import MetricSummary
+from ctxmetrics.results.results import Results
+from ctxmetrics.results.row import Row
+
+_HEADER = ("run", "samples", "mean", "95 % interval", "not comparable with the run before")
+# What must be equal for two runs to be points of one line, and how it is called.
+_ORIGIN = {"judge": "judge", "served_model": "model", "prompt": "prompt", "splitter": "splitter"}
+# The drawing, in units of its own: where points begin and end from left to right, and from 1 to 0.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 620, 20, 140
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPoint(Plain):
+    """One run of a history.
+
+    Attributes:
+        name: The file.
+        metrics: The summary of each metric by its name.
+        changes: What differs from the run before, so that the means cannot be compared: judge, prompt, splitter, samples
+            or index.
+    """
+
+    name: str
+    metrics: Mapping[str, MetricSummary]
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class History(Plain):
+    """Several runs in their order; as a string, a table a metric.
+
+    Attributes:
+        runs: The runs.
+    """
+
+    runs: tuple[RunPoint, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all metrics of the runs."""
+        return tuple(dict.fromkeys(name for run in self.runs for name in run.metrics))
+
+    def __str__(self) -> str:
+        parts = ["\n".join([name, *align_rows(self.list_rows(name))]) for name in self.metrics]
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+    def markdown(self) -> str:
+        """Return the tables as Markdown."""
+        lines: list[str] = []
+        for name in self.metrics:
+            head, *rows = self.list_rows(name)
+            lines += [
+                f"**{escape_markdown(name)}**",
+                "",
+                f"| {' | '.join(head)} |",
+                "|---" * len(head) + "|",
+            ]
+            lines += [f"| {' | '.join(map(escape_markdown, row))} |" for row in rows]
+            lines.append("")
+        return "\n".join(lines)
+
+    def html(self, *, title: str = "ctxmetrics: history of runs") -> str:
+        """Return one page with a line a metric; it holds no script and loads nothing."""
+        return render("history.html", history=self, title=title, language="en")
+
+    def list_rows(self, metric: str) -> list[tuple[str, ...]]:
+        """Return the table of a metric, its head first."""
+        rows: list[tuple[str, ...]] = [_HEADER]
+        for run in self.runs:
+            item = run.metrics.get(metric)
+            mean = interval = "-"
+            if item is not None and item.mean is not None:
+                mean = f"{item.mean:.4f}"
+                interval = " to ".join(f"{end:.4f}" for end in item.interval or ()) or "-"
+            scored = "-" if item is None else f"{item.scored} of {item.samples}"
+            rows.append((clean(run.name, TEXT), scored, mean, interval, "; ".join(run.changes)))
+        return rows
+
+    def draw(self, metric: str) -> list[list[tuple[float, float]]]:
+        """Return the points of a metric as lines: where a run cannot be compared with the one before, another line begins."""
+        lines: list[list[tuple[float, float]]] = [[]]
+        step = (_RIGHT - _LEFT) / max(1, len(self.runs) - 1)
+        for number, run in enumerate(self.runs):
+            item = run.metrics.get(metric)
+            share = None if item is None else item.share
+            if run.changes or share is None:
+                lines.append([])
+            if share is not None:
+                y = _TOP + (1 - share) * (_BOTTOM - _TOP)
+                lines[-1].append((_LEFT + number * step, y))
+        return [line for line in lines if line]
+
+
+def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
+    """Read several files of results, or baselines, as the history of one evaluation.
+
+    Args:
+        paths: The files in the order of time.
+
+    Raises:
+        InputFileError: There is none, or one holds no results.
+    """
+    runs: list[RunPoint] = []
+    before: Sequence[Row] = ()
+    for path in paths:
+        results = Results.from_jsonl(path)
+        rows = list(results)
+        changes = tuple(_list_changes(before, rows)) if before else ()
+        runs.append(RunPoint(name=str(path), metrics=dict(results.summary()), changes=changes))
+        before = rows
+    if not runs:
+        raise InputFileError("history: no results. Give files that --out or --write-baseline wrote.")
+    return History(tuple(runs))
+
+
+def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
+    """Yield what differs between two runs beside what was retrieved."""
+    for name, word in _ORIGIN.items():
+        values = _collect(before, name), _collect(after, name)
+        if values[0] != values[1]:
+            yield f"{word}: {', '.join(sorted(values[0]))} -> {', '.join(sorted(values[1]))}"
+    old, new = _key_rows(before), _key_rows(after)
+    if old != new:
+        yield f"{plural(len(new - old), 'new sample')}, {len(old - new)} gone"
+    notes, _ = index_notes(before, after)
+    yield from notes
+
+
+def _collect(rows: Iterable[Row], name: str) -> set[str]:
+    values: set[Any] = set()
+    for row in rows:
+        values.update(getattr(score.provenance, name) for score in row.scores)
+    return {str(value) for value in values if value is not None}
+
+
+def _key_rows(rows: Iterable[Row]) -> set[Any]:
+    return {(row.record or {}).get("hash") for row in rows}

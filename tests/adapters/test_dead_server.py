@@ -1,0 +1,99 @@
+"""A server that is not there costs one attempt a sample, and retries of a wrapped client and ours do not multiply."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from support import FakeOpenAIServer, Fault
+
+from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
+from ctxmetrics.models.runtime.failures import classify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAMPLES = [
+    Sample(reference=f"Tower {n} is in Paris.", retrieved_contexts=["The tower is in Paris."])
+    for n in range(3)
+]
+
+
+@pytest.fixture
+def closed() -> str:
+    """The address of a port of this machine on which nothing listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{one.getsockname()[1]}/v1"
+
+
+def chat_openai(url: str) -> Any:
+    pytest.importorskip("langchain_openai")
+    from langchain_openai import ChatOpenAI
+
+    from ctxmetrics_langchain import ChatModel
+
+    return ChatModel(ChatOpenAI(model="fake", base_url=url, api_key="sk-not-a-key-6"))  # type: ignore[arg-type]  # a plain key is taken, too
+
+
+def open_ai(url: str) -> Any:
+    return OpenAIModel("fake", base_url=url, api_key="sk-not-a-key-7")
+
+
+@pytest.mark.parametrize("make", [open_ai, chat_openai])
+def test_a_closed_port_is_tried_once_a_sample(make: Callable[[str], Any], closed: str) -> None:
+    results = evaluate(SAMPLES, [ContextRecall(judge=LLMJudge(make(closed)))], progress=False)
+    assert results.usage.calls <= len(SAMPLES)
+    codes = {verdict.code for row in results for verdict in row["context_recall"].verdicts}
+    assert "connection_error" in codes
+    assert codes <= {"connection_error", "judge_down"}
+
+
+def test_a_closed_port_in_ragas_is_tried_once_a_sample(closed: str) -> None:
+    """Ragas' ``max_retries=10`` made it ten attempts, with longer and longer waits between."""
+    pytest.importorskip("ragas", reason="the ragas extra is not installed")
+    from openai import AsyncOpenAI
+    from ragas import EvaluationDataset
+    from ragas import evaluate as theirs
+    from ragas.llms import llm_factory
+
+    import ctxmetrics_ragas
+
+    llm = llm_factory("fake", client=AsyncOpenAI(base_url=closed, api_key="sk-not-a-key-8"))
+    dataset = EvaluationDataset.from_list([sample.to_dict() for sample in SAMPLES])
+    result: Any = theirs(
+        dataset, metrics=[ctxmetrics_ragas.LLMContextRecall()], llm=llm, show_progress=False
+    )
+    results = ctxmetrics_ragas.results(result)
+    assert results.usage.calls <= len(SAMPLES)
+    assert results.summary()["context_recall"].missing == {"not_judged": 3}
+
+
+def test_retries_of_a_wrapped_client_are_not_multiplied() -> None:
+    """`ChatOpenAI` asks three times; so did we, which made nine."""
+    faults = [Fault("500")]
+    with FakeOpenAIServer(lambda _: "{}", faults=faults) as server:
+        evaluate(
+            SAMPLES[:1], [ContextRecall(judge=LLMJudge(chat_openai(server.base_url)))], progress=False
+        )
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("host", "retryable"),
+    [("127.0.0.1", False), ("127.9.8.7", False), ("localhost", False), ("[::1]", False)]
+    + [("10.0.0.5", True), ("judge.example.org", True), ("localhost.example.org", True)],
+)
+def test_only_this_machine_is_not_asked_again(host: str, retryable: bool) -> None:
+    error = httpx.ConnectError("refused", request=httpx.Request("POST", f"http://{host}:1/v1"))
+    error.__cause__ = ExceptionGroup("all attempts", [ConnectionRefusedError(111, "refused")])
+    problem: Any = classify(error)
+    assert (problem.reason_code, problem.retryable) == ("connection_error", retryable)
+
+
+def test_a_connection_lost_on_this_machine_is_tried_again() -> None:
+    error = httpx.ReadError("reset", request=httpx.Request("POST", "http://127.0.0.1:1/v1"))
+    problem: Any = classify(error)
+    assert (problem.reason_code, problem.retryable) == ("connection_error", True)

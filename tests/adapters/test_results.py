@@ -1,0 +1,264 @@
+"""What a framework's run returned, as `Results`: by ``==`` what `evaluate` gives for the same samples."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    LexicalJudge,
+    NonLLMContextPrecision,
+    Results,
+    Sample,
+    evaluate,
+    read_samples,
+)
+from ctxmetrics.adapting import SCHEMAS, aside, build_results
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.reading import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ctxmetrics import Metric
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+JUDGE = LexicalJudge()
+METRICS: list[Metric] = [
+    ContextRecall(judge=JUDGE, threshold=0.8),
+    ContextPrecision(judge=JUDGE, top_k=3),
+    IDBasedContextRecall(),
+    NonLLMContextPrecision(),
+]
+
+
+def ragas(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    import ragas
+
+    import ctxmetrics_ragas as package
+
+    rows = [
+        {name: value for name, value in sample.to_dict().items() if name in OPTIONS}
+        for sample in samples
+    ]
+    wrapped = [getattr(package, type(metric).__name__)(core=metric) for metric in metrics]
+    dataset = ragas.EvaluationDataset.from_list(rows)
+    return package.results(ragas.evaluate(dataset, metrics=wrapped, show_progress=False))
+
+
+def deepeval(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    from deepeval import evaluate
+    from deepeval.evaluate.configs import CacheConfig, DisplayConfig, ErrorConfig
+
+    import ctxmetrics_deepeval as package
+    from ctxmetrics_deepeval.runners import _test_case
+
+    wrapped = [
+        getattr(package, f"{type(metric).__name__}Metric")(metric.threshold, core=metric)
+        for metric in metrics
+    ]
+    run = evaluate(
+        [_test_case(sample, sample.id) for sample in samples],
+        wrapped,
+        cache_config=CacheConfig(write_cache=False),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+        error_config=ErrorConfig(ignore_errors=True),
+    )
+    return package.results(run)
+
+
+def langsmith(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    from uuid import UUID
+
+    from langsmith import evaluate
+    from langsmith.schemas import Example
+
+    import ctxmetrics_langchain as package
+    from ctxmetrics_langchain.documents import SCHEMA
+    from ctxmetrics_langchain.runners import _Offline
+
+    records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
+    examples = [
+        Example(
+            id=UUID(int=n), inputs={**record["inputs"], "n": n}, outputs=record["reference_outputs"]
+        )
+        for n, record in enumerate(records)
+    ]
+    run = evaluate(
+        lambda inputs: records[inputs["n"]]["outputs"],
+        examples,
+        [package.RetrievalEvaluator(metrics)],
+        upload_results=False,
+        client=_Offline(api_key="none", auto_batch_tracing=False),
+    )
+    return package.results(sorted(run, key=lambda row: row["example"].id))
+
+
+def mlflow(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    from mlflow.genai import evaluate
+
+    import ctxmetrics_mlflow as package
+    from ctxmetrics_mlflow.scorers import SCHEMA, _own_store
+
+    rows: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
+    for number, row in enumerate(rows):
+        row["inputs"]["number"] = number
+    scorers: Any = [package.MetricScorer(metric) for metric in metrics]
+    with _own_store():
+        run = evaluate(data=rows, scorers=scorers)
+    run.result_df = run.result_df.sort_values(
+        "request", key=lambda column: column.map(lambda r: r["number"])
+    )
+    return package.results(run)
+
+
+def pydantic_evals(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    from dataclasses import fields
+
+    from pydantic_evals import Case, Dataset
+
+    import ctxmetrics_pydantic_evals as package
+    from ctxmetrics_pydantic_evals.evaluators import SCHEMA
+
+    records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
+    kinds: Any = {kind.core_class: kind for kind in package.MetricEvaluator.__subclasses__()}
+    evaluators = [
+        kinds[type(metric)](**{item.name: getattr(metric, item.name) for item in fields(metric)})
+        for metric in metrics
+    ]
+    cases: list[Any] = [
+        Case(
+            name=sample.id,
+            inputs={**record["inputs"], "n": n},
+            expected_output=record["expected_output"],
+        )
+        for n, (sample, record) in enumerate(zip(samples, records, strict=True))
+    ]
+    dataset: Any = Dataset(name="handbook", cases=cases, evaluators=evaluators)
+    report = dataset.evaluate_sync(lambda inputs: records[inputs["n"]]["output"], progress=False)
+    return package.results(report)
+
+
+def inspect(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    import inspect_ai
+    from inspect_ai.dataset import Sample as Row
+    from inspect_ai.log import read_eval_log
+
+    import ctxmetrics_inspect as package
+
+    rows = []
+    for sample in samples:
+        record: Any = package.SCHEMA.record(sample.to_dict())
+        metadata = {**record["outputs"], **record["expected"]}
+        target = metadata.pop("reference", "")
+        rows.append(Row(id=sample.id, input=sample.user_input or "", target=target, metadata=metadata))
+    scorers = [
+        getattr(package, metric.base_name)(judge=JUDGE, **PARAMS.get(metric.base_name, {}))
+        for metric in metrics
+    ]
+    task = inspect_ai.Task(rows, solver=[], scorer=scorers)
+    (log,) = inspect_ai.eval(task, model=None, display="none")
+    return package.results(read_eval_log(log.location))  # from the file
+
+
+PARAMS: Any = {"context_recall": {"threshold": 0.8}, "context_precision": {"top_k": 3}}
+RUNS: dict[str, tuple[str, Callable[[Sequence[Sample], Sequence[Metric]], Results]]] = {
+    "ragas": ("ragas", ragas),
+    "deepeval": ("deepeval", deepeval),
+    "langsmith": ("langchain_core", langsmith),
+    "mlflow": ("mlflow", mlflow),
+    "pydantic-evals": ("pydantic_evals", pydantic_evals),
+    "inspect": ("inspect_ai", inspect),
+}
+
+
+@pytest.fixture(params=RUNS)
+def run(request: pytest.FixtureRequest) -> Callable[..., Results]:
+    """A framework's run of core metrics over samples, as results."""
+    name, function = RUNS[request.param]
+    pytest.importorskip(name, reason=f"the {request.param} extra is not installed")
+
+    def run(samples: Sequence[Sample], metrics: Sequence[Metric] = METRICS) -> Results:
+        with aside({"DO_NOT_TRACK": "true"}), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(samples, metrics)
+
+    run.name = request.param  # type: ignore[attr-defined]
+    return run
+
+
+def scores_of(results: Results) -> list[dict[str, Any]]:
+    """Every score as data, without what the frameworks call the samples."""
+    return [
+        {
+            name: json.loads(json.dumps({**score.to_dict(), "sample_id": None}))
+            for name, score in row.items()
+        }
+        for row in results
+    ]
+
+
+def test_results_are_those_of_the_core_on_the_handbook(run: Callable[..., Results]) -> None:
+    samples = list(read_samples(HANDBOOK))
+    results, core = run(samples), evaluate(samples, METRICS, progress=False)
+    for number, (row, expected) in enumerate(zip(scores_of(results), scores_of(core), strict=True)):
+        assert row == expected, number
+    for row, expected in zip(results, core, strict=True):
+        for name in OPTIONS:
+            assert getattr(row.sample, name) == getattr(expected.sample, name), name
+    assert results.usage == core.usage
+    names_differ = {"contradictions": ()}  # they name the sample
+    for name, summary in core.summary().items():
+        assert replace(results.summary()[name], **names_differ) == replace(summary, **names_differ)
+
+
+def test_they_go_on_as_after_evaluate(run: Callable[..., Results], tmp_path: Path) -> None:
+    samples = list(read_samples(HANDBOOK))[:4]
+    results, core = run(samples), evaluate(samples, METRICS, progress=False)
+    results.to_jsonl(tmp_path / "rows.jsonl")
+    again = Results.from_jsonl(tmp_path / "rows.jsonl")
+    assert scores_of(again) == scores_of(core)
+    results.to_html(tmp_path / "page.html")
+    assert samples[0].user_input in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert results.curve(ks=[1, 2]) == core.curve(ks=[1, 2])
+    comparison = results.compare(again)
+    assert comparison.samples == len(samples)
+    assert not comparison.lost + comparison.won + comparison.worst
+
+
+def test_a_row_that_failed_stays_and_says_why(run: Callable[..., Results]) -> None:
+    samples = list(read_samples(HANDBOOK))[:3]
+    broken = replace(samples[1], reference=None, reference_context_ids=None)
+    results = run([samples[0], broken, samples[2]], [METRICS[0], METRICS[3]])
+    assert len(results) == 3
+    score = results[1]["context_recall"]
+    assert score.value is None
+    assert score.reason_code in ("missing_field", "metric_error", "no_reference")
+    assert not math.isnan(results[1]["non_llm_context_precision"].value or math.nan)
+    assert results.summary()["context_recall"].scored == 2
+
+
+def test_a_run_without_a_score_of_ours_is_refused() -> None:
+    with pytest.raises(ParameterError, match="must have scores of ctxmetrics"):
+        build_results(SCHEMAS["ragas"], [({"id": "a"}, {"faithfulness": None, "other": "text"})])
+
+
+def test_contexts_under_another_key_are_asked_for() -> None:
+    (row,) = evaluate(
+        [Sample(id="a", reference="The pump is red.", retrieved_contexts=["The pump is red."])],
+        [ContextRecall(judge=JUDGE)],
+        progress=False,
+    )
+    with pytest.raises(ParameterError, match=r"sample 'a' lacks the contexts .* contexts_key="):
+        build_results(
+            SCHEMAS["ragas"], [({"id": "a"}, {"context_recall": row["context_recall"].to_dict()})]
+        )
