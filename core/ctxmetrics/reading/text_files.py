@@ -97,7 +97,7 @@ def check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
+def open_bytes(file: Path) -> io.BufferedReader:
     """Open a file to read its bytes, decompressed as its name says.
 
     Raises:
@@ -109,41 +109,46 @@ def open_bytes(file: Path) -> gzip.GzipFile | io.BufferedReader:
     if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
         return plain
     plain.close()
-    if ending == _GZIP:
-        return _Decompressed(file)
-    return io.BufferedReader(_import_pyarrow().input_stream(str(file), compression="zstd"))
+    stream: Any = gzip.GzipFile(file) if ending == _GZIP else _open_zst(file)
+    return io.BufferedReader(_Decompressed(stream, file))
+
+
+def _open_zst(file: Path) -> Any:
+    return _import_pyarrow().input_stream(str(file), compression="zstd")
+
+
+class _Decompressed(io.RawIOBase):
+    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
+
+    def __init__(self, stream: Any, file: Path) -> None:
+        self._stream, self._file, self._size = stream, file, 0
+        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer."""
+        size: int = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > self._limit:
+            raise InputFileError(
+                f"{self._file}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
+                "decompress it first: gunzip, unzstd."
+            )
+        return size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        super().close()
 
 
 def _import_pyarrow() -> Any:
     with importing("pyarrow"):
         import pyarrow as pa
     return pa
-
-
-class _Decompressed(gzip.GzipFile):
-    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__(file, "rb")
-        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read so many bytes, or all."""
-        if size is None or size < 0:
-            return b"".join(iter(partial(self.read1, 1 << 20), b""))
-        return self._check(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        """Read what one step of decompression gives."""
-        return self._check(super().read1(size))
-
-    def _check(self, data: bytes) -> bytes:
-        if self.tell() > self._limit:
-            raise InputFileError(
-                f"{self.name}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
-                "decompress it first: gunzip."
-            )
-        return data
 
 
 def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:

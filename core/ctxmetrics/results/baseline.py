@@ -28,6 +28,7 @@ HASHED = "sha256:"
 ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # Characters of the hashes, of 6 bits each: of one text of a sample; of what tells samples apart.
 _TEXT, _QUESTION, KEY = 4, 7, 5
+_HASH = re.compile("[0-9a-f]{32}")
 _SIGNS = {True: "+", False: "-", None: "?"}
 _VALUES = {sign: value for value, sign in _SIGNS.items()}
 _DIGITS = digits + ascii_letters
@@ -39,14 +40,16 @@ def digest(value: object) -> str:
 
 
 def shorten(hash_: str, size: int = _TEXT) -> str:
-    """Return the first bits of a hash as characters of 6 bits each."""
+    """Return the first bits of a hash as characters of 6 bits each; what is no hash, as a file may have it, is hashed first."""
+    if not _HASH.fullmatch(hash_):
+        hash_ = digest(hash_)
     return urlsafe_b64encode(bytes.fromhex(hash_)).decode()[:size]
 
 
 def text_hash(text: str) -> str:
     """Return the short hash of a unit's text; of a hash, its beginning."""
     hash_ = text.removeprefix(HASHED) if text.startswith(HASHED) else digest(text)
-    return HASHED + (shorten(hash_) if len(hash_) > _TEXT else hash_)
+    return HASHED + (hash_ if len(hash_) == _TEXT else shorten(hash_))
 
 
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:

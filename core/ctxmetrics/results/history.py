@@ -12,6 +12,7 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import TEXT, clean, plural
+from ctxmetrics.results.baseline import shorten_record
 from ctxmetrics.results.comparison.view import escape_markdown
 from ctxmetrics.results.label_notes import index_notes
 from ctxmetrics.results.metric_summary import MetricSummary
@@ -152,4 +153,5 @@ def _collect(rows: Iterable[Row], name: str) -> set[str]:
 
 
 def _key_rows(rows: Iterable[Row]) -> set[Any]:
-    return {(row.record or {}).get("hash") for row in rows}
+    # Short hashes, as a baseline has them.
+    return {shorten_record(row.record)["hash"] for row in rows if row.record and "hash" in row.record}

@@ -25,7 +25,7 @@ from ctxmetrics import (
     compare,
     evaluate,
 )
-from ctxmetrics.errors import InputFileError, MissingExtraError
+from ctxmetrics.errors import InputFileError, MissingExtraError, ParameterError
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from support.command import run_command
 from support.rows import read_rows
@@ -126,6 +126,20 @@ def test_baselines_take_80_bytes_a_row_and_metric(tmp_path, metrics):
             assert [verdict.value for verdict in row[name].verdicts] == values
 
 
+def test_a_baseline_of_grouped_contexts_is_read(tmp_path):
+    """Two chunks of one source count as one, which the verdicts of a baseline do not say."""
+    sample = Sample(
+        id="a",
+        reference=" ".join(FACTS),
+        retrieved_contexts=["Birds sing.", FACTS[0], FACTS[1]],
+        retrieved_context_ids=["x#1", "y", "y"],
+    )
+    results = evaluate([sample], [ContextPrecision(group="source")], progress=False)
+    results.to_baseline(tmp_path / "base.jsonl")
+    (row,) = Results.from_jsonl(tmp_path / "base.jsonl")
+    assert row["context_precision(group=source)"].value == results[0].scores[0].value == 0.5
+
+
 def test_baselines_keep_codes_and_missing_values(tmp_path):
     judge = ScriptedJudge(lambda prompt: "no verdict today")
     results = evaluate(samples(3), [ContextRecall(judge=judge)], progress=False)
@@ -164,6 +178,30 @@ def test_a_damaged_line_of_a_baseline_is_named(tmp_path, edit):
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(InputFileError, match=r"base\.jsonl, line 3: this is no line of results"):
         Results.from_jsonl(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["sha256:", "sha256:ab", "sha256:abcd", "sha256:zz zz zz", "sha256:" + "f" * 32]
+)
+def test_a_unit_may_look_like_a_hash(tmp_path, text):
+    facts = [Sample(id="a", reference_facts=[text, FACTS[0]], retrieved_contexts=[FACTS[0]])]
+    better = [replace(facts[0], retrieved_contexts=[f"{text} {FACTS[0]}"])]
+    runs = [evaluate(side, [ContextRecall(unit="fact")], progress=False) for side in (better, facts)]
+    runs[0].to_baseline(tmp_path / "base.jsonl")
+    whole, bare = runs[0].compare(runs[1]), compare(tmp_path / "base.jsonl", runs[1])
+    assert bare.metrics == whole.metrics
+    assert [unit.id for unit in bare.lost] == [unit.id for unit in whole.lost]
+
+
+def test_hashes_of_a_file_may_be_anything(tmp_path):
+    results = evaluate(samples(2), [ContextRecall()], progress=False)
+    rows = [*results.to_dicts()]
+    for row in rows:
+        row["sample"] = {**row["sample"], "hash": "ü", "context_hashes": ["", "x", "y", "z"]}
+    (tmp_path / "out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    results.to_baseline(tmp_path / "base.jsonl")
+    with pytest.raises(ParameterError, match="the runs differ in question"):
+        compare(tmp_path / "base.jsonl", tmp_path / "out.jsonl")
 
 
 @pytest.mark.parametrize("number", [None, 2, [1], "x"])

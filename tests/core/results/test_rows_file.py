@@ -167,7 +167,7 @@ def test_a_value_that_contradicts_its_verdicts_is_refused(tmp_path, metric, valu
     assert row.scores[0].value == pytest.approx(value, abs=1e-12)
     Results.to_jsonl(evaluate([RANKED], [metric], progress=False), file)
     assert Results.from_jsonl(file)[0].scores[0].value == row.scores[0].value
-    line = json.loads(file.read_text())
+    (line,) = read_rows(file)
     scale = 100 if value == 100 else 1
     for lie in (value / 2 or scale / 2, value * 0.9 or scale / 4):
         changed.write_text(json.dumps({**line, "value": lie}) + "\n")
