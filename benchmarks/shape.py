@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Limits: the most of each figure.
 LIMITS = {
-    "lines of code": 26_300,
+    "lines of code": 26_450,
     "comprehensions": 70.0,
     "ternaries": 45.0,
     "participles": 300,

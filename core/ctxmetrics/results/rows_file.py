@@ -303,10 +303,9 @@ def _check_value(score: Score) -> None:
 
     Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
     """
-    noun, formula = score.counted[0], score.provenance.formula
-    if score.value is None or not score.verdicts or noun not in _ID_OF or noun == "fact":
-        return
-    if formula not in ("share", "average_precision") or "sources" in score.metadata:
+    formula, counted = score.provenance.formula, score.counted[0] in {"sentence", "claim", "context"}
+    known = counted and formula in {"share", "average_precision"} and "sources" not in score.metadata
+    if score.value is None or not score.verdicts or not known:
         return
     rules = get_convention(score.provenance.convention)
     hits = [verdict.value for verdict in score.verdicts if verdict.value is not None]
@@ -406,9 +405,7 @@ def build_line_reader() -> Any:
     for cls in (Evidence, Verdict, Usage, Provenance):
         arguments = [
             schema.dataclass_field(
-                field.name,
-                kinds["repeats" if field.name == "repeats" else str(field.type)],
-                kw_only=True,
+                field.name, kinds.get(field.name, kinds[str(field.type)]), kw_only=True
             )
             for field in fields(cls)
         ]

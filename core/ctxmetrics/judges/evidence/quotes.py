@@ -156,9 +156,8 @@ class Unit:
     def shares_little_as_whole(self, context: str) -> bool:
         """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
         total = len(self._words)
-        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
-            return False
-        return len(self._shared([context])) <= _LEAST_SHARE * total and self._same_language([context])
+        little = total >= _SEVERAL_WORDS and len(self._shared([context])) <= _LEAST_SHARE * total
+        return little and len(split_context(context)) > 1 and self._same_language([context])
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
