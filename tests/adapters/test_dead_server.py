@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from support import FakeOpenAIServer, Fault
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.models.runtime.failures import classify
+from support import FakeOpenAIServer, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,15 @@ def test_retries_of_a_wrapped_client_are_not_multiplied() -> None:
 
 @pytest.mark.parametrize(
     ("host", "retryable"),
-    [("127.0.0.1", False), ("127.9.8.7", False), ("localhost", False), ("[::1]", False)]
-    + [("10.0.0.5", True), ("judge.example.org", True), ("localhost.example.org", True)],
+    [
+        ("127.0.0.1", False),
+        ("127.9.8.7", False),
+        ("localhost", False),
+        ("[::1]", False),
+        ("10.0.0.5", True),
+        ("judge.example.org", True),
+        ("localhost.example.org", True),
+    ],
 )
 def test_only_this_machine_is_not_asked_again(host: str, retryable: bool) -> None:
     error = httpx.ConnectError("refused", request=httpx.Request("POST", f"http://{host}:1/v1"))

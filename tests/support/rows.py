@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-_PROVENANCE = {
+_PROVENANCE: dict[str, Any] = {
     "judge": None,
     "prompt": None,
     "served_model": None,
@@ -24,8 +24,8 @@ _USAGE = {
     "cost": None,
     "estimated": False,
 }
-_VERDICT = {"reason": None, "code": None, "evidence": [], "details": {}}
-_ROW = {
+_VERDICT: dict[str, Any] = {"reason": None, "code": None, "evidence": [], "details": {}}
+_ROW: dict[str, Any] = {
     "sample_id": None,
     "reason_code": None,
     "message": None,
@@ -39,7 +39,7 @@ _ROW = {
     "metadata": {},
     "usage": {},
 }
-_SAMPLE = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
+_SAMPLE: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
