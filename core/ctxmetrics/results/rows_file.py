@@ -394,10 +394,9 @@ def _check_value(score: Score) -> None:
 
     Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
     """
-    noun, formula = score.counted[0], score.provenance.formula
-    if score.value is None or not score.verdicts or noun not in ID_LETTERS or noun == "fact":
-        return
-    if formula not in ("share", "average_precision") or "sources" in score.metadata:
+    formula, counted = score.provenance.formula, score.counted[0] in {"sentence", "claim", "context"}
+    known = counted and formula in {"share", "average_precision"} and "sources" not in score.metadata
+    if score.value is None or not score.verdicts or not known:
         return
     if score.verdicts[0].text.startswith(HASHED):  # a baseline does not say what counts as one
         return

@@ -71,8 +71,8 @@ class Controls(Plain):
         for name in self.failed:
             right, total = self.parts[name]
             words = ", ".join(say(word, language) for word in name.split(", "))
-            failure = say("too few right about", language)
-            parts.append(f"{failure} {words}: {right} {say('of', language)} {total}")
+            few = f"{say('too few right about', language)} {words}"
+            parts.append(f"{few}: {right} {say('of', language)} {total}")
         if self.right < self.verdicts:
             parts.append(f"{say('wrong', language)}: {join_counts(self.wrong)}")
         cost = describe_usage(self.usage, language)

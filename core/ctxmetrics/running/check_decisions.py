@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 
-from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.models.decisions import STEADY, Answer, Exchange
 from ctxmetrics.models.runtime.background import run_sync
@@ -42,7 +41,7 @@ def check_decisions(
         began = time.perf_counter()
         findings = run_sync(_look, judge, run)
         seconds = time.perf_counter() - began
-    model = hide_keys(judge.model.identity)
+    model = judge.model.identity
     return ModelCheck(model=model, findings=tuple(findings), seconds=seconds, usage=run.usage)
 
 

@@ -30,7 +30,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judged import JudgedMetric, default_judge
-from ctxmetrics.models.runtime.background import check_loop, run_sync
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import RunCache, opened
 from ctxmetrics.models.runtime.limits import Quota
 from ctxmetrics.models.runtime.memo import Memo
@@ -143,7 +143,12 @@ async def aevaluate(
     Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
     ``out=`` to have them.
     """
-    check_loop()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise CtxMetricsError(
+            "aevaluate needs a running loop of asyncio. Under trio: await trio.to_thread.run_sync(lambda: evaluate(...))."
+        ) from None
     return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
 
 

@@ -506,7 +506,7 @@ def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
             "".join(json.dumps(row) + "\n" for row in (*rows[:2], {**rows[2], **changed})) + tail
         )
         assert ctxmetrics("score", file, *options, *extra).returncode == 0
-        return [row.get("message") for row in read_rows(out)]
+        return [row["message"] for row in read_rows(out)]
 
     assert messages({}) == ["old", "old", "old", None, None]
     assert messages({}, tail='{"sample_id": "3", "metr') == ["old", "old", "old", None, None]
@@ -1145,17 +1145,13 @@ def test_only_scores_again_what_failed(tmp_path: Path) -> None:
     first = tmp_path / "first.jsonl"
     marked = ("-m", "context_recall(threshold=0.9)")
     assert ctxmetrics("score", file, *marked, "--out", first).returncode == 0
-    below = [
-        row["sample_id"]
-        for row in map(json.loads, first.read_text("utf-8").splitlines())
-        if not row["passed"]
-    ]
+    below = [row["sample_id"] for row in read_rows(first) if not row["passed"]]
     assert 0 < len(below) < len(rows)
     again = tmp_path / "again.jsonl"
     run = ctxmetrics("score", file, *marked, "--only", f"{first}.failed", "--out", again)
     assert run.returncode == 0, run.stderr
     assert f"{len(below)} of {len(rows)} samples" in run.stderr
-    assert [json.loads(line)["sample_id"] for line in again.read_text("utf-8").splitlines()] == below
+    assert [row["sample_id"] for row in read_rows(again)] == below
     results = Results.from_jsonl(first)
     assert [row.sample_id for row in results.failed()] == below
     high = results.filter(lambda row: row.scores[0].value == 1)

@@ -74,7 +74,7 @@ def test_the_note_is_in_the_language_of_the_table():
 
 
 @pytest.mark.parametrize(("count", "named", "noted"), [(4, 2, True), (4, 3, False), (3, 0, False)])
-def test_twenty_useful_contexts_that_no_evidence_names_are_enough(tmp_path, count, named, noted):
+def test_twenty_useful_contexts_without_evidence_are_enough(tmp_path, count, named, noted):
     contexts = [f"Hall {number} of the mill holds {number + 2} oak wheels." for number in range(5)]
     samples = [
         Sample(user_input=f"What? {number}", reference=" ".join(contexts), retrieved_contexts=contexts)

@@ -255,7 +255,7 @@ def unproven(_: Any, __: Any, reply: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("change", [useful, useless, unproven])
-def test_a_judge_that_is_wrong_about_contexts_alone_fails_on_them(change):
+def test_a_judge_that_is_wrong_about_contexts_fails_on_them(change):
     found = run(samples(5), change=change)[0].controls
     assert found.parts["sentences"][0] == found.parts["sentences"][1]
     right, total = found.parts["contexts"]

@@ -156,9 +156,8 @@ class Unit:
     def shares_little_as_whole(self, context: str) -> bool:
         """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
         total = len(self._words)
-        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
-            return False
-        return len(self._shared([context])) <= _LEAST_SHARE * total and self._same_language([context])
+        little = total >= _SEVERAL_WORDS and len(self._shared([context])) <= _LEAST_SHARE * total
+        return little and len(split_context(context)) > 1 and self._same_language([context])
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
@@ -170,12 +169,10 @@ class Unit:
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
         plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
         common = plain.intersection(_PLAIN_WORD.findall(text)) - listed("stop", self.language)
-        if len(common) <= 1:
-            return False
         contexts = [context.casefold() for context in self.contexts]
-        return any(
-            sum(word in context for context in contexts) < _IN_MOST * len(contexts) for word in common
-        )
+        most = _IN_MOST * len(contexts)
+        rare = (word for word in common if sum(word in context for context in contexts) < most)
+        return len(common) > 1 and any(rare)
 
     def _shared(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""
@@ -188,18 +185,15 @@ class Unit:
 
     def _find_topic(self, share: float) -> frozenset[str]:
         """Return the telling words of the unit that such a share of the contexts hold."""
-        if len(self.contexts) < _FEW_CONTEXTS:
-            return frozenset()
         counts = Counter(word for context in self.contexts for word in self._shared([context]))
-        least = share * len(self.contexts)
+        least = max(_FEW_CONTEXTS, share * len(self.contexts))
         return frozenset(word for word, count in counts.items() if count >= least)
 
     def _same_language(self, texts: Sequence[str]) -> bool:
         """Whether texts are written in the script and the language of the answer, so that words can be shared."""
         text = " ".join(texts)
-        if not self._comparable(text):
-            return False
-        return _tongue(text, self.language) == _tongue(self.answer, self.language)
+        tongue = _tongue(self.answer, self.language)
+        return self._comparable(text) and _tongue(text, self.language) == tongue
 
     def _comparable(self, text: str) -> bool:
         """Whether a quote should share words with the unit: it need not across scripts."""

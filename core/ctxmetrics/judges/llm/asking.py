@@ -250,9 +250,9 @@ class Exchange:
             run=id(run),
             served_model=self._served,
             stray_ids=self._stray_ids,
-            unusable=self._code in CONTENT_CODES,
             **content,
         )
+        answer = replace(answer, unusable=not answer.complete and self._code in CONTENT_CODES)
         breaker = run.breaker_of(hide_keys(self.model.identity))
         if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
             breaker.usable()

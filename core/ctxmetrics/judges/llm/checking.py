@@ -364,9 +364,8 @@ def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision
         contexts = [cell.context for cell in group]
         sentences = [sentence for cell in group for sentence in cell.sentences]
         doubt = DENIED if denial else None
-        if (not denial and unit.shares_little(sentences, contexts)) or (
-            not denial and whole and group[0].is_whole and unit.shares_little_as_whole(contexts[0])
-        ):
+        little = bool(whole) and group[0].is_whole and unit.shares_little_as_whole(contexts[0])
+        if not denial and (little or unit.shares_little(sentences, contexts)):
             doubt = "few_words"
         for cell in group:
             cell.doubt = doubt or cell.doubt

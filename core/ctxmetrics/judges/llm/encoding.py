@@ -31,7 +31,7 @@ class Answer:
         run: Which run asked.
         served_model: The model's name as the server gave it.
         stray_ids: How many ids of the replies were not asked about.
-        unusable: Whether its replies are the reason, where it is not complete.
+        unusable: Whether it is not complete, and its replies are the reason.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)

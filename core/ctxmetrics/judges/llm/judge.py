@@ -216,8 +216,8 @@ class LLMJudge:
                 return replace(bad, usage=Usage(reused=1))
             answer, shared = await memo.get(key, look_up_or_ask)
             if not shared:
-                if run.ends and answer.unusable and not answer.complete:
-                    run.remember_unusable(key, answer)
+                if run.ends and answer.unusable and len(run.unusable) < MEMORY:
+                    run.unusable[key] = answer
                 return answer
             # Otherwise the failure or the budget was that of another run: ask again.
             if answer.complete or answer.run == id(run):

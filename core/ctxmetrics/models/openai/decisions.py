@@ -23,8 +23,8 @@ from ctxmetrics.models.openai.model import (
     OPENAI_URL,
     Key,
     check_address,
+    check_names,
     fill_in,
-    refuse_keys,
     reveal_key,
 )
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
@@ -96,7 +96,7 @@ class DecisionAPI:
             needed = self.base_url == (default.base_url or OPENAI_URL)
             object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
         reveal_key(self.api_key, address, "DecisionAPI")  # raises at once where there is none
-        refuse_keys(self.model, address, "DecisionAPI")
+        check_names(self.model, address, "DecisionAPI")
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> DecisionAPI:

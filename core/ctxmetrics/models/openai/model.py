@@ -161,7 +161,7 @@ class OpenAIModel:
             is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
             object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
         reveal_key(self.api_key, self.base_url, "OpenAIModel")  # raises at once where there is none
-        refuse_keys(self.model, str(self.base_url), "OpenAIModel")
+        check_names(self.model, str(self.base_url), "OpenAIModel")
 
     @classmethod
     def preset(cls, provider: str, model: str, **options: Any) -> OpenAIModel:
@@ -506,8 +506,8 @@ def check_address(address: str, owner: str) -> str:
     return address.rstrip("/")
 
 
-def refuse_keys(model: str, address: str, owner: str) -> None:
-    """Refuse a key in a model's name or a server's address: both are logged and stored.
+def check_names(model: str, address: str, owner: str) -> None:
+    """Check that a model's name and a server's address hold no key: both are logged and stored.
 
     Args:
         model: The model's name; one with a slash may begin as keys do.

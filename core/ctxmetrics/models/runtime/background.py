@@ -147,21 +147,6 @@ def cancellations() -> int:
     return task.cancelling() if task else 0
 
 
-def check_loop() -> None:
-    """Raise where no loop of asyncio runs, as under trio.
-
-    Raises:
-        CtxMetricsError: None runs.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise CtxMetricsError(
-            "This needs a running loop of asyncio. Under trio call score or evaluate in a thread: "
-            "await trio.to_thread.run_sync(lambda: evaluate(...))."
-        ) from None
-
-
 async def on_background(
     function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:

@@ -39,8 +39,6 @@ DEFAULT_TIMEOUT = 120.0
 # in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
 # lost.
 ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
-# How many judgements whose replies stayed bad are remembered.
-_MOST_UNUSABLE = 1000
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
 
@@ -98,12 +96,6 @@ class Run:
     )
     _taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
-
-    def remember_unusable(self, key: str, answer: Any) -> None:
-        """Remember a judgement whose replies stayed bad; the oldest of many is forgotten."""
-        if len(self.unusable) >= _MOST_UNUSABLE:
-            self.unusable.pop(next(iter(self.unusable)), None)
-        self.unusable[key] = answer
 
     def breaker_of(self, name: str) -> Breaker:
         """Return the breaker of a model, by the model's identity: each model has its own."""

@@ -136,7 +136,7 @@ def test_of_a_whole_context_the_closest_sentences_are_checked():
     assert row["context_recall"].verdicts[0].code == "contradicted"
 
 
-def test_each_context_that_is_said_to_state_a_unit_must_share_words():
+def test_each_whole_context_must_share_words():
     reference = "The mill was built of oak by seven carpenters from the village of Asse."
     quotes = [("c2", "The mill was built of oak."), ("c3", "They leave in August.")]
     data = {
