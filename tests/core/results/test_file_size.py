@@ -26,6 +26,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import InputFileError, MissingExtraError, ParameterError
+from ctxmetrics.reading.text_files import compress
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from support.command import run_command
 from support.rows import read_rows
@@ -251,6 +252,16 @@ def test_a_damaged_compressed_file_is_named(tmp_path, ending):
     evaluate(samples(40), [ContextRecall()], progress=False).to_jsonl(path)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputFileError, match=r"out\.jsonl\.\w+: cannot be (decompressed|read)"):
+        Results.from_jsonl(path)
+
+
+@pytest.mark.parametrize("ending", ENDINGS[1:])
+def test_a_compressed_file_is_read_up_to_a_limit(tmp_path, monkeypatch, ending):
+    """A few of its bytes can stand for gigabytes of one line."""
+    monkeypatch.setattr("ctxmetrics.reading.text_files._FREE_BYTES", 1000)
+    path = tmp_path / f"out.jsonl{ending}"
+    path.write_bytes(b"".join(compress([b" " * 20_000_000], path)))
+    with pytest.raises(InputFileError, match="becomes more than 200 times as large"):
         Results.from_jsonl(path)
 
 
