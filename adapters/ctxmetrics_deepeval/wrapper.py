@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -130,7 +131,10 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         adapting.check_unused(type(self), params)
         if core is None and (model is None or judge is None):
             if self.framework_name and model is None and judge is None:
-                model = _default_model()
+                with suppress(
+                    DeepEvalError
+                ):  # without a key the embedded judge answers, with its warning
+                    model = initialize_model()[0]
             if model is not None:
                 wrapped = (
                     DeepEvalModel(model) if isinstance(model, Judge) else model
@@ -145,10 +149,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
         vars(self).update(
-            async_mode=async_mode,
-            verbose_mode=verbose_mode,
-            flaky=flaky,
-            include_reason=include_reason,
+            async_mode=async_mode, verbose_mode=verbose_mode, flaky=flaky, include_reason=include_reason
         )
         self._name_judge()
 
@@ -328,15 +329,6 @@ def results(run: EvaluationResult) -> Results:
         retrieved = {"id": test.name, "retrieval_context": test.retrieval_context or []}
         rows.append(({**vars(test), **retrieved}, scores))
     return adapting.build_results(SCHEMA, rows)
-
-
-def _default_model() -> DeepEvalBaseLLM | None:
-    """Build the model that DeepEval's own metrics take by default; None where its key is missing."""
-    try:
-        model: DeepEvalBaseLLM | None = initialize_model()[0]
-    except DeepEvalError:
-        return None
-    return model
 
 
 def _begin(metric: DeepEvalMetric) -> object:

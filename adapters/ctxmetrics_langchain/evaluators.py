@@ -166,13 +166,8 @@ class RetrievalEvaluator(RunEvaluator):
             reference_outputs: What is expected.
             **fields: Fields by their own names.
         """
-        record = {
-            **fields,
-            "inputs": inputs,
-            "outputs": outputs,
-            "reference_outputs": reference_outputs,
-        }
-        return _one_or_all(to_rows(self._scores(record, strict=False)))
+        sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        return _one_or_all(to_rows(self._scores(fields | sides, strict=False)))
 
     def as_function(self) -> Callable[..., Any]:
         """Return the evaluator as a function with the arguments of `__call__`, which LangSmith passes by their names.

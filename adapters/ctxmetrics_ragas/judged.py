@@ -81,7 +81,7 @@ class JudgedMetric(RagasMetric):
         return replace(self.core, judge=as_judge(llm, object, RagasModel))
 
 
-class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride]  # llm is a property
+class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]  # llm is a property
     """A judged metric that gets its LLM from ``evaluate()``, for the time of the run.
 
     ``evaluate()`` sets ``llm`` where it is None, calls ``init``, submits ``single_turn_ascore`` for

@@ -177,19 +177,13 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
         return {MetricType.SINGLE_TURN.name: {*self.core.requires} | optional}
 
-    @property
-    def required_columns(self) -> dict[str, set[str]]:
+    @property  # type: ignore[misc]  # fixed here
+    def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - fixed here
         """The columns without which Ragas refuses a data set."""
         return self.get_required_columns()
 
-    @required_columns.setter
-    def required_columns(self, required_columns: dict[MetricType, set[str]]) -> None:
-        raise ParameterError(
-            f"{self.name}: required_columns is fixed by the core metric, not {required_columns}."
-        )
-
     def __setattr__(self, name: str, value: Any) -> None:
-        fixed = {*self.renamed, *(item.name for item in fields(self.core_class))}
+        fixed = {"required_columns", *self.renamed, *(item.name for item in fields(self.core_class))}
         if name in fixed:
             raise ParameterError(
                 f"{type(self).__name__}: {name} is fixed; make another metric. {self._advice()}"
