@@ -129,8 +129,7 @@ def score(
     keep = output.out is None or any(
         (show, output.stages, output.report, output.write_baseline, output.by, gates.calibration)
     )
-    listed = keep or output.only is not None
-    samples, metrics, payload = build_task(source, selection, judge, listed=listed)
+    samples, metrics, payload = build_task(source, selection, judge, listed=keep or bool(output.only))
     samples = _choose_samples(samples, metrics, output)
     bars = read_gates(metrics, gates, None if selection.metric else payload)
     card = load_card(gates, judge.name, metrics)

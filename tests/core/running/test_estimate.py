@@ -33,6 +33,7 @@ from ctxmetrics.results.labels.means import paired_mean, samples_needed
 from ctxmetrics.running.estimate import samples_for
 from support import FakeOpenAIServer, answer_from
 from support.command import run_command
+from support.rows import read_rows
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 MTRAG = Path(__file__).parents[4] / "shared" / "data" / "mtragun.jsonl"
@@ -309,7 +310,8 @@ def test_the_command_says_how_many_samples_show_a_difference(tmp_path: Path) -> 
         done = run_command("estimate", out, "--detect", *wrong)
         assert (done.returncode, done.stdout) == (2, "")
         assert "--detect and --changed" in done.stderr
-    out.write_text("".join(line for line in out.open() if '"value": 1.0' in line))
+    equal = [json.dumps(row) for row in read_rows(out) if row["value"] == 1.0]
+    out.write_text("\n".join(equal) + "\n")
     assert "all values are equal" in run_command("estimate", out, "--detect", "0.05").stdout
 
 

@@ -683,6 +683,7 @@ def test_question_shows_the_metric_that_it_is_about(tmp_path):
     assert [score.verdicts[1].value for score in results[0].scores] == [True, True]
     data = read_rows(out)
     data[1]["verdicts"][1] |= {"value": False, "evidence": []}
+    data[1]["value"] = 0.0  # of two contexts none is useful
     out.write_text("".join(json.dumps(one) + "\n" for one in data), encoding="utf-8")
     asked = ("--terminal", "--ask", "context_useful", "--verdicts", out)
     run = run_command("label", file, *asked, typed="n\nv\nq\n")
