@@ -389,9 +389,9 @@ def test_timed_out_thread_does_not_write_on_the_next_case(
         error_config=ErrorConfig(ignore_errors=True),
     )
     slow, quick = found.test_results
-    assert "imed out" in slow.metrics_data[0].error
     # When it ends, DeepEval's own thread adds a row to whichever test case is on: it must hold no score of
     # ours.
+    assert any("imed out" in (data.error or "") for data in slow.metrics_data)
     assert {data.score for data in (*slow.metrics_data, *quick.metrics_data)} == {None, 1.0}
     assert quick.metrics_data[-1].score == 1.0
 

@@ -85,10 +85,10 @@ def test_packs_can_be_registered_and_must_be_whole() -> None:
 def test_each_prompt_has_its_own_version_in_cache_keys(step: str) -> None:
     code = f"""
 import sys
-from importlib import reload
-from ctxmetrics.prompts import packs, texts
-texts.VERSIONS["{step}"] = 7
-reload(packs)
+from ctxmetrics.prompts import packs
+packs_of = [packs.get_pack(language) for language in ("en", "ru")]
+for pack in packs_of:
+    packs.register_pack(packs.Pack(language=pack.language, texts=pack.texts, version={{**packs.VERSIONS, "{step}": 7}}))
 print(*(packs.get_pack(language).versions[step] for language in ("en", "ru") for step in sys.argv[1:]))
 """
     command = [sys.executable, "-c", code, *STEPS]
