@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
@@ -15,6 +14,7 @@ from support import FakeOpenAIServer, Fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+httpx = pytest.importorskip("httpx")
 SAMPLES = [
     Sample(reference=f"Tower {n} is in Paris.", retrieved_contexts=["The tower is in Paris."])
     for n in range(3)

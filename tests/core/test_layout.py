@@ -29,6 +29,7 @@ CALLED_BY_OTHERS = [
     ),
     *("library", "cache_info", "*_key", "ctxmetrics_card"),
     "interval_shares",  # read by a page
+    *("default_map", "readable"),  # typer and io read them
     *(
         "on_error",
         "keep_texts",
