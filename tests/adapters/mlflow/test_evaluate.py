@@ -62,7 +62,7 @@ def test_what_reaches_the_results(run: Callable[..., Any], row: Callable[..., An
         "0.4",
         "true",
     )
-    assert json.loads(told["provenance"])["judge"] == "lexical"
+    assert json.loads(told["score"])["provenance"]["judge"] == "lexical"
     assert feedback["context_precision"]["feedback"] == {"value": 0.5}
     assert found.metrics == {"context_recall/mean": 0.5, "context_precision/mean": 0.5}
     assert list(found.result_df["context_recall/value"]) == [0.5]
