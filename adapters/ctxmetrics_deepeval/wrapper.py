@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Literal, Unpack
 from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
 from deepeval.evaluate.types import EvaluationResult
 from deepeval.metrics import BaseMetric
-from deepeval.metrics.base_metric import Verdict
 from deepeval.metrics.contextual_precision.schema import ContextualPrecisionVerdict
 from deepeval.metrics.utils import construct_verbose_logs, initialize_model
 from deepeval.models import DeepEvalBaseLLM
@@ -253,9 +252,14 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         if self.result is None:
             return None
         return [
-            ContextualPrecisionVerdict(
-                verdict=Verdict.YES if item.value else Verdict.NO,
-                reason=escape(f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"),
+            # Older versions have a text for what is an enumeration now.
+            ContextualPrecisionVerdict.model_validate(
+                {
+                    "verdict": "yes" if item.value else "no",
+                    "reason": escape(
+                        f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
+                    ),
+                }
             )
             for item in self.result.verdicts
             if item.value is not None
