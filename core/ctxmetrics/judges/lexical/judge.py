@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
@@ -159,6 +160,10 @@ class LexicalJudge:
         )
 
 
+# Metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts.
+_answer: Callable[..., tuple[Verdict, ...]] = lru_cache(maxsize=16)(operator.call)
+
+
 async def _run(
     question: Callable[[JudgeRequest], tuple[Verdict, ...]], request: JudgeRequest
 ) -> tuple[Verdict, ...]:
@@ -166,14 +171,6 @@ async def _run(
     if sum(map(len, request.contexts)) <= _MAX_AT_ONCE:
         return _answer(question, request)
     return await in_thread(partial(question, request))
-
-
-@lru_cache(maxsize=16)
-def _answer(
-    question: Callable[[JudgeRequest], tuple[Verdict, ...]], request: JudgeRequest
-) -> tuple[Verdict, ...]:
-    """Answer; metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts."""
-    return question(request)
 
 
 def _verdict(
