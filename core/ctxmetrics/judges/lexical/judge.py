@@ -161,7 +161,7 @@ class LexicalJudge:
 
 
 # Metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts.
-_answer: Callable[..., tuple[Verdict, ...]] = lru_cache(maxsize=16)(operator.call)
+_answer: Any = lru_cache(maxsize=16)(operator.call)
 
 
 async def _run(
@@ -169,7 +169,8 @@ async def _run(
 ) -> tuple[Verdict, ...]:
     """Answer at once, or in a worker thread where reading the contexts would hold up the event loop."""
     if sum(map(len, request.contexts)) <= _MAX_AT_ONCE:
-        return _answer(question, request)
+        verdicts: tuple[Verdict, ...] = _answer(question, request)
+        return verdicts
     return await in_thread(partial(question, request))
 
 
