@@ -54,6 +54,7 @@ def test_the_page_shows_these_ways():
     assert [*ways_of_the_page()] == [*WAYS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", WAYS)
 def test_a_way_enters_what_the_page_says(title, tmp_path):
     if WAYS[title] == "ragas":
@@ -67,6 +68,7 @@ def test_a_way_enters_what_the_page_says(title, tmp_path):
     assert len(listed) <= MOST
 
 
+@pytest.mark.slow
 def test_one_sample_meets_the_files_of_the_page_in_order(tmp_path):
     section = (
         PAGE.read_text(encoding="utf-8").split("\n## The way of one sample\n")[1].split("\n## ")[0]

@@ -210,7 +210,9 @@ class Reading:
             error.sample = id_
             raise
         self._drop_unusable(values, owner)
-        if kinds is not None and len(self._plans) < _MOST_PLANS:
+        if kinds is not None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
             plan = _build_plan(values_as_read, raw, spots, others)
             if plan is not None and plan.read(values_as_read) == (values, others):
                 self._plans[kinds] = plan

@@ -438,6 +438,7 @@ print("score", asyncio.new_event_loop().run_until_complete(cell()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run_async", [True, False])
 def test_evaluate_inside_a_running_loop(run_async: bool, python: Callable[..., str]) -> None:
     """DeepEval applies nest_asyncio."""

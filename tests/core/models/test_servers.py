@@ -51,6 +51,7 @@ def judged_by_slow_server(seconds, timeout, count=52):
     return judged, lost, server.count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [100, pytest.param(10, marks=pytest.mark.slow)])
 def test_defaults_judge_all_samples_of_a_server_with_one_slot(times):
     """Ten seconds a request and the default time-out of 120 s, so many times faster."""
@@ -59,6 +60,7 @@ def test_defaults_judge_all_samples_of_a_server_with_one_slot(times):
     assert lost <= 0.1 * count
 
 
+@pytest.mark.slow
 def test_a_slow_server_of_a_public_address_loses_no_sample(monkeypatch):
     monkeypatch.setattr(asking, "is_local", lambda identity: False)
     judged, _, _ = judged_by_slow_server(0.1, 1.2)

@@ -116,6 +116,15 @@ def test_from_dict_looks_at_keys_once(monkeypatch):
     assert len(calls) == 1
 
 
+def test_many_sets_of_keys_leave_room_for_the_next(monkeypatch):
+    for number in range(200):
+        Sample.from_dict({"reference": "So.", f"key_{number}": number})
+    calls = count_calls(monkeypatch, "every_spot")
+    for _ in range(50):
+        assert Sample.from_dict({"reference": "So.", "key_of_the_last": 1}).reference == "So."
+    assert len(calls) == 1
+
+
 def test_lists_as_text_are_read_by_column(monkeypatch):
     pl = pytest.importorskip("polars", reason="polars is not installed")
     from ctxmetrics import score_table
