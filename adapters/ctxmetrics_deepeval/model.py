@@ -65,9 +65,8 @@ class DeepEvalModel(adapting.ForeignModel):
             try:
                 answer = await _call(*(partial(way, text, **options) for way in ways))
             except Exception as error:
-                if adapting.has_class(
-                    error, "ValidationError"
-                ):  # of an LLM that parses replies in its own way
+                # Of an LLM that parses replies in its own way.
+                if adapting.has_class(error, "ValidationError"):
                     raise JudgeError(
                         "Your last reply could not be read.", reason_code="invalid_reply"
                     ) from None

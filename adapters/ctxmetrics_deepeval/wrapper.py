@@ -130,9 +130,8 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         adapting.check_unused(type(self), params)
         if core is None and (model is None or judge is None):
             if self.framework_name and model is None and judge is None:
-                with suppress(
-                    DeepEvalError
-                ):  # without a key the embedded judge answers, with its warning
+                # Without a key the embedded judge answers, with its warning.
+                with suppress(DeepEvalError):
                     model = initialize_model()[0]
             if model is not None:
                 wrapped = (
@@ -229,7 +228,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
     def model(self, model: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
         adapting.check_parameters(type(self.core), ["judge"])
         judge = adapting.as_judge(model, object, DeepEvalModel)
-        self.core = replace(self.core, judge=judge)  # type: ignore[call-arg]  # of a judged one
+        self.core = replace(self.core, judge=judge)  # type: ignore[call-arg]  # checked above: it has a judge
         self._name_judge()
 
     @property

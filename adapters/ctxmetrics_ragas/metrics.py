@@ -177,8 +177,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
         return {MetricType.SINGLE_TURN.name: {*self.core.requires} | optional}
 
-    @property  # type: ignore[misc]  # fixed here
-    def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - fixed here
+    @property  # type: ignore[misc]  # it can be set there, and is refused here
+    def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
         """The columns without which Ragas refuses a data set."""
         return self.get_required_columns()
 

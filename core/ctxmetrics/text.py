@@ -10,15 +10,15 @@ two Thai letters.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
@@ -93,6 +93,11 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _NOT_FOR_SPLITTER = re.compile(
     "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
+# The most frequent words of languages in Latin script.
+_FREQUENT_WORDS = {
+    language: frozenset(words.split())
+    for language, words in read_data("_internal", "function_words.json")["words"].items()
+}
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000
 # Characters of a block within which a sentence has to end: a longer one is cut there.
@@ -175,18 +180,11 @@ def splitter() -> str:
         return "sentencex"
 
 
-@lru_cache(maxsize=1)
-def _function_words() -> dict[str, frozenset[str]]:
-    """Return the most frequent words of languages in Latin script."""
-    text = files("ctxmetrics._internal").joinpath("function_words.json").read_text(encoding="utf-8")
-    return {language: frozenset(words.split()) for language, words in json.loads(text)["words"].items()}
-
-
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
     words = set(_WORD.findall(text.lower()))
     language, most, second, english = "en", 0, 0, 0
-    for candidate, frequent in _function_words().items():
+    for candidate, frequent in _FREQUENT_WORDS.items():
         count = len(words & frequent)
         if candidate == "en":
             english = count

@@ -192,7 +192,6 @@ def run(request: pytest.FixtureRequest) -> Callable[..., Results]:
             warnings.simplefilter("ignore")
             return function(samples, metrics)
 
-    run.name = request.param  # type: ignore[attr-defined]
     return run
 
 

@@ -40,7 +40,7 @@ def test_it_has_at_most_700_words() -> None:
 def test_its_costs_are_those_of_the_benchmark() -> None:
     traffic = load_benchmark("traffic")
     unit, count = traffic.counter(None)
-    if unit != "o200k_base":
+    if unit != "o200k_base":  # litellm brings the file; CI's environment for slow tests has it
         pytest.skip("the file of o200k_base is not here")
     contenders = traffic.OURS | traffic.THEIRS
     found = {name: traffic.measure(contenders[name], 10, 1, count) for name in traffic.IN_README}

@@ -88,7 +88,7 @@ def test_the_job_of_gitlab_passes_and_fails(repository):
     assert run(repository, score).returncode == 1
     assert run(repository, compare).returncode == 1
     failures = {
-        file.name: ET.parse(file).getroot()[0].get("failures")  # noqa: S314 - ours
+        file.name: ET.parse(file).getroot()[0].get("failures")  # noqa: S314 - the commands above wrote it
         for file in repository.glob("*.xml")
     }
     assert failures == {"score.xml": "1", "compare.xml": "2"}  # both gates of the comparison

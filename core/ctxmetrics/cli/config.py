@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.secrets import looks_like_key, names_key
@@ -28,6 +27,8 @@ from ctxmetrics.errors import InputFileError
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from _typeshed import DataclassInstance
+
     from ctxmetrics.results.results import Results
     from ctxmetrics.running.options import RunOptions
 
@@ -38,7 +39,7 @@ _MAIN = "score"
 _SHARING = ("inspect", "estimate", "doctor")
 # These take no option from a file.
 _WITHOUT = ("demo", "init")
-_Group = TypeVar("_Group")
+_Group = TypeVar("_Group", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Config:
 
     def _group(self, kind: type[_Group]) -> _Group:
         options = self.commands[_MAIN]
-        names = [field.name for field in fields(kind) if field.name in options]  # type: ignore[arg-type]
+        names = [field.name for field in fields(kind) if field.name in options]
         return kind(**{name: options[name] for name in names})
 
 
@@ -143,15 +144,17 @@ def with_config(function: Callable[..., None]) -> Callable[..., None]:
         function(**arguments)
 
     old = signature(function)
-    command.__signature__ = old.replace(parameters=[*old.parameters.values(), option])  # type: ignore[attr-defined]
+    parameters = [*old.parameters.values(), option]
+    command.__signature__ = old.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer and inspect read it
     return command
 
 
 def _use_config(context: typer.Context, path: Path | None) -> None:
     """Make the options of a configuration file the defaults of a command, and say which file it is."""
-    if path is None and _find() is None:
+    place = path or _find()
+    if place is None:
         return
-    config = Config.load(path)
+    config = Config.load(place)
     options = config.commands[context.info_name or ""]
     context.default_map = {
         name: str(value) if isinstance(value, Path) else value for name, value in options.items()
@@ -237,6 +240,8 @@ class _Reader:
 
     def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
         """Return a value as the parameter's type; a table of NAME=VALUE options is a list of them."""
+        from pydantic import TypeAdapter, ValidationError
+
         kind = get_args(parameter.annotation)[0]
         if _takes_list(kind):
             if isinstance(value, dict) and not any(

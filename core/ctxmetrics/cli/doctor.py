@@ -22,7 +22,11 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics import Metric
+    from ctxmetrics.samples import Sample
 
 
 def doctor(
@@ -138,14 +142,7 @@ def _print_cost(
         cache = None  # counting makes no cache
     costs = count(samples, metrics, judge=judge, cache=cache, controls=controls)
     lines = [str(costs)]
-    shares, before = [], 0
-    for number, metric in enumerate(metrics, 1):
-        calls = count(samples, metrics[:number], judge=judge, cache=cache).calls
-        if calls > before:
-            shares.append(f"{metric.name}: {plural(calls - before, 'call')}")
-        before = calls
-    if len(shares) > 1:
-        lines += shares
+    lines += _list_shares(samples, metrics, judge, cache)
     if costs.calls:
         most = pace.max_concurrency
         seconds = costs.seconds(
@@ -162,3 +159,22 @@ def _print_cost(
         else:
             lines.append(f"about ${costs.cost(prices.price_in, prices.price_out):,.4f}")
     print_result("\n".join(lines))
+
+
+def _list_shares(
+    samples: list[Sample], metrics: Sequence[Metric], judge: Judge, cache: Path | None
+) -> list[str]:
+    """List the calls that each metric adds to those before it; empty where one metric causes all."""
+    from ctxmetrics.metrics.judged import JudgedMetric
+    from ctxmetrics.running.estimate import estimate as count
+
+    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+    if len(judged) < 2:  # noqa: PLR2004 - one causes all
+        return []
+    shares, before = [], 0
+    for number, metric in enumerate(judged, 1):
+        calls = count(samples, judged[:number], judge=judge, cache=cache).calls
+        if calls > before:
+            shares.append(f"{metric.name}: {plural(calls - before, 'call')}")
+        before = calls
+    return shares if len(shares) > 1 else []

@@ -229,7 +229,7 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
     from ctxmetrics.results.rows_file import question_hash
 
     results = Results.from_jsonl(str(path).removesuffix(".failed"))
-    failed = [row.sample_id or (row.record or {}).get("hash") for row in results.failed()]
+    failed = {row.sample_id or (row.record or {}).get("hash") for row in results.failed()}
     chosen = [sample for sample in samples if (sample.id or question_hash(sample)) in failed]
     if not chosen:
         raise ParameterError(f"--only {path}: no sample of the file failed there.")

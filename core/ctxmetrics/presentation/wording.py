@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import visible
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
@@ -50,8 +49,7 @@ _STATES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judge
 @cache
 def _phrases() -> Mapping[str, Mapping[str, str]]:
     """Read the library's own phrases in other languages."""
-    text = files("ctxmetrics.presentation").joinpath("phrases.json").read_text(encoding="utf-8")
-    phrases: dict[str, dict[str, str]] = json.loads(text)
+    phrases: dict[str, dict[str, str]] = read_data("presentation", "phrases.json")
     return phrases
 
 

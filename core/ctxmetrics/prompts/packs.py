@@ -8,12 +8,11 @@ one request.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 
@@ -26,13 +25,15 @@ DECISION_VERSION = 1
 
 def _read_texts(language: str) -> dict[str, Any]:
     """Read the texts of one of our own packs; each part of a prompt is put where its name stands in braces."""
-    text = files("ctxmetrics.prompts").joinpath(f"{language}.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    for step, prompt in data["texts"].items():
-        for name, part in data["parts"].items():
-            prompt = prompt.replace(f"{{{name}}}", part)  # noqa: PLW2901 - it grows part by part
-        data["texts"][step] = prompt
+    data: dict[str, Any] = read_data("prompts", f"{language}.toml")
+    data["texts"] = {step: _fill_in(prompt, data["parts"]) for step, prompt in data["texts"].items()}
     return data
+
+
+def _fill_in(prompt: str, parts: Mapping[str, str]) -> str:
+    for name, part in parts.items():
+        prompt = prompt.replace(f"{{{name}}}", part)
+    return prompt
 
 
 _ENGLISH = _read_texts("en")

@@ -23,7 +23,10 @@ _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
 _GAPS = frozenset(
-    ["", *"nan NaN -nan -NaN NaT None null NULL NA <NA> N/A n/a #N/A #NA".split()]  # noqa: SIM905 - a list to read
+    {
+        *("", "nan", "NaN", "-nan", "-NaN", "NaT", "None", "null", "NULL"),
+        *("NA", "<NA>", "N/A", "n/a", "#N/A", "#NA"),
+    }
 )
 
 

@@ -6,16 +6,15 @@ a store is known by what it looks like, whatever column of a row holds it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
 from itertools import groupby
 from numbers import Real
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.reading.cells import list_in
 from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of, unscored
 from ctxmetrics.reading.schema import Place, Schema
@@ -25,9 +24,7 @@ from ctxmetrics.reading.systems import SCHEMAS
 TIES = "tied_ids"
 # What else shows that an item is a hit: the results of Weaviate's GraphQL.
 _HIT_KEYS = (*HOLDERS, "_additional")
-_DATA: Mapping[str, Any] = json.loads(
-    files("ctxmetrics.reading").joinpath("formats.json").read_text(encoding="utf-8")
-)
+_DATA: Mapping[str, Any] = read_data("reading", "formats.json")
 # The list of a row whose items are the samples, where a hit says how well it fits, the names of what holds the results of a
 # search, and where a store returns texts and ids side by side.
 _WITHIN: str = _DATA["within"]

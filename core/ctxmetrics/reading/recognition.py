@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
@@ -60,9 +59,8 @@ _BY_LETTERS: Mapping[str, str] = {letters_of(key): key for key in reversed(_KEYS
 @cache
 def _foreign_headers() -> Mapping[str, str]:
     """Return the keys of a schema by the letters of their names in other languages."""
-    text = files("ctxmetrics.reading").joinpath("headers.json").read_text(encoding="utf-8")
     names: dict[str, str] = {}
-    for key, words in json.loads(text).items():
+    for key, words in read_data("reading", "headers.json").items():
         names |= {letters_of(word): key for word in words.split() if key != "note"}
     return names
 

@@ -10,11 +10,11 @@ import json
 import logging
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
 from ctxmetrics.reading.cells import is_list_text, list_in, object_in, read_cells
@@ -32,6 +32,7 @@ from ctxmetrics.reading.documents import (
 from ctxmetrics.reading.formats import KNOWN, find_ties, unnested
 from ctxmetrics.reading.names import letters_of, suggest_field, written_elsewhere
 from ctxmetrics.reading.pictures import in_value
+from ctxmetrics.reading.plans import MOST_PLANS, WRITTEN, Plan, build_plan, describe_row
 from ctxmetrics.reading.schema import (
     FIELDS,
     LISTS,
@@ -53,70 +54,11 @@ _PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 _PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
-# How these begin, and objects and lists that a file holds as text.
-_PRINTED = re.compile("page_content=|Node ID:")
-_WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
-# Types of values that are taken as they are, and how many sets of keys with their types are remembered.
-_ATOMS, _MOST_PLANS = frozenset({str, int, float, bool, type(None)}), 64
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
 _STAGE = "retrieved_contexts."
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
 _CLOSE = ((8, 2), (5, 1))
-
-
-class _Plan(NamedTuple):
-    """How a row is read whose keys and types are those of a row before it: each value is a field, or is carried along.
-
-    Attributes:
-        fields: Each field and its key.
-        carried: The keys of what becomes metadata.
-        others: The names that no schema knows.
-    """
-
-    fields: Sequence[tuple[str, str]]
-    carried: Sequence[str]
-    others: list[str]
-
-    def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Read a row; see `Reading.row`."""
-        values = {name: row[key] for name, key in self.fields}
-        if self.carried:
-            carried = {str(key): row[key] for key in self.carried}
-            values["metadata"] = {**values.get("metadata", {}), **carried}
-        return values, [*self.others]
-
-
-_Spots = Mapping[str, list[tuple[str, Any]]]
-
-
-def _build_plan(
-    row: Mapping[str, Any], raw: Mapping[str, Any], spots: _Spots, others: list[str]
-) -> _Plan | None:
-    """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
-    if len(raw) != len(row):
-        return None
-    keys = dict(zip(raw, row, strict=True))
-    fields = []
-    for name, places in spots.items():
-        for path, value in places:
-            if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
-                return None
-            fields.append((name, keys[path]))
-    read = {key for _, key in fields}
-    carried = [key for key in row if key not in read and row[key] is not None]
-    if any(is_column(str(key)) or isinstance(row[key], dict) for key in carried):
-        return None
-    return _Plan(fields, carried, others)
-
-
-def _kind_of(name: str) -> type | tuple[type, ...]:
-    """Return the type of a plain value of a field."""
-    if name in LISTS:
-        return list
-    if name in ("labels", "metadata"):
-        return dict
-    return (str, int) if name == "id" else str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +98,7 @@ class Reading:
     joined: str | None = None
     usable: frozenset[str] = frozenset()
     split: str | None = None
-    _plans: dict[Any, _Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _plans: dict[Any, Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.name not in KNOWN:
@@ -191,7 +133,8 @@ class Reading:
                 f"{where or 'Sample'} must be a mapping of fields, not {type(mapping).__name__}."
             )
         values_as_read = self._open_lists(mapping)
-        kinds = self._describe(values_as_read)
+        is_plain = not (self.split or self.schema.single_string)
+        kinds = describe_row(values_as_read, written=self.written) if is_plain else None
         plan = self._plans.get(kinds)
         if plan is not None:
             return plan.read(values_as_read)
@@ -211,10 +154,10 @@ class Reading:
             raise
         self._drop_unusable(values, owner)
         if kinds is not None:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            plan = _build_plan(values_as_read, raw, spots, others)
+            plan = build_plan(values_as_read, raw, spots, others)
             if plan is not None and plan.read(values_as_read) == (values, others):
+                if len(self._plans) >= MOST_PLANS:
+                    self._plans.clear()
                 self._plans[kinds] = plan
         return values, others
 
@@ -224,30 +167,10 @@ class Reading:
             return mapping
         row: dict[str, Any] = {**mapping}
         for key, value in mapping.items():
-            if type(value) is str and _WRITTEN.match(value):
+            if type(value) is str and WRITTEN.match(value):
                 with suppress(SampleError):  # raised again where the row is read with care
                     row[key] = object_in(value)
         return row
-
-    def _describe(self, mapping: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Describe a row by its keys and the types of plain values; None where a value may hold something else."""
-        if self.split or self.schema.single_string:
-            return None
-        kinds: list[Any] = [*mapping]
-        for value in mapping.values():
-            kind = type(value)
-            if kind is list:
-                if not {*map(type, value)} <= {str} or any(map(_PRINTED.match, value)):
-                    return None
-            elif kind is dict:
-                kinds += value
-                kinds += map(type, value.values())
-                if not _ATOMS.issuperset(map(type, value.values())):
-                    return None
-            elif kind not in _ATOMS or (kind is str and self.written and _WRITTEN.match(value)):
-                return None
-            kinds += (kind, not value)
-        return tuple(kinds)
 
     def _read(
         self,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.reading.documents import ID_KEYS
 from ctxmetrics.reading.schema import Place, Schema
 
-_DATA: Mapping[str, Any] = json.loads(
-    files("ctxmetrics.reading").joinpath("systems.json").read_text(encoding="utf-8")
-)
+_DATA: Mapping[str, Any] = read_data("reading", "systems.json")
 # The names of the fields in a system whose records have a side for question, answer and what was expected.
 _USUAL: Mapping[str, str] = _DATA["usual"]
 _ANSWERED = ("response", "retrieved_contexts", "retrieved_context_ids", "stages")

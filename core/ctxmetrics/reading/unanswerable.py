@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import chain
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.reading.names import letters_of
 
 # The label of a sample whose question has no answer.
@@ -47,9 +46,8 @@ def has_mark(row: Mapping[str, Any]) -> bool:
 @cache
 def _phrases() -> dict[str, str]:
     """Return the kind of each phrase of ``refusals.json``."""
-    text = files("ctxmetrics.reading").joinpath("refusals.json").read_text(encoding="utf-8")
     kinds: dict[str, str] = {}
-    for kind, by_language in json.loads(text).items():
+    for kind, by_language in read_data("reading", "refusals.json").items():
         if kind != "note":
             for phrase in chain.from_iterable(by_language.values()):
                 kinds[_plain(phrase)] = kind

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
@@ -32,9 +31,7 @@ _SAMPLE = Sample(
     retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
 )
 # What is looked at and what is said about it: ``model_check.json`` says what each part is.
-_DATA: Mapping[str, Any] = json.loads(
-    files("ctxmetrics.running").joinpath("model_check.json").read_text(encoding="utf-8")
-)
+_DATA: Mapping[str, Any] = read_data("running", "model_check.json")
 _CODES: Mapping[str, str] = _DATA["codes"]
 _RIGHT = "right"
 

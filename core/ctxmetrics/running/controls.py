@@ -7,15 +7,14 @@ the run.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import zip_longest
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
@@ -59,9 +58,8 @@ class LabelledSample:
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Read the samples, in the order of the file; an injection is followed by its clean twin."""
-    text = files("ctxmetrics.running").joinpath("controls.json").read_text(encoding="utf-8")
     samples = []
-    for data in json.loads(text)["samples"]:
+    for data in read_data("running", "controls.json")["samples"]:
         samples.append(_build_sample(data))
         if "clean" in data:
             twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}

@@ -124,7 +124,7 @@ def test_strict_mode_set_afterwards_counts(name: str, metric: Any, make_case: An
 
 
 def test_an_overridden_measure_is_called(name: str, run: Any, make_case: Any) -> None:
-    class Halved(getattr(ours, name)):  # type: ignore[misc]  # one of two classes
+    class Halved(getattr(ours, name)):  # type: ignore[misc]  # a class that the test's parameter names
         def measure(self, test_case: Any, *args: Any, **options: Any) -> Any:
             super().measure(test_case, *args, **options)
             self.score /= 2

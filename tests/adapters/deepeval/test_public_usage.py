@@ -92,6 +92,6 @@ def test_what_cannot_work_says_what_to_write() -> None:
         pass
 
     with pytest.raises(UnusedError, match=r"evaluation_template would do nothing here\. "):
-        ContextualRecallMetric(model=Judge(), evaluation_template=Template)  # type: ignore[call-arg]  # of DeepEval's
+        ContextualRecallMetric(model=Judge(), evaluation_template=Template)  # type: ignore[call-arg]  # an argument of DeepEval's, refused
     with pytest.raises(UnusedError, match=r"_calculate_score would do nothing here\. "):
         type("Weighted", (ContextualPrecisionMetric,), {"_calculate_score": lambda _: 1.0})

@@ -66,6 +66,19 @@ EVALUATE_STREAM = EVALUATE_LIST.replace(
 )
 
 
+def interrupt(source: str, number: int) -> tuple[str, str]:
+    """Run a program, send it a signal when its judge is asked, and return what it prints."""
+    with subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "asked\n"
+            process.send_signal(number)
+            return process.communicate(timeout=60)
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize(
     ("code", "printed"),
     [
@@ -88,16 +101,7 @@ EVALUATE_STREAM = EVALUATE_LIST.replace(
     ],
 )
 def test_the_first_ctrl_c_is_not_swallowed(code: str, printed: str) -> None:
-    source = textwrap.dedent(JUDGE) + textwrap.dedent(code)
-    with subprocess.Popen(
-        [sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout.readline() == "asked\n"
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
+    out, err = interrupt(textwrap.dedent(JUDGE) + textwrap.dedent(code), signal.SIGINT)
     assert out == printed
     assert err.rstrip().endswith("KeyboardInterrupt")
 
@@ -110,13 +114,7 @@ SIGTERM_AS_CTRL_C = """
 
 def test_a_program_of_ones_own_may_end_at_sigterm_as_at_ctrl_c():
     source = textwrap.dedent(JUDGE + SIGTERM_AS_CTRL_C + EVALUATE_LIST)
-    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "asked\n"
-            process.send_signal(signal.SIGTERM)
-            out, _ = process.communicate(timeout=60)
-        finally:
-            process.kill()
+    out, _ = interrupt(source, signal.SIGTERM)
     assert out.startswith("['not_judged', 'cancelled'] interrupted\n")
 
 

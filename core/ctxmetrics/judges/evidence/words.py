@@ -19,22 +19,20 @@ is read once and remembered.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from functools import lru_cache
-from importlib.resources import files
 from itertools import chain, pairwise
 from sys import intern
 from typing import Any, Literal, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
 
 Kind = Literal["word", "number", "count", "characters", "character"]
 """``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
 without spaces, ``character`` one that stands alone."""
 
-LISTS: dict[str, Any] = json.loads(
-    files("ctxmetrics.judges.evidence").joinpath("words.json").read_text(encoding="utf-8")
-)
+LISTS: dict[str, Any] = read_data("judges.evidence", "words.json")
 """The word lists, by what they are for."""
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
@@ -49,9 +48,7 @@ class Provider:
         return _VARIABLE.sub(lambda match: os.environ[match[1]].rstrip("/"), self.base_url)
 
 
-_DATA = tomllib.loads(
-    files("ctxmetrics.models.openai").joinpath("providers.toml").read_text(encoding="utf-8")
-)
+_DATA = read_data("models.openai", "providers.toml")
 
 
 def _read_providers(kind: str) -> Mapping[str, Provider]:

@@ -207,7 +207,7 @@ def _is_final(error: BaseException) -> bool:
     for link in _chain(error):
         refused = refused or isinstance(link, ConnectionRefusedError)
         with suppress(Exception):  # another library's attributes
-            request: Any = link.request  # type: ignore[attr-defined]  # of httpx and the clients on it
+            request: Any = link.request  # type: ignore[attr-defined]  # errors of httpx have it
             hosts.add(request.url.host)
             retried = retried or request.headers["x-stainless-retry-count"] != "0"
     return retried or (refused and any(map(_LOOPBACK.match, hosts)))

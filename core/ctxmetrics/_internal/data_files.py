@@ -1,0 +1,17 @@
+"""Word lists, tables and texts that stand in data files beside the code."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+
+def read_data(package: str, name: str) -> Any:
+    """Read a data file of a package of the library: TOML or JSON, by its ending."""
+    text = files(f"ctxmetrics.{package}").joinpath(name).read_text(encoding="utf-8")
+    if name.endswith(".toml"):
+        import tomllib
+
+        return tomllib.loads(text)
+    return json.loads(text)

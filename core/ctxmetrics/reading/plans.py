@@ -1,0 +1,96 @@
+"""How the rows of one set of keys are read is decided once: a plan says what each key becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ctxmetrics.reading.schema import LISTS
+from ctxmetrics.reading.unanswerable import is_column
+
+# How many sets of keys, with the types of their values, are remembered.
+MOST_PLANS = 64
+# Types of values that are taken as they are.
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+# How printed documents and nodes begin, and objects and lists that a file holds as text.
+_PRINTED = re.compile("page_content=|Node ID:")
+WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
+
+
+class Plan(NamedTuple):
+    """How a row is read whose keys and types are those of a row before it: each value is a field, or is carried along.
+
+    Attributes:
+        fields: Each field and its key.
+        carried: The keys of what becomes metadata.
+        others: The names that no schema knows.
+    """
+
+    fields: Sequence[tuple[str, str]]
+    carried: Sequence[str]
+    others: list[str]
+
+    def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Read a row; see `Reading.row`."""
+        values = {name: row[key] for name, key in self.fields}
+        if self.carried:
+            carried = {str(key): row[key] for key in self.carried}
+            values["metadata"] = {**values.get("metadata", {}), **carried}
+        return values, [*self.others]
+
+
+_Spots = Mapping[str, list[tuple[str, Any]]]
+
+
+def build_plan(
+    row: Mapping[str, Any], raw: Mapping[str, Any], spots: _Spots, others: list[str]
+) -> Plan | None:
+    """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
+    if len(raw) != len(row):
+        return None
+    keys = dict(zip(raw, row, strict=True))
+    fields = []
+    for name, places in spots.items():
+        for path, value in places:
+            if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
+                return None
+            fields.append((name, keys[path]))
+    read = {key for _, key in fields}
+    carried = [key for key in row if key not in read and row[key] is not None]
+    if any(is_column(str(key)) or isinstance(row[key], dict) for key in carried):
+        return None
+    return Plan(fields, carried, others)
+
+
+def _kind_of(name: str) -> type | tuple[type, ...]:
+    """Return the type of a plain value of a field."""
+    if name in LISTS:
+        return list
+    if name in ("labels", "metadata"):
+        return dict
+    return (str, int) if name == "id" else str
+
+
+def describe_row(row: Mapping[str, Any], *, written: bool) -> tuple[Any, ...] | None:
+    """Describe a row by its keys and the types of plain values; None where a value may hold something else.
+
+    Args:
+        row: The row.
+        written: Whether lists and objects may stand in texts.
+    """
+    kinds: list[Any] = [*row]
+    for value in row.values():
+        kind = type(value)
+        if kind is list:
+            if not {*map(type, value)} <= {str} or any(map(_PRINTED.match, value)):
+                return None
+        elif kind is dict:
+            kinds += value
+            kinds += map(type, value.values())
+            if not _ATOMS.issuperset(map(type, value.values())):
+                return None
+        elif kind not in _ATOMS or (kind is str and written and WRITTEN.match(value)):
+            return None
+        kinds += (kind, not value)
+    return tuple(kinds)
