@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_letters, digits
 from typing import Any
 
+from ctxmetrics.formulas import share
 from ctxmetrics.scores import Score
 
 # The beginning of a hash that stands in place of a text.
@@ -99,7 +100,7 @@ def build_baseline(
 
 def _pack_score(score: Score) -> list[Any]:
     value = score.reason_code if score.value is None else score.value
-    if value == _share([verdict.value for verdict in score.verdicts]):
+    if value == _find_share([verdict.value for verdict in score.verdicts]):
         value = None
     about_units = ID_LETTERS.get(score.counted[0]) == "s"
     verdicts, units = "", ""
@@ -118,8 +119,10 @@ def _pack_score(score: Score) -> list[Any]:
     return packed
 
 
-def _share(values: Sequence[bool | None]) -> float | None:
-    return values.count(True) / len(values) if values else None
+def _find_share(values: Sequence[bool | None]) -> float | None:
+    """Return the share of yeses; None where a verdict is missing."""
+    known = [value for value in values if value is not None]
+    return share(known) if len(known) == len(values) else None
 
 
 def read_baseline_line(
@@ -163,7 +166,7 @@ def read_baseline_line(
             "value": score[0],
         }
         if score[0] is None:
-            row["value"] = _share([verdict["value"] for verdict in unpacked])
+            row["value"] = _find_share([verdict["value"] for verdict in unpacked])
         elif isinstance(value, str):
             row |= {"value": None, "reason_code": value}
         yield row
