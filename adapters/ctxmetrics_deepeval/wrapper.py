@@ -134,9 +134,8 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
                 with suppress(DeepEvalError):
                     model = initialize_model()[0]
             if model is not None:
-                wrapped = (
-                    DeepEvalModel(model) if isinstance(model, Judge) else model
-                )  # raises for a judge
+                # This raises for a judge.
+                wrapped = DeepEvalModel(model) if isinstance(model, Judge) else model
                 judge = adapting.as_judge(wrapped, object, DeepEvalModel)
             core = adapting.build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:

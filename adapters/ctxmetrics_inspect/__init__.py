@@ -24,23 +24,10 @@ with importing("inspect-ai", "0.3.270 or newer"):
     from inspect_ai.solver import TaskState
 
 __all__ = [
-    "context_precision",
-    "context_recall",
-    "context_utilization",
-    "id_based_average_precision",
-    "id_based_completeness",
-    "id_based_context_precision",
-    "id_based_context_recall",
-    "id_based_hit_rate",
-    "id_based_ndcg",
-    "id_based_precision_at_k",
-    "id_based_recall_at_k",
-    "id_based_reciprocal_rank",
-    "metric_scorer",
-    "non_llm_context_precision",
-    "non_llm_context_recall",
-    "results",
-    "span_based_context_precision",
+    "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
+    "id_based_completeness", "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
+    "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
+    "non_llm_context_precision", "non_llm_context_recall", "results", "span_based_context_precision",
     "span_based_context_recall",
 ]  # fmt: skip
 
@@ -169,9 +156,8 @@ def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | N
         target = given.pop("reference", None) or given.pop("references", None) or ""
         rows.append(Sample(id=number, input=sample.user_input or "", target=target, metadata=given))
     task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
-    with adapting.aside(
-        {}
-    ):  # Inspect writes its log to the current folder, and reads the samples from there
+    # Inspect writes its log to the current folder, and reads the samples from there.
+    with adapting.aside({}):
         (log,) = inspect_ai.eval(task, model=None, display="none")
         values: Any = {row.id: row.scores["_value"].value for row in log.samples or () if row.scores}
     return [None if isnan(values[place]) else values[place] for place in range(len(samples))]

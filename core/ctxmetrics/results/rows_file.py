@@ -406,7 +406,7 @@ def _check_value(score: Score) -> None:
         raise InputFileError("value: a verdict is missing, so there is no value.")
     value = share(hits) if formula == "share" else average_precision(hits, epsilon=rules.epsilon)
     value = rules.scale * (value or 0.0)
-    if "strict" in score.metric and value < rules.scale:
+    if value < rules.scale and _is_strict(score.metric):
         value = 0.0
     if abs(score.value - value) > rules.scale * _EQUAL:
         raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {value:.6g}.")
@@ -565,6 +565,12 @@ def _read_details(data: dict[str, Any]) -> FrozenDict:
 def _share(provenance: Provenance) -> Provenance:
     """Return an equal provenance that was met before, so that the lines of a run share one."""
     return provenance
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_strict(name: str) -> bool:
+    metric = metric_named(name)
+    return metric is not None and metric.strict
 
 
 @lru_cache(maxsize=64)
