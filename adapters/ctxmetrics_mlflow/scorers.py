@@ -186,8 +186,12 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
         **keys: The keys that the scorers had.
 
     Raises:
-        ParameterError: It holds no score of this package.
+        ParameterError: It holds no score of this package, or no table: MLflow has no trace of it.
     """
+    if run.result_df is None:
+        raise ParameterError(
+            "results: the run has no table (result_df is None): MLflow has no trace of it. Give predict_fn @mlflow.trace."
+        )
     rows = []
     for trace in map(Trace.from_json, run.result_df["trace"]):
         scores: dict[str, Any] = {}

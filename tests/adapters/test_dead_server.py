@@ -51,6 +51,7 @@ def test_a_closed_port_is_tried_once_a_sample(make: Callable[[str], Any], closed
     assert codes <= {"connection_error", "judge_down"}
 
 
+@pytest.mark.slow
 def test_a_closed_port_in_ragas_is_tried_once_a_sample(closed: str) -> None:
     """Ragas' ``max_retries=10`` made it ten attempts, with longer and longer waits between."""
     pytest.importorskip("ragas", reason="the ragas extra is not installed")

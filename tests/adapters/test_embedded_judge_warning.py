@@ -69,7 +69,8 @@ def test_python_shows_it_again_in_the_next_run(recwarn: pytest.WarningsRecorder)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             runner.score(ContextRecall(), SAMPLES)
-        assert [item.category for item in caught] == [EmbeddedJudgeWarning]
+        # Garbage of other tests may be collected meanwhile, with warnings of its own.
+        assert sum(item.category is EmbeddedJudgeWarning for item in caught) == 1
 
 
 def test_a_copied_evaluator_warns_no_second_time() -> None:

@@ -24,8 +24,9 @@ NEVER = "no reference id was ever retrieved, in 20 samples; with the end of the 
 CIRCLE = (
     "the reference contexts are the retrieved contexts, in all 20 samples: such labels prove nothing"
 )
+SLOW = ("mlflow.evaluate", "inspect_ai.eval")
 EVERY = [
-    pytest.param(runner, id=runner.name, marks=[pytest.mark.slow] if "mlflow" in runner.name else [])
+    pytest.param(runner, id=runner.name, marks=[pytest.mark.slow] if runner.name in SLOW else [])
     for runner in RUNNERS
 ]
 

@@ -181,7 +181,9 @@ RUNS: dict[str, tuple[str, Callable[[Sequence[Sample], Sequence[Metric]], Result
 }
 
 
-@pytest.fixture(params=RUNS)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "mlflow" else []) for name in RUNS]
+)
 def run(request: pytest.FixtureRequest) -> Callable[..., Results]:
     """A framework's run of core metrics over samples, as results."""
     name, function = RUNS[request.param]

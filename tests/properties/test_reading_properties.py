@@ -45,7 +45,7 @@ def read(name: str, content: bytes, schema: str) -> list[Sample]:
             return []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(trees | st.lists(rows, max_size=3), st.sampled_from(["auto", *SCHEMAS]))
 def test_any_json_is_read_or_refused(data: Any, schema: str) -> None:
     read("s.json", json.dumps(data).encode(), schema)

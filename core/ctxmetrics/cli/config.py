@@ -27,8 +27,6 @@ from ctxmetrics.errors import InputFileError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from _typeshed import DataclassInstance
-
     from ctxmetrics.results.results import Results
     from ctxmetrics.running.options import RunOptions
 
@@ -39,7 +37,7 @@ _MAIN = "score"
 _SHARING = ("inspect", "estimate", "doctor")
 # These take no option from a file.
 _WITHOUT = ("demo", "init")
-_Group = TypeVar("_Group", bound="DataclassInstance")
+_Group = TypeVar("_Group", Input, Selection, Judging, Gates, score.Budget, score.Output)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from mlflow.entities import Document, SpanType
 from pydantic import BaseModel
 
 from ctxmetrics import ContextRecall, LexicalJudge, LLMJudge, ScriptedJudge
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics_mlflow import (
     ContextPrecisionScorer,
@@ -23,6 +24,7 @@ from ctxmetrics_mlflow import (
     MetricScorer,
     NonLLMContextPrecisionScorer,
     NonLLMContextRecallScorer,
+    results,
 )
 from ctxmetrics_mlflow.scorers import SCHEMA, to_record
 
@@ -564,3 +566,16 @@ def test_expected_facts_are_counted(run: Callable[..., Any], row: Callable[..., 
     error = feedback["by_sentence"]["feedback"]["error"]
     assert error["error_code"] == "missing_field"
     assert "count them with unit='fact'" in error["error_message"]
+
+
+def test_a_run_without_traces_is_refused_with_advice(row: Callable[..., Any]) -> None:
+    """Where MLflow is told not to try predict_fn first, it does not trace one that writes no trace itself."""
+    application = row()["outputs"]
+    run = mlflow.genai.evaluate(
+        data=[{name: row()[name] for name in ("inputs", "expectations")}],
+        predict_fn=lambda question: application,
+        scorers=[ContextRecallScorer(judge=LexicalJudge())],
+    )
+    assert run.result_df is None
+    with pytest.raises(ParameterError, match=r"no trace of it\. Give predict_fn @mlflow\.trace"):
+        results(run)

@@ -396,10 +396,10 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
     ("number", "report"),
     [
         (signal.SIGKILL, True),
-        (signal.SIGTERM, True),
         *(
             pytest.param(*values, marks=pytest.mark.slow)
             for values in [
+                (signal.SIGTERM, True),
                 (signal.SIGKILL, False),
                 (signal.SIGINT, False),
                 (signal.SIGINT, True),

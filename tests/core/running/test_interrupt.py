@@ -83,7 +83,12 @@ def interrupt(source: str, number: int) -> tuple[str, str]:
     ("code", "printed"),
     [
         pytest.param(SYNC_SCORE, "", id="score inside asyncio.run"),
-        pytest.param(HELD_UP + SYNC_SCORE, "", id="score inside asyncio.run, at its start"),
+        pytest.param(
+            HELD_UP + SYNC_SCORE,
+            "",
+            id="score inside asyncio.run, at its start",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(PLAIN_SCORE, "", id="score"),
         pytest.param(
             EVALUATE_LIST, "['not_judged', 'cancelled'] interrupted\n", id="evaluate inside asyncio.run"
@@ -92,6 +97,7 @@ def interrupt(source: str, number: int) -> tuple[str, str]:
             HELD_UP + EVALUATE_LIST,
             "['not_judged', 'cancelled'] interrupted\n",
             id="evaluate inside asyncio.run, at its start",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             EVALUATE_STREAM,

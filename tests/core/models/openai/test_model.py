@@ -224,6 +224,7 @@ def test_concurrent_first_requests_share_the_discovery(supports, refused, monkey
         )
 
 
+@pytest.mark.slow
 def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
     monkeypatch.setattr(capabilities, "_SHARE", 0.2)
     with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
@@ -233,6 +234,7 @@ def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
         assert all(request.arrived < hung.finished for request in server.requests[1:8])
 
 
+@pytest.mark.slow
 def test_requests_that_wait_for_another_are_not_timed_meanwhile(monkeypatch):
     monkeypatch.setattr(capabilities, "_SHARE", 60.0)
     with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
