@@ -19,6 +19,7 @@ with importing("deepeval", "4.2 or newer"):
 from ctxmetrics_deepeval.model import DeepEvalModel
 from ctxmetrics_deepeval.wrapper import (
     FIELDS,
+    ConversationalDeepEvalMetric,
     DeepEvalMetric,
     MissingParamsError,
     results,
@@ -27,7 +28,7 @@ from ctxmetrics_deepeval.wrapper import (
 
 __all__ = [
     "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "ContextualPrecisionMetric",
-    "ContextualRecallMetric", "DeepEvalMetric",
+    "ContextualRecallMetric", "ConversationalContextPrecisionMetric", "ConversationalContextRecallMetric", "DeepEvalMetric",
     "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedCompletenessMetric",
     "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
     "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
@@ -130,3 +131,14 @@ class ContextualRecallMetric(ContextRecallMetric, framework_name="Contextual Rec
 
 class ContextualPrecisionMetric(ContextPrecisionMetric, framework_name="Contextual Precision"):
     """`ContextPrecisionMetric` under DeepEval's name; who judges is as in `ContextualRecallMetric`."""
+
+
+class ConversationalContextRecallMetric(ConversationalDeepEvalMetric, core=core.ContextRecall):
+    """The share of the expected outcome's sentences that the searches of a ``ConversationalTestCase`` support together.
+
+    The searches are what tools that search returned in its turns, and ``retrieval_context``.
+    """
+
+
+class ConversationalContextPrecisionMetric(ConversationalDeepEvalMetric, core=core.ContextPrecision):
+    """`ContextPrecisionMetric` of a conversation with one search; of several there is none (``several_searches``)."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from inspect import signature
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack, cast
 
 from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
 from deepeval.evaluate.types import EvaluationResult
-from deepeval.metrics import BaseMetric
+from deepeval.metrics import BaseConversationalMetric, BaseMetric
 from deepeval.metrics.contextual_precision.schema import ContextualPrecisionVerdict
 from deepeval.metrics.utils import construct_verbose_logs, initialize_model
 from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import LLMTestCase, SingleTurnParams
+from deepeval.test_case import ConversationalTestCase, LLMTestCase, SingleTurnParams
 from deepeval.test_run import global_test_run_manager
 from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
@@ -64,8 +64,8 @@ class MissingParamsError(MissingTestCaseParamsError, MissingFieldError):
     """A test case lacks what a metric needs: DeepEval's own error, which its runner knows, and ours."""
 
 
-class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's own __init_subclass__ is untyped
-    """A metric of the core as a metric of DeepEval; use its subclasses.
+class AnyDeepEvalMetric:
+    """A metric of the core as a metric of DeepEval, of test cases or of conversations; use the subclasses.
 
     A score that cannot be computed is no exception: the metric then has an ``error`` (reason code and
     message), no score, and has failed. At an exception DeepEval ends the run of all other test cases, unless
@@ -102,9 +102,12 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
     # Not a MetricClass: for every copy DeepEval reads the signature of each class's __init__, and that of `object`, which a
     # class without one has, takes Python ten times as long as scoring ids.
     core_class: ClassVar[type[Metric]]
+    _required_params: ClassVar[Any]
     # DeepEval's own name for the metric, under which its model judges, too.
     framework_name: ClassVar[str | None] = None
     core: Metric
+    score: Any
+    include_reason: bool
     result: Score | None
     _error: str | None
     _measuring: object
@@ -171,14 +174,13 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         adapting.check_unused(cls, vars(cls))
         if framework_name is not None:
             cls.framework_name = framework_name
-        super().__init_subclass__(**options)  # type: ignore[no-untyped-call]  # DeepEval's own is untyped
+        super().__init_subclass__(**options)
         if core is not None:
             cls.core_class = core
-        # DeepEval declares the typing object itself as this attribute's value, where it means its type.
-        cls._required_params = [SingleTurnParams(place) for place in _places(cls.core_class.requires)]  # type: ignore[assignment]  # see above
+            cls._required_params = [SingleTurnParams(place) for place in _places(core.requires)]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
-    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
+    def measure(self, test_case: Any, *_: Any, **__: Any) -> Any:
         """Score a test case, anywhere: in a script, a notebook, inside a running loop, in any thread.
 
         Raises:
@@ -189,7 +191,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         with adapting.part_of(self.core):  # a test run of DeepEval may last as long as the process
             return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
 
-    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:  # type: ignore[override]  # no score
+    async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> Any:
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with adapting.part_of(self.core):
@@ -240,7 +242,7 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
         self.core = replace(self.core, strict=strict)
 
     @property
-    def score_breakdown(self) -> dict[str, Any] | None:  # type: ignore[override]  # computed on demand
+    def score_breakdown(self) -> dict[str, Any] | None:
         """K of n, and the whole score: every verdict with its evidence."""
         return None if self.result is None else {"count": self.result.count, **self.result.to_dict()}
 
@@ -270,11 +272,25 @@ class DeepEvalMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, DeepEvalMetric) and type(self) is type(other) and self.core == other.core
+            isinstance(other, AnyDeepEvalMetric)
+            and type(self) is type(other)
+            and self.core == other.core
         )
 
     def __hash__(self) -> int:
         return hash(self.core)
+
+
+class DeepEvalMetric(AnyDeepEvalMetric, BaseMetric):  # type: ignore[misc]  # properties here, attributes there
+    """A metric of test cases; see `AnyDeepEvalMetric`."""
+
+
+class ConversationalDeepEvalMetric(AnyDeepEvalMetric, BaseConversationalMetric):  # type: ignore[misc]  # see above
+    """A metric of conversations; see `AnyDeepEvalMetric`.
+
+    The searches of a ``ConversationalTestCase`` are the outputs of its turns' tools that search, and ``retrieval_context``.
+    The reference is ``expected_outcome``.
+    """
 
 
 def update_current_span_ids(
@@ -309,10 +325,10 @@ def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric
     return own
 
 
-adapting.mark_unused(DeepEvalMetric, _UNUSED)
-_OPTIONS = tuple(DeepEvalMetric.__init__.__kwdefaults__ or ())
+adapting.mark_unused(AnyDeepEvalMetric, _UNUSED)
+_OPTIONS = tuple(AnyDeepEvalMetric.__init__.__kwdefaults__ or ())
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
-vars(DeepEvalMetric)["__init__"].__signature__ = signature(DeepEvalMetric.__init__)
+vars(AnyDeepEvalMetric)["__init__"].__signature__ = signature(AnyDeepEvalMetric.__init__)
 
 
 def results(run: EvaluationResult) -> Results:
@@ -328,25 +344,27 @@ def results(run: EvaluationResult) -> Results:
             _, mark, line = (data.verbose_logs or "").rpartition(_MARK)
             scores[data.name] = json.loads(b64decode(line)) if mark else data.error
         # DeepEval writes None for an empty list.
-        retrieved = {"id": test.name, "retrieval_context": test.retrieval_context or []}
-        rows.append(({**vars(test), **retrieved}, scores))
+        record = {**vars(test), "id": test.name}
+        if not test.conversational:
+            record["retrieval_context"] = test.retrieval_context or []
+        rows.append((record, scores))
     return adapting.build_results(SCHEMA, rows)
 
 
-def _begin(metric: DeepEvalMetric) -> object:
+def _begin(metric: AnyDeepEvalMetric) -> object:
     """Clear the metric, and return a mark for the measurement that begins."""
     measuring = object()
     metric.__dict__.update(_NO_RESULT, _measuring=measuring, skipped=False)
     return measuring
 
 
-def _end(metric: DeepEvalMetric, measuring: object, score: Score) -> float | None:
+def _end(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
     """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
     error = None
     if score.value is None:
         error = escape(f"{score.reason_code}: {score.message}")
-    logs = construct_verbose_logs(metric, [escape(score.pretty()), ""])
+    logs = construct_verbose_logs(cast("BaseMetric", metric), [escape(score.pretty()), ""])
     state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
@@ -391,7 +409,7 @@ class _TestCases(adapting.Wrapper):
 
     ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})
 
-    def read(self, record: LLMTestCase) -> Sample:
+    def read(self, record: LLMTestCase | ConversationalTestCase) -> Sample:
         """Read a test case.
 
         Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
@@ -404,6 +422,8 @@ class _TestCases(adapting.Wrapper):
             SampleError: It is no ``LLMTestCase``, or a field has the wrong type.
             MissingParamsError: It lacks a field that the metric needs; the message names the test case's fields.
         """
+        if isinstance(record, ConversationalTestCase):
+            return self._read_conversation(record)
         if not isinstance(record, LLMTestCase):
             raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
         metadata = {**(record.metadata or {}), **self.ids}
@@ -418,6 +438,21 @@ class _TestCases(adapting.Wrapper):
                 )
         sample = Sample(**fields)
         self._check_complete(sample)
+        return sample
+
+    def _read_conversation(self, record: ConversationalTestCase) -> Sample:
+        try:
+            sample = Sample(
+                **SCHEMA.read(
+                    {**record.model_dump(), "id": record.name},
+                    {},
+                    self.metric.requires,
+                    self.metric.uses,
+                )
+            )
+        except MissingFieldError as error:
+            raise MissingParamsError(str(error)) from None
+        adapting.check_texts({"retrieval_context": sample.retrieved_contexts}, _PICTURE)
         return sample
 
     def _values(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -444,7 +479,7 @@ class _TestCases(adapting.Wrapper):
         metric = self.metric
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         fields: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        for name in ("references", "stages"):
+        for name in ("references", "stages", "searches"):
             if name in metric.uses:
                 fields[name] = metadata.get(name)
         if "metadata" in _places(metric.requires):

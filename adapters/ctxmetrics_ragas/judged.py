@@ -17,7 +17,7 @@ from ctxmetrics_ragas.metrics import RagasMetric
 from ctxmetrics_ragas.model import RagasModel
 
 if TYPE_CHECKING:
-    from ragas.dataset_schema import SingleTurnSample
+    from collections.abc import Awaitable, Callable
 
 
 class JudgedMetric(RagasMetric):
@@ -104,17 +104,25 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
     @property
     def single_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
         """Score one of Ragas' samples with the LLM of the run that asks for this, in whichever context it is called."""
-        lent, score = self._lent.get(), super().single_turn_ascore
+        return self._with_lent(super().single_turn_ascore)
 
-        async def single_turn_ascore(
-            sample: SingleTurnSample,
+    @property
+    def multi_turn_ascore(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # a method there
+        """Score a conversation likewise."""
+        return self._with_lent(super().multi_turn_ascore)
+
+    def _with_lent(self, score: Callable[..., Awaitable[float]]) -> Callable[..., Awaitable[float]]:
+        lent = self._lent.get()
+
+        async def score_with_lent(
+            sample: Any,
             callbacks: Any = None,
             timeout: Any = None,  # noqa: ASYNC109 - Ragas' name
         ) -> float:
             self._lent.set(lent or self._lent.get())
             return await score(sample, callbacks, timeout)
 
-        return single_turn_ascore
+        return score_with_lent
 
     def _judging(self) -> Any:
         metric = self._lent.get() or self.core

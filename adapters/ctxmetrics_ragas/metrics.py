@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
 
 from ragas.callbacks import RagasTracer
 from ragas.llms.base import BaseRagasLLM
-from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
+from ragas.metrics.base import (
+    MetricOutputType,
+    MetricType,
+    MetricWithLLM,
+    MultiTurnMetric,
+    SingleTurnMetric,
+)
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
@@ -25,14 +31,16 @@ from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
-    from ragas.dataset_schema import EvaluationResult, SingleTurnSample
+    from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
     from ragas.run_config import RunConfig
 
 
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
-_NO_COLUMN = {"references", "stages"}
+_NO_COLUMN = {"references", "stages", "searches"}
+# The fields that the messages of a conversation hold.
+_IN_MESSAGES = {"retrieved_contexts", "response"}
 # What Ragas' own metrics have beside this, and what to write instead.
 _SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
@@ -102,12 +110,13 @@ class ContextResult(MetricResult):
         return ContextResult, (self.details,)
 
 
-class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
+class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseMetric):
     """A core metric as a metric of Ragas; use its subclasses.
 
     Works in ``ragas.evaluate()`` and ``aevaluate()``, by ``single_turn_ascore`` and ``single_turn_score``, and as a
     metric of the collections API by ``ascore``, ``score``, ``abatch_score`` and ``batch_score``; all of them inside
-    a running loop, too. Equal and hashed as the core metric it holds. Parameters cannot be changed afterwards.
+    a running loop, too. Of a conversation (``MultiTurnSample``) the searches are read from its calls of tools. Equal and
+    hashed as the core metric it holds. Parameters cannot be changed afterwards.
 
     Args:
         core: A metric of the core, instead of its parameters.
@@ -169,13 +178,21 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         self.allowed_values: Any = (0.0, core.rules.scale)
         # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
         self._required_columns = {
-            MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})}
+            MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})},
+            MetricType.MULTI_TURN: self._columns_of_conversation,
         }
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
         """Return the columns that a data set must have, or those that the metric reads."""
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
-        return {MetricType.SINGLE_TURN.name: {*self.core.requires} | optional}
+        return {
+            MetricType.SINGLE_TURN.name: {*self.core.requires} | optional,
+            MetricType.MULTI_TURN.name: self._columns_of_conversation,
+        }
+
+    @property
+    def _columns_of_conversation(self) -> set[str]:
+        return {"user_input", *self.core.requires} - _IN_MESSAGES
 
     @property  # type: ignore[misc]  # it can be set there, and is refused here
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
@@ -296,7 +313,9 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
             return super()._only_required_columns_single_turn(sample)
 
-    async def _single_turn_ascore(self, sample: Sample | SingleTurnSample, callbacks: Any) -> float:
+    async def _single_turn_ascore(
+        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any
+    ) -> float:
         try:
             score = await self._score(sample, callbacks)
         except SampleError as error:
@@ -325,6 +344,29 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         # Ragas' time limit needs a current task: asyncio knows none where nest_asyncio was applied, since Python 3.14.
         return await (score() if asyncio.current_task() else adapting.on_background(score))
 
+    def _only_required_columns_multi_turn(self, sample: MultiTurnSample) -> Any:
+        """Return a conversation as a `Sample` with its searches."""
+        return adapting.Wrapper(self.core, SCHEMA).read(sample.model_dump())
+
+    async def _multi_turn_ascore(self, sample: Sample | MultiTurnSample, callbacks: Any) -> float:
+        return await self._single_turn_ascore(sample, callbacks)
+
+    async def multi_turn_ascore(
+        self,
+        sample: MultiTurnSample,
+        callbacks: Any = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
+    ) -> float:
+        """Score a conversation; see `single_turn_ascore`."""
+        score = partial(
+            super().multi_turn_ascore, sample, callbacks, timeout if self.core.waits else None
+        )
+        return await (score() if asyncio.current_task() else adapting.on_background(score))
+
+    def multi_turn_score(self, sample: MultiTurnSample, callbacks: Any = None) -> float:
+        """Score a conversation, anywhere; no running loop is patched."""
+        return adapting.run_sync(self.multi_turn_ascore, sample, callbacks)
+
     def single_turn_score(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """Score one of Ragas' samples, anywhere; no running loop is patched."""
         return adapting.run_sync(self.single_turn_ascore, sample, callbacks)
@@ -343,6 +385,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
         retrieved_context_ids: Any = None,
         reference_context_ids: Any = None,
         stages: Any = None,
+        searches: Any = None,
         labels: Any = None,
         metadata: Any = None,
         **others: Any,
@@ -379,7 +422,9 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, BaseMetric):
     score: ClassVar[Callable[..., ContextResult]] = _sync(ascore)
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
 
-    async def _score(self, sample: Sample | SingleTurnSample, callbacks: Any = None) -> Score:
+    async def _score(
+        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any = None
+    ) -> Score:
         wrapper = adapting.SampleWrapper(self._judging(), SCHEMA)
         before = CALLBACKS.set(callbacks)
         try:

@@ -32,13 +32,14 @@ from ctxmetrics.reading import (
     text_of,
 )
 from ctxmetrics.reading.pictures import in_value, refusal
-from ctxmetrics.stages import Stage
+from ctxmetrics.stages import TOGETHER, Search, Stage, to_stages_of_searches
 from ctxmetrics.text import has_content
 
 T = TypeVar("T")
 
 _LARGEST_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
+_SEARCH_KEYS = ("query", "contexts", "ids", "turn")
 _TEXT_FIELDS = ("user_input", "response", "reference")
 # The fields that a judge or a comparison of texts needs beside the retrieved texts.
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
@@ -96,6 +97,9 @@ class Sample:
         stages: What each step of the retrieval handed on, in order: from the name of a stage to a list of texts, of ids,
             or of documents with both, or to ``{"contexts": [..], "ids": [..]}``; stored as `Stage`. The last stage is
             what was retrieved: it fills the fields of that name, or equals them.
+        searches: The searches of the question, in order, where an agent or a conversation made several: each a list as a
+            stage has it, or ``{"query": .., "contexts": [..], "ids": [..], "turn": 1}``; stored as `Search`. They fill
+            ``stages``, whose last one holds what they brought together: each context once, at its first rank.
         labels: What people said about the sample; `ctxmetrics.agreement.agree` says what it reads. ``unanswerable``: the
             question has no answer.
         metadata: Anything; carried to the results.
@@ -116,6 +120,7 @@ class Sample:
     retrieved_context_ids: tuple[str, ...] | None = None
     reference_context_ids: tuple[str, ...] | None = None
     stages: Mapping[str, Stage] | None = field(default=None, hash=False)
+    searches: tuple[Search, ...] | None = None
     labels: Mapping[str, Any] = field(default=EMPTY, hash=False)
     metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
 
@@ -135,6 +140,7 @@ class Sample:
             retrieved_context_ids: Iterable[Any] | None = None,
             reference_context_ids: Iterable[Any] | None = None,
             stages: Mapping[str, Any] | None = None,
+            searches: Iterable[Any] | None = None,
             labels: Mapping[str, Any] | None = None,
             metadata: Mapping[str, Any] | None = None,
         ) -> None: ...
@@ -219,6 +225,8 @@ class Sample:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
         values = {name: getattr(self, name) for name in FIELDS}
+        if self.searches is not None:
+            del values["stages"]  # the searches fill them
         return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}
 
 
@@ -302,11 +310,12 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in _TEXT_FIELDS:
         _read_field(values, name, _text)
     _read_lists(values)
-    if values["stages"] is not None:
-        try:
-            _read_stages(values)
-        except SampleError as error:
-            raise error.inside(field="stages") from None
+    for name, read in (("searches", _read_searches), ("stages", _read_stages)):
+        if values[name] is not None:
+            try:
+                read(values)
+            except SampleError as error:
+                raise error.inside(field=name) from None
     for name in ("labels", "metadata"):
         values[name] = _read_mapping(values[name], name)
     return values
@@ -369,6 +378,38 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         values[ids] = stored
     else:
         _read_field(values, ids, lambda items: _each(_items(as_list(items), ids), _id_in))
+
+
+def _read_searches(values: dict[str, Any]) -> None:
+    """Turn the searches into what is stored, and into stages."""
+    if values["stages"] is not None:
+        raise SampleError("'searches' stands beside 'stages'.", "Give one of them.")
+    searches = _each(_items(values["searches"], ""), lambda item: _search(item, values))
+    if not searches:
+        raise SampleError("is empty.", "Leave it out.")
+    stages = to_stages_of_searches(searches)
+    if stages[TOGETHER] == Stage():
+        problem = "has neither contexts in each search nor ids in each."
+        raise SampleError(problem, "Give each search its contexts, or each its ids.")
+    values.update(searches=searches, stages=stages)
+
+
+def _search(item: Any, values: Mapping[str, Any]) -> Search:
+    """Read one search: a list as a stage has it, or its query with its contexts and ids."""
+    query = turn = None
+    lists = item.to_dict() if isinstance(item, Search) else as_list(item)
+    if isinstance(lists, Mapping):
+        check_keys(lists, _SEARCH_KEYS)
+        query, turn = lists.get("query"), lists.get("turn")
+        lists = {name: lists.get(name) for name in ("contexts", "ids")}
+    if query is not None:
+        query = _text(query)
+    if turn is not None and (type(turn) is not int or turn < 1):
+        raise SampleError("must be a whole number from 1.").inside(", turn")
+    stage = _stage(lists, values)
+    if not (stage.contexts or stage.ids):  # it brought nothing
+        stage = Stage((), ())
+    return Search(query, stage.contexts, stage.ids, turn)
 
 
 def _read_stages(values: dict[str, Any]) -> None:

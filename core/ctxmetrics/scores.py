@@ -32,6 +32,7 @@ ReasonCode = Literal[
     "no_retrieved_contexts",  # nothing was retrieved, and the convention calls that undefined
     "missing_field",  # the sample lacks a field that other samples have
     "joined_contexts",  # the contexts of the run are several passages in one text, so that the rank says nothing
+    "several_searches",  # the metric is about the ranks of one search, and the question has several
     "unanswerable",  # the question has no answer: a label says so, or the reference is a refusal
     "not_text",  # a field holds a picture, or other content that is no text
     "not_judged",  # the judge gave no usable verdict for at least one unit or context

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from ctxmetrics._internal.frozen import FrozenDict, Plain
@@ -27,6 +27,44 @@ class Stage(Plain):
 
     contexts: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Plain):
+    """One of the searches of a question: what was asked, and what it brought, in rank order.
+
+    Attributes:
+        query: What was searched for.
+        contexts: The texts; None where only ids are known.
+        ids: Their ids, where they have some.
+        turn: The turn of the conversation, from 1.
+    """
+
+    query: str | None = None
+    contexts: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+    turn: int | None = None
+
+
+# The stage that holds what all searches brought together, and the beginning of the names of those before it.
+TOGETHER = "all searches"
+_SEARCH = "search "
+
+
+def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
+    """Return the stages of a question with several searches: each search, and each of their contexts once, at its first rank."""
+    stages = {
+        f"{_SEARCH}{number}": Stage(search.contexts, search.ids)
+        for number, search in enumerate(searches, 1)
+    }
+    keys = dict.fromkeys(chain.from_iterable(_context_keys([*stages.values()])))
+    contexts: tuple[str, ...] | None = tuple(text or "" for _, text in keys)
+    ids: tuple[str, ...] | None = tuple(id_ or "" for id_, _ in keys)
+    if any(stage.contexts is None for stage in stages.values()):
+        contexts = None
+    if any(stage.ids is None for stage in stages.values()):
+        ids = None
+    return {**stages, TOGETHER: Stage(contexts, ids)}
 
 
 def pool_of(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:

@@ -490,10 +490,11 @@ def test_nothing_that_a_schema_maps_is_dropped(schema: str) -> None:
     rules = SCHEMAS[schema]
     for field, place in rules.places.items():
         for key in place.keys:
-            listed = field.startswith(("retrieved", "reference_", "references"))
+            listed = field.startswith(("retrieved", "reference_", "references", "searches"))
             value: Any = ["marked"] if listed else "marked"
             value = {"k": "marked"} if field == "metadata" else value
             value = {"marked": ["text"]} if field == "stages" else value
+            value = [{"query": "marked", "contexts": ["text"]}] if field == "searches" else value
             for part in reversed(f"{place.side}.{key}".strip(".").split(".")):
                 value = {part: value}
             assert "marked" in str(Sample.from_dict(value, schema).to_dict()), (field, key)

@@ -15,6 +15,7 @@ from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import read_score
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
+from ctxmetrics.stages import sizes_of
 
 
 def build_results(
@@ -68,7 +69,8 @@ def _read_score(kept: Any, sample: Sample) -> Score | str:
     """Read what was kept of a score, or why there is none."""
     if not isinstance(kept, Mapping):
         return str(kept or "the framework kept no score")
-    score = read_score({**kept, "sample": None})
+    stages = {"stage_sizes": sizes_of(sample.stages)} if sample.stages else None
+    score = read_score({**kept, "sample": stages})
     if score.context_lengths and len(sample.retrieved_contexts or ()) < len(score.context_lengths):
         raise ParameterError(
             f"results: sample {sample.id!r} lacks the contexts that were judged. Give contexts_key= as the metric had it."

@@ -229,7 +229,7 @@ def _doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     from ctxmetrics.reading import TEXTS_OF
 
     reading = file.reading
-    retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages"}
+    retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
     if reading.unsure or not reading.unread or retrieved & reading.mapping.keys():
         return reading.unsure
     return [[f"{path}=retrieved_contexts" for path in reading.unread]]
@@ -258,7 +258,7 @@ def _describe_metrics(
     from ctxmetrics.reading import OPTIONS
 
     contents = set(map(attrgetter(*OPTIONS), samples))
-    fields = {"stages"}
+    fields = {"stages", "searches"}
     for kind in fitting:
         fields.update(kind.requires, kind.uses)
     yield f"{plural(len(samples), 'sample')}, {len(contents)} distinct"

@@ -61,6 +61,8 @@ class Definition:
     banded: ClassVar[bool] = False
     # Whether the command line runs it where no metric is named.
     runs_by_default: ClassVar[bool] = False
+    # Whether it is about the ranks of one search: a sample with several searches has no value then.
+    one_ranking: ClassVar[bool] = True
     # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
     waits: ClassVar[bool] = False
 
@@ -199,8 +201,17 @@ class Metric(Definition, ABC):
                 f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
             )
 
-    def check_answer(self, sample: Sample) -> Score | None:
-        """Return the score of a sample whose question has no answer, where the metric needs one; None for any other."""
+    def check_scope(self, sample: Sample) -> Score | None:
+        """Return the score of a sample of which the metric says nothing; None for any other.
+
+        That is a question without an answer, where the metric needs one; and one with several searches, where the metric is
+        about the ranks of one.
+        """
+        if self.one_ranking and len(sample.searches or ()) > 1:
+            message = (
+                "several searches have no common ranking; results.searches() has the precision of each"
+            )
+            return self.build(sample, None, reason_code="several_searches", message=message)
         if not sample.unanswerable:
             return None
         expected = [name for name in self.requires if name.startswith("reference")]
@@ -231,6 +242,8 @@ class Metric(Definition, ABC):
                 texts = texts[: self.top_k]
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
+            elif name == "searches":
+                texts = ()  # they are stages, too
             elif name == "stages":
                 texts = _texts_of_stages(sample)
             for number, text in enumerate(texts, 1):
@@ -364,9 +377,9 @@ class ListMetric(Metric):
 
     def score(self, sample: Sample) -> Score:
         """Score one sample; see the class. The verdicts are made when they are first read."""
-        no_answer = self.check_answer(sample)
-        if no_answer is not None:
-            return no_answer
+        out_of_scope = self.check_scope(sample)
+        if out_of_scope is not None:
+            return out_of_scope
         self.check_sample(sample)
         refused = self.check_texts(sample) if self.reads_texts else None
         if refused is not None:

@@ -79,6 +79,7 @@ class IDBasedContextRecall(IDMetric, counts=("reference id", "retrieved")):
     runs_by_default: ClassVar[bool] = True
     formula_name = "share"
     counts_reference: ClassVar[bool] = True
+    one_ranking: ClassVar[bool] = False
     banded: ClassVar[bool] = True
 
 
@@ -181,6 +182,7 @@ class IDBasedHitRate(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_hit_rate"
+    one_ranking: ClassVar[bool] = False
     formula_name = "hit_rate"
 
     def to_value(self, hits: Sequence[bool]) -> float:

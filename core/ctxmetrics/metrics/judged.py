@@ -82,7 +82,7 @@ class _JudgedDefinition(Definition):
     counts_units: ClassVar[bool] = False
 
     requires: tuple[str, ...] = ("reference", "retrieved_contexts")
-    uses: tuple[str, ...] = ("user_input", "references", "stages")
+    uses: tuple[str, ...] = ("user_input", "references", "stages", "searches")
 
     # The unit that is used; None where the answer is not cut into units (a response is not): then only
     # contexts are rated.
@@ -157,9 +157,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample. Raises as `score` does."""
-        no_answer = self.check_answer(sample)
-        if no_answer is not None:
-            return no_answer
+        out_of_scope = self.check_scope(sample)
+        if out_of_scope is not None:
+            return out_of_scope
         self.check_sample(sample)
         if "reference" in self.requires and sample.references is not None:
             return await self._score_best_reference(sample, sample.references or ("",))
@@ -438,6 +438,7 @@ class ContextRecall(JudgedMetric, counts=("sentence", "supported")):
     formula_name = "share"
     banded: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
+    one_ranking: ClassVar[bool] = False
 
     weighting: Weighting | None = field(default=None, metadata=named_choice(Weighting))
     partial: float = field(default=0.0, metadata=NAMED)

@@ -120,6 +120,7 @@ class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
     """
 
     base_name: ClassVar[str] = "span_based_context_recall"
+    one_ranking: ClassVar[bool] = False
     family: ClassVar[Family] = "id_recall"
     banded: ClassVar[bool] = True
 

@@ -152,6 +152,7 @@ class NonLLMContextRecall(StringMetric, counts=("reference context", "found")):
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
     counts_reference: ClassVar[bool] = True
+    one_ranking: ClassVar[bool] = False
     banded: ClassVar[bool] = True
     formula_name = "share"
 

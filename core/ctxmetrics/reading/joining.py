@@ -14,7 +14,7 @@ from ctxmetrics.reading.schema import some_of
 _EXPECTED = (
     "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
 )  # fmt: skip
-_RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "stages")
+_RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
 # Other names of the columns of that file, where it has none of the above: all columns of that file are
 # about what is expected.
 _MEANT = {

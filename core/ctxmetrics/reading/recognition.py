@@ -338,7 +338,8 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
     unsure: list[tuple[str, ...]] = []
     for other in others:
         for field, path in other.paths.items():
-            if fields.get(path, field) != field:
+            # Of messages, several fields are read.
+            if fields.get(path, field) != field and path != fitting.paths.get("searches"):
                 column = reading.original(path)
                 unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
     columns = _add_columns(fitting, opened, unsure)
@@ -350,7 +351,7 @@ def _fitting(reading: Reading, row: Mapping[str, Any]) -> Reading:
 def _answers(fitting: _Fit, columns: Mapping[str, str], opened: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of the one answer of a store or search engine, where nothing else holds what was retrieved."""
     paths = {**fitting.paths, **{field: column for column, field in columns.items()}}
-    if "retrieved_context_ids" in paths or "stages" in paths:
+    if paths.keys() & {"retrieved_context_ids", "stages", "searches"}:
         return {}
     if "retrieved_contexts" in paths:
         return texts_beside_ids(opened, paths["retrieved_contexts"])

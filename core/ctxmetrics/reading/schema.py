@@ -17,6 +17,7 @@ from typing import Any, TypedDict
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.reading.conversations import Conversation, find_conversation
 from ctxmetrics.reading.documents import (
     ID_KEYS,
     are_messages,
@@ -50,6 +51,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "retrieved_context_ids": "retrieved_ids_key",
         "reference_context_ids": "reference_ids_key",
         "stages": "stages_key",
+        "searches": "searches_key",
     }
 )
 # Fields that may replace a field that is needed.
@@ -57,6 +59,8 @@ _INSTEAD = {
     "reference": "references",
     **dict.fromkeys(("retrieved_contexts", "retrieved_context_ids"), "stages"),
 }
+# Fields that the searches of a question fill.
+_FILLED_BY_SEARCHES = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages"})
 # The names of all fields of a sample.
 FIELDS = ("id", *OPTIONS, "labels", "metadata")
 # Lists of ids, and the lists of documents that they belong to.
@@ -72,8 +76,8 @@ class KeyParams(TypedDict, total=False):
     """Where the fields stand when they are not in their usual places.
 
     ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
-    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``: a key or dotted path in the field's side, a path from the whole
-    record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
+    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``, ``searches_key``: a key or dotted path in the field's side, a
+    path from the whole record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
     function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
     they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name of one, or a
     function of a name. Without it, those that no reranker chose from are joined, and all are the stages.
@@ -89,6 +93,7 @@ class KeyParams(TypedDict, total=False):
     retrieved_ids_key: Key
     reference_ids_key: Key
     stages_key: Key
+    searches_key: Key
     id_key: Key | Callable[[Any], Any]
     retriever: str | Callable[[str], bool]
 
@@ -215,10 +220,17 @@ class Schema:
                 values[field] = self._value(record, keys, field)
             except SampleError:  # documents without ids
                 values[field] = None
-        if any(values[field] is None for field in required if field.startswith("retrieved")):
+        retrieved = [field for field in required if field.startswith("retrieved")]
+        searches = values.get("searches")
+        if retrieved and not searches:
+            searches = self._find(record, keys, "searches")
+        if searches:
+            values.update(dict.fromkeys(_FILLED_BY_SEARCHES & values.keys()), searches=searches)
+        elif any(values[field] is None for field in retrieved):
             values["stages"] = self._find(record, keys, "stages")  # the last of them
         for field, value in values.items():
             instead = values.get(_INSTEAD.get(field, "")) is not None
+            instead = instead or (field in retrieved and bool(searches))
             if value is None and not instead and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
         return {"id": name, **values}
@@ -286,6 +298,8 @@ class Schema:
             field: One of `FIELDS`.
         """
         spots = self._spots_under_keys(record, keys, field)
+        if field in Conversation._fields:
+            spots = self._conversation_spots(record, keys, field, spots)
         if spots or keys.get(OPTIONS.get(field, "")) is not None:
             return spots
         if field == "stages":
@@ -299,6 +313,27 @@ class Schema:
         if field in TEXTS_OF.values():
             return self._unnamed_documents(record, field)
         return []
+
+    def _conversation_spots(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        field: str,
+        spots: list[tuple[str, Any]],
+    ) -> list[tuple[str, Any]]:
+        """Return where a field stands, or what the messages of a row say of it, where they hold searches and no key holds texts."""
+        if keys.get(OPTIONS[field]) is not None or any(_is_text(value) for _, value in spots):
+            return spots
+        conversation = find_conversation(record, keys.get("retriever"))
+        if conversation is None or self._holds_retrieved(record, keys):
+            return spots
+        path, fields = conversation
+        value = getattr(fields, field)
+        return [(path, value)] if value else []
+
+    def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
+        """Whether a key holds what was retrieved."""
+        return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
     def _spots_under_keys(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
@@ -426,6 +461,10 @@ class Schema:
 
 def _output_of(side: Any) -> Any:
     return look_up(side, "output") if hasattr(side, "items") else side
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _text_or_document(document: Any) -> Any:

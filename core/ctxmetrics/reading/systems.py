@@ -13,7 +13,7 @@ from ctxmetrics.reading.schema import Place, Schema
 _DATA: Mapping[str, Any] = read_data("reading", "systems.json")
 # The names of the fields in a system whose records have a side for question, answer and what was expected.
 _USUAL: Mapping[str, str] = _DATA["usual"]
-_ANSWERED = ("response", "retrieved_contexts", "retrieved_context_ids", "stages")
+_ANSWERED = ("response", "retrieved_contexts", "retrieved_context_ids", "stages", "searches")
 
 
 def _read_schema(data: Mapping[str, Any]) -> Schema:

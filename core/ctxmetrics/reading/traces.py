@@ -126,6 +126,7 @@ def _trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         if hasattr(value, "items"):
             sides[side] = value
     metadata = sides.pop("metadata", {})
+    searches = _searches(outermost)
     read = {*_EXPECTED, *_SIDES}
     for role in ("question", "answer", "documents", "below"):
         read.update(_KEYS[role])
@@ -133,8 +134,9 @@ def _trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
         "user_input": _text(root, "question", _QUESTIONS) or _text(first, "question", _QUESTIONS),
         "response": None if _retrieves(root) else _text(root, "answer", _ANSWERS),
-        "retrieved_contexts": retrieved,
-        "stages": to_stages(steps),
+        "retrieved_contexts": None if searches else retrieved,
+        "stages": None if searches else to_stages(steps),
+        "searches": searches,
         **{key: look_up(root, key) for key in _EXPECTED},
         "metadata": {**rest_of(root, read), **sides, **metadata},
     }
@@ -150,6 +152,17 @@ def _outermost(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
             pairs.append((span, step))
     pairs.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
     return pairs
+
+
+def _searches(steps: list[tuple[Any, Retrieval]]) -> list[dict[str, Any]] | None:
+    """Return what retrievers found that were asked different questions; None where they were asked one, or a reranker chose."""
+    searches: list[dict[str, Any]] = []
+    for span, step in steps:
+        query = _text(span, "question", _QUESTIONS)
+        if query is None or step.reranks or step.documents is None:
+            return None
+        searches.append({"query": query, "contexts": step.documents})
+    return searches if len({search["query"] for search in searches}) > 1 else None
 
 
 def _documents(span: Any) -> list[Any] | None:

@@ -25,6 +25,7 @@ from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
+from ctxmetrics.results.report.searches import Searches, find_searched_metric, summarize_searches
 from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record, read_rows, to_lines, to_rows
@@ -417,6 +418,29 @@ class Results(Sequence[Row]):
                 "a recall of sentences, claims, facts or ids."
             )
         return summarize_stages(self, staged, accumulate=accumulate)
+
+    def searches(self, metric: str | None = None) -> Searches:
+        """Return what each search of the questions found, what it added, and which units no search found.
+
+        Of samples with `Sample.searches`, without a request. ``print(results.searches())`` is a table; ``.samples`` has the
+        searches of each sample, ``.lost`` the units that none found, ``.idle`` the searches that added nothing.
+
+        Args:
+            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with searches.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            ParameterError: The run has no such metric, or no sample of it has searches.
+        """
+        self._need_rows("searches")
+        names = self.metrics if metric is None else (metric,)
+        searched = find_searched_metric(self, [name for name in names if name in self.metrics])
+        if searched is None:
+            raise ParameterError(
+                f"searches: no sample has units with searches in {' or '.join(names)}. Give Sample(searches=[..]), and "
+                "score a recall of sentences, claims, facts or ids."
+            )
+        return summarize_searches(self, searched)
 
     def curve(
         self,

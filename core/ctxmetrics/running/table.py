@@ -150,7 +150,7 @@ def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     lacking = {name for metric in scorer.metrics for name in metric.requires if name in absent}
     if "references" not in absent:
         lacking.discard("reference")
-    if "stages" not in absent:
+    if not {"stages", "searches"} <= absent:
         lacking -= {"retrieved_contexts", "retrieved_context_ids"}
     for ids, texts in TEXTS_OF.items():
         if texts not in absent:  # documents may have ids

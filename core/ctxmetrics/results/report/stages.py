@@ -125,14 +125,15 @@ _HEADER = ("stage", "recall", "precision", "contexts", "tokens")
 def _build_row(stage: StageMeans) -> tuple[str, ...]:
     return (
         clean(stage.name, TEXT),
-        _format(stage.recall, ".3f"),
-        _format(stage.precision, ".3f"),
-        _format(stage.contexts, ",.1f"),
-        _format(stage.tokens, ",.1f"),
+        format_mean(stage.recall, ".3f"),
+        format_mean(stage.precision, ".3f"),
+        format_mean(stage.contexts, ",.1f"),
+        format_mean(stage.tokens, ",.1f"),
     )
 
 
-def _format(mean: float | None, form: str) -> str:
+def format_mean(mean: float | None, form: str) -> str:
+    """Write a mean; ``-`` where there is none."""
     return "-" if mean is None else format(mean, form)
 
 
@@ -204,7 +205,7 @@ def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = Fal
     counted = 0
     for row in rows:
         units = read_staged_units(row, metric)
-        for stage in _measure_stages(row, metric, units, value):
+        for stage in measure_stages(row, metric, units, value):
             by_name.setdefault(stage.name, []).append(stage)
         for unit in units:
             if not unit.weight:
@@ -253,9 +254,7 @@ def locate_loss(sample: str, unit: Verdict, place: int | None) -> Lost:
     return Lost(sample, unit.id, unit.text, stage["name"], after["name"], id_, rank)
 
 
-def _measure_stages(
-    row: Row, metric: str, units: Sequence[Verdict], value: str
-) -> Iterator[StageMeans]:
+def measure_stages(row: Row, metric: str, units: Sequence[Verdict], value: str) -> Iterator[StageMeans]:
     """Yield the judged stages of one sample; none where it has no value."""
     score, sizes = row[metric], _read_judged_sizes(row, metric)
     if score.share is None:

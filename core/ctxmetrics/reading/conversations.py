@@ -1,0 +1,209 @@
+"""The searches of a conversation: what an agent asked its tools for, and what they brought.
+
+Messages are read as LangChain and LangGraph write them, OpenAI (chat and responses), Anthropic, Ragas, DeepEval's turns and
+Inspect; what a tool returned may be documents, an artifact, JSON, the content of an MCP tool, or a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ctxmetrics.reading.cells import object_in
+from ctxmetrics.reading.documents import as_list, first_of, look_up, text_of
+
+# Where a row or the record of a framework has its messages.
+_PLACES = (
+    "messages", "outputs.messages", "output.messages", "outputs.output.messages", "inputs.messages", "turns", "trajectory",
+    "user_input", "input", "items", "outputs", "outputs.output", "output",
+)  # fmt: skip
+_USERS = frozenset({"human", "user"})
+_ASSISTANTS = frozenset({"ai", "assistant"})
+_RESULTS = frozenset({"tool", "tool_result", "function_call_output"})
+_CALLS = frozenset({"tool_use", "function_call"})
+# Where a message or a block says what it is, whose call a result answers, and what it returned.
+_ROLES = ("role", "type")
+_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id", "id")
+_NAMES = ("name", "function.name", "function", "tool_name")
+_ARGUMENTS = ("args", "arguments", "function.arguments", "input_parameters", "input")
+_OUTPUTS = ("artifact", "structuredContent", "structured_content", "output", "content")
+_FAILED = ("is_error", "isError", "error")
+# Where an argument has the query, and an object what a search brought.
+_QUERIES = ("query", "search_query", "question", "q", "queries", "keywords", "input", "text")
+_LISTS = (
+    "structuredContent", "structured_content", "results", "documents", "docs", "chunks", "hits", "matches", "passages",
+    "contexts", "memories", "result", "data", "items", "content",
+)  # fmt: skip
+# The names of tools that search.
+_SEARCHES = re.compile(
+    r"search|retriev|look.?up|quer|find|fetch|knowledge|memor|recall|rag\b|docs", re.IGNORECASE
+)
+
+
+class Conversation(NamedTuple):
+    """What a conversation says of one sample.
+
+    Attributes:
+        user_input: The last question of the user.
+        response: The last text of the assistant.
+        searches: The searches in order, each with ``query``, ``contexts`` (documents) and ``turn``.
+    """
+
+    user_input: str | None
+    response: str | None
+    searches: list[dict[str, Any]]
+
+
+def find_conversation(
+    record: Mapping[str, Any], retriever: str | Callable[[str], bool] | None = None
+) -> tuple[str, Conversation] | None:
+    """Return the first conversation in a row with a search, and its path; None without one.
+
+    Args:
+        record: The row, or the record of a framework.
+        retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
+            those that return documents.
+    """
+    for path in _PLACES:
+        messages = as_list(look_up(record, path))
+        if isinstance(messages, (list, tuple)) and any(map(_role, messages)):
+            conversation = read_messages(messages, retriever)
+            if conversation.searches:
+                return path, conversation
+    return None
+
+
+def read_messages(
+    messages: Iterable[Any], retriever: str | Callable[[str], bool] | None = None
+) -> Conversation:
+    """Read the searches of messages, the last question and the last answer; see `find_conversation`."""
+    question = answer = None
+    turn = 0
+    calls: list[Any] = []
+    searches: list[dict[str, Any]] = []
+    for message in messages:
+        parts = [*_parts(message)]
+        for call, output in _read_outputs(parts, calls):
+            name = first_of(output, _NAMES[:1]) or first_of(call, _NAMES) or look_up(output, "function")
+            documents = _documents(output)
+            if documents is not None and _is_search(str(name or ""), documents, retriever):
+                query = _query(call) or question
+                searches.append({"query": query, "contexts": documents, "turn": max(turn, 1)})
+        text = _text(message)
+        if _role(message) in _USERS and not parts:
+            question, turn = text or question, turn + 1
+        elif _role(message) in _ASSISTANTS:
+            answer = text or answer
+    return Conversation(question, answer, searches)
+
+
+def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield what tools returned, each with its call; calls that wait for an answer stay in the list."""
+    for part in parts:
+        if _role(part) in _RESULTS:
+            yield _take_call(part, calls), part
+        elif look_up(part, "output") is not None:
+            yield part, part
+        else:
+            calls.append(part)
+
+
+def _take_call(output: Any, calls: list[Any]) -> Any:
+    """Return the call that an output answers, and remove it; Ragas' messages have no ids, and stand in order."""
+    id_ = first_of(output, _CALL_IDS)
+    for place, call in enumerate(calls):
+        if id_ is None or first_of(call, _CALL_IDS) == id_:
+            return calls.pop(place)
+    return None
+
+
+def _role(message: Any) -> str:
+    inner = _unwrapped(message)
+    role = first_of(inner, _ROLES)
+    known = _USERS | _ASSISTANTS | _RESULTS | _CALLS
+    return role.lower() if isinstance(role, str) and role.lower() in known else ""
+
+
+def _unwrapped(message: Any) -> Any:
+    """Return the fields of a message that LangChain's ``dumps`` or ``messages_to_dict`` wrote."""
+    for holder in ("kwargs", "data"):
+        inner = look_up(message, holder) if isinstance(message, Mapping) else None
+        if isinstance(inner, Mapping) and "content" in inner:
+            return {"type": message.get("type"), **inner}
+    return message
+
+
+def _parts(message: Any) -> Iterator[Any]:
+    """Yield the calls and the results of a message: itself, its blocks, and its calls of tools."""
+    message = _unwrapped(message)
+    if _role(message) in _RESULTS | _CALLS:
+        yield message
+        return
+    content = look_up(message, "content")
+    for block in content if isinstance(content, (list, tuple)) else ():
+        if _role(block) in _RESULTS | _CALLS:
+            yield block
+    yield from first_of(message, ("tool_calls", "tools_called")) or ()
+    passages = look_up(message, "retrieval_context")  # of a turn of DeepEval
+    if passages:
+        yield {"name": "retrieval", "output": passages}
+
+
+def _text(message: Any) -> str:
+    content = look_up(_unwrapped(message), "content")
+    if isinstance(content, (list, tuple)):
+        texts = [look_up(block, "text") for block in content]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
+    if callable(retriever):
+        return retriever(name)
+    if retriever not in (None, "all", "last"):
+        return name == retriever
+    are_texts = all(isinstance(document, str) or _role(document) == "text" for document in documents)
+    return bool(_SEARCHES.search(name)) or (bool(documents) and not are_texts)
+
+
+def _query(call: Any) -> str | None:
+    """Return what a call searched for: the argument of a usual name, else the only text."""
+    arguments = object_in(first_of(call, _ARGUMENTS))
+    if isinstance(arguments, str):
+        return arguments
+    texts = [value for value in (arguments or {}).values() if isinstance(value, str)]
+    query = first_of(arguments, _QUERIES)
+    if isinstance(query, str):
+        return query
+    return texts[0] if len(texts) == 1 else None
+
+
+def _documents(output: Any) -> list[Any] | None:
+    """Return the documents that a tool returned; none where it failed."""
+    if look_up(output, "status") == "error" or first_of(output, _FAILED):
+        return []
+    for key in _OUTPUTS:
+        documents = _documents_in(look_up(output, key))
+        if documents is not None:
+            return documents
+    return None
+
+
+def _documents_in(value: Any) -> list[Any] | None:
+    """Return the documents in what a tool returned: a list, an object that holds one, JSON in a text, or a text."""
+    value = as_list(object_in(value))
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, (list, tuple)):
+        if len(value) == 1 and look_up(value[0], "type") == "text":
+            return _documents_in(look_up(value[0], "text"))
+        return [*value] if all(isinstance(text_of(item), str) for item in value) else None
+    if value is None:
+        return None
+    for key in _LISTS:
+        inner = look_up(value, key)
+        documents = None if isinstance(inner, str) else _documents_in(inner)
+        if documents is not None:
+            return documents
+    return [value] if isinstance(text_of(value), str) else None

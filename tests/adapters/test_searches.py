@@ -1,0 +1,395 @@
+"""Searches where agents and conversations have them: messages written by the real libraries, and their real runners."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+from ctxmetrics.reading.conversations import read_messages
+from ctxmetrics.samples import read_samples
+from ctxmetrics.stages import Search
+
+PARIS, YEAR = "The tower stands in Paris.", "The tower was finished in 1889."
+QUESTION = "Where is the tower, and since when?"
+ANSWER = "In Paris, since 1889."
+REFERENCE = "The tower stands in Paris. It was finished in 1889. It is painted brown."
+EXPECTED = (
+    Search("where", (PARIS,), None, 1),
+    Search("when", (YEAR,), None, 1),
+)
+JUDGE = LexicalJudge()
+# By hand: two of three sentences are in what the searches brought together, the first search has one of them.
+RECALL = 2 / 3
+
+
+def langchain_messages() -> Any:
+    messages = pytest.importorskip(
+        "langchain_core.messages", reason="the langchain extra is not installed"
+    )
+    documents = pytest.importorskip("langchain_core.documents")
+
+    def call(number: int, query: str) -> Any:
+        calls = [{"name": "search", "args": {"query": query}, "id": str(number)}]
+        return messages.AIMessage(content="", tool_calls=calls)
+
+    found = documents.Document(page_content=PARIS)
+    return [
+        messages.HumanMessage(content=QUESTION),
+        call(1, "where"),
+        messages.ToolMessage(content="one document", tool_call_id="1", name="search", artifact=[found]),
+        call(2, "when"),
+        messages.ToolMessage(content=YEAR, tool_call_id="2", name="search"),
+        messages.AIMessage(content=ANSWER),
+    ]
+
+
+def langchain_dicts() -> Any:
+    from langchain_core.messages import messages_to_dict
+
+    written = messages_to_dict(langchain_messages())
+    written[2]["data"]["artifact"] = [{"page_content": PARIS}]
+    return json.loads(json.dumps(written))
+
+
+def langchain_dumped() -> Any:
+    from langchain_core.load import dumpd
+
+    return json.loads(json.dumps(dumpd(langchain_messages())))
+
+
+def openai_chat() -> list[Any]:
+    def call(id_: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "id": id_,
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+
+    calls = [call("a", "search_docs", {"query": "where"}), call("b", "calculate", {"formula": "1 + 1"})]
+    return [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "b", "content": "2"},
+        {"role": "tool", "tool_call_id": "a", "content": json.dumps({"results": [{"text": PARIS}]})},
+        {"role": "assistant", "content": None, "tool_calls": [call("c", "search_docs", {"q": "when"})]},
+        {"role": "tool", "tool_call_id": "c", "content": json.dumps([YEAR])},
+        {"role": "assistant", "content": ANSWER},
+    ]
+
+
+def openai_objects() -> list[Any]:
+    chat = pytest.importorskip("openai.types.chat", reason="the openai extra is not installed")
+    return [
+        chat.ChatCompletionMessage.model_validate(message)
+        if message["role"] == "assistant"
+        else message
+        for message in openai_chat()
+    ]
+
+
+def openai_responses() -> list[Any]:
+    return [
+        {"role": "user", "content": [{"type": "input_text", "text": QUESTION}]},
+        {"type": "function_call", "call_id": "1", "name": "search", "arguments": '{"query": "where"}'},
+        {"type": "function_call_output", "call_id": "1", "output": PARIS},
+        {"type": "function_call", "call_id": "2", "name": "search", "arguments": '{"query": "when"}'},
+        {"type": "function_call_output", "call_id": "2", "output": YEAR},
+        {"role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]},
+    ]
+
+
+def anthropic() -> list[Any]:
+    def call(id_: str, query: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": id_, "name": "search", "input": {"query": query}}
+
+    return [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": [{"type": "text", "text": "Wait."}, call("1", "where")]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": PARIS}]},
+        {"role": "assistant", "content": [call("2", "when")]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "2", "content": [{"type": "text", "text": YEAR}]}
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": ANSWER}]},
+    ]
+
+
+def mcp() -> list[Any]:
+    """Results of MCP tools, as `CallToolResult.model_dump()` writes them."""
+
+    def result(text: str) -> dict[str, Any]:
+        return {
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": None,
+            "isError": False,
+        }
+
+    messages = openai_responses()
+    messages[2]["output"] = result(PARIS)
+    messages[4]["output"] = {**result(""), "structuredContent": {"result": [{"text": YEAR}]}}
+    return messages
+
+
+def ragas_messages() -> list[Any]:
+    messages = pytest.importorskip("ragas.messages", reason="the ragas extra is not installed")
+
+    def call(query: str) -> Any:
+        calls = [messages.ToolCall(name="search", args={"query": query})]
+        return messages.AIMessage(content="", tool_calls=calls)
+
+    return [
+        messages.HumanMessage(content=QUESTION),
+        call("where"),
+        messages.ToolMessage(content=PARIS),
+        call("when"),
+        messages.ToolMessage(content=YEAR),
+        messages.AIMessage(content=ANSWER),
+    ]
+
+
+def inspect_messages() -> list[Any]:
+    model = pytest.importorskip("inspect_ai.model", reason="the inspect extra is not installed")
+    tool = pytest.importorskip("inspect_ai.tool")
+
+    def call(id_: str, query: str) -> Any:
+        calls = [tool.ToolCall(id=id_, function="search", arguments={"query": query})]
+        return model.ChatMessageAssistant(content="", tool_calls=calls)
+
+    return [
+        model.ChatMessageUser(content=QUESTION),
+        call("1", "where"),
+        model.ChatMessageTool(content=PARIS, tool_call_id="1", function="search"),
+        call("2", "when"),
+        model.ChatMessageTool(content=YEAR, tool_call_id="2", function="search"),
+        model.ChatMessageAssistant(content=ANSWER),
+    ]
+
+
+def conversation(name: str = "t") -> Any:
+    test_case = pytest.importorskip("deepeval.test_case", reason="the deepeval extra is not installed")
+
+    def turn(query: str, output: str, text: str) -> Any:
+        call = test_case.ToolCall(name="search", input_parameters={"query": query}, output=[output])
+        return test_case.Turn(role="assistant", content=text, tools_called=[call])
+
+    turns = [
+        test_case.Turn(role="user", content=QUESTION),
+        turn("where", PARIS, "Wait."),
+        turn("when", YEAR, ANSWER),
+    ]
+    return test_case.ConversationalTestCase(name=name, turns=turns, expected_outcome=REFERENCE)
+
+
+WRITERS = [
+    langchain_messages, langchain_dicts, langchain_dumped, openai_chat, openai_objects, openai_responses, anthropic, mcp,
+    ragas_messages, inspect_messages, lambda: conversation().turns,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: getattr(write, "__name__", ""))
+def test_messages_are_read_without_an_option(write: Any) -> None:
+    user_input, response, searches = read_messages(write())
+    assert (user_input, response) == (QUESTION, ANSWER)
+    assert Sample(searches=searches).searches == EXPECTED
+
+
+@pytest.mark.parametrize("key", ["messages", "input", "user_input", "trajectory", "turns"])
+def test_a_file_of_messages_is_read_as_searches(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "runs.jsonl"
+    row = {key: openai_chat(), "reference": REFERENCE, "model": "m"}
+    file.write_text(
+        "".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(2)), encoding="utf-8"
+    )
+    samples = read_samples(file)
+    one, _ = samples
+    assert (one.user_input, one.response, one.searches) == (QUESTION, ANSWER, EXPECTED)
+    assert one.metadata == {"model": "m"}
+    assert samples.reading.mapping["searches"] == key
+
+
+def test_what_was_retrieved_by_name_comes_before_messages() -> None:
+    row = {"messages": openai_chat(), "retrieved_contexts": [PARIS], "question": "q"}
+    one = Sample.from_dict(row, "auto")
+    assert (one.searches, one.retrieved_contexts) == (None, (PARIS,))
+
+
+@pytest.mark.parametrize(
+    ("output", "contexts"),
+    [
+        ({"content": "Connection refused.", "status": "error"}, ()),
+        ({"content": [{"type": "text", "text": "timeout"}], "isError": True}, ()),
+        ({"content": ""}, ()),
+        ({"content": "[]"}, ()),
+        ({"content": json.dumps({"documents": [{"id": "1", "text": PARIS}]})}, (PARIS,)),
+    ],
+)
+def test_a_search_that_brought_nothing_is_one(output: Any, contexts: tuple[str, ...]) -> None:
+    messages = [{"role": "user", "content": "q"}, {"role": "tool", "name": "search", **output}]
+    (search,) = read_messages(messages).searches
+    stored = Sample(searches=[search]).searches
+    assert stored is not None
+    assert stored[0].contexts == contexts
+
+
+def test_other_tools_are_no_searches_unless_they_are_named() -> None:
+    messages = [{"role": "tool", "name": "weather", "content": "It rains."}]
+    assert read_messages(messages).searches == []
+    named = read_messages(messages, "weather").searches
+    assert [search["contexts"] for search in named] == [["It rains."]]
+    assert read_messages(messages, lambda name: name == "weather").searches == named
+
+
+def test_retrievers_of_one_trace_that_were_asked_different_questions(tmp_path: Path) -> None:
+    def span(name: str, query: str, text: str, at: int, parent: str | None = "r") -> dict[str, Any]:
+        kind = "CHAIN" if parent is None else "RETRIEVER"
+        return {
+            "context": {"trace_id": "t", "span_id": name},
+            "parent_id": parent,
+            "name": name,
+            "start_time": f"2026-11-26T00:00:0{at}",
+            "attributes": {
+                "openinference.span.kind": kind,
+                "input.value": query,
+                "retrieval.documents": [{"document.content": text}],
+            },
+        }
+
+    spans = [span("r", QUESTION, "", 0, None), span("a", "where", PARIS, 1), span("b", "when", YEAR, 2)]
+    file = tmp_path / "spans.jsonl"
+    file.write_text("".join(json.dumps(item) + "\n" for item in spans), encoding="utf-8")
+    (one,) = read_samples(file)
+    assert one.searches == (Search("where", (PARIS,)), Search("when", (YEAR,)))
+    for item in spans[1:]:
+        item["attributes"]["input.value"] = QUESTION
+    file.write_text("".join(json.dumps(item) + "\n" for item in spans), encoding="utf-8")
+    (one,) = read_samples(file)
+    assert one.searches is None  # one question, several retrievers: stages
+    assert one.retrieved_contexts == (PARIS, YEAR)
+
+
+def test_ragas_multi_turn_samples_have_the_same_numbers() -> None:
+    ragas = pytest.importorskip("ragas", reason="the ragas extra is not installed")
+    from ragas.dataset_schema import MultiTurnSample
+
+    from ctxmetrics_ragas import ContextPrecision, results
+    from ctxmetrics_ragas import ContextRecall as RagasRecall
+
+    turns = MultiTurnSample(user_input=ragas_messages(), reference=REFERENCE)
+    metrics = [RagasRecall(judge=JUDGE), ContextPrecision(judge=JUDGE)]
+    run = ragas.evaluate(ragas.EvaluationDataset([turns, turns]), metrics=metrics, show_progress=False)
+    assert run["context_recall"] == pytest.approx([RECALL] * 2)
+    assert all(map(math.isnan, run["context_precision"]))
+    assert [sample.recalls_after for sample in results(run).searches().samples] == [
+        pytest.approx((1 / 3, RECALL))
+    ] * 2
+    assert results(run)[0]["context_precision"].reason_code == "several_searches"
+    assert metrics[0].multi_turn_score(turns) == pytest.approx(RECALL)
+    assert asyncio.run(metrics[0].multi_turn_ascore(turns)) == pytest.approx(RECALL)
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_deepeval_conversations_have_the_same_numbers(asynchronous: bool) -> None:
+    deepeval = pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
+    from deepeval.evaluate import AsyncConfig, DisplayConfig
+
+    from ctxmetrics_deepeval import (
+        ConversationalContextPrecisionMetric,
+        ConversationalContextRecallMetric,
+        results,
+    )
+
+    run = deepeval.evaluate(
+        [conversation("a"), conversation("b")],
+        [
+            ConversationalContextRecallMetric(judge=JUDGE, threshold=0.6),
+            ConversationalContextPrecisionMetric(judge=JUDGE),
+        ],
+        async_config=AsyncConfig(run_async=asynchronous),
+        display_config=DisplayConfig(print_results=False, show_indicator=False),
+    )
+    for test in run.test_results:
+        recall, precision = test.metrics_data
+        assert (recall.score, recall.success) == (pytest.approx(RECALL), True)
+        assert (precision.score, precision.success) == (None, False)
+        assert precision.error.startswith("several_searches: ")
+    assert results(run).searches().searches[1].recall_after == pytest.approx(RECALL)
+    assert results(run)[0].sample.searches == EXPECTED
+
+
+def test_langsmith_evaluates_the_messages_of_an_agent() -> None:
+    langsmith = pytest.importorskip("langsmith", reason="the langchain extra is not installed")
+    from ctxmetrics_langchain import ContextPrecisionEvaluator, ContextRecallEvaluator
+
+    run = SimpleNamespace(
+        id="r", outputs={"messages": langchain_messages()}, inputs={"question": QUESTION}, error=None,
+        run_type="chain", name="agent", child_runs=[],
+    )  # fmt: skip
+    example = SimpleNamespace(id="e", inputs=run.inputs, outputs={"answer": REFERENCE})
+    assert langsmith
+    recall = ContextRecallEvaluator(judge=JUDGE).evaluate_run(run, example)
+    precision = ContextPrecisionEvaluator(judge=JUDGE).evaluate_run(run, example)
+    assert recall.score == pytest.approx(RECALL)
+    assert precision.score is None
+    assert "several_searches" in str(precision.comment)
+
+
+class TestAgent:
+    """A LangGraph agent with a scripted model and a BM25 tool over the pages of the docs."""
+
+    @staticmethod
+    def run(queries: list[str]) -> list[Any]:
+        pytest.importorskip("langgraph", reason="langgraph is not installed")
+        bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
+        from langchain.agents import create_agent
+        from langchain_core.documents import Document
+        from langchain_core.language_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage
+        from langchain_core.tools import tool
+
+        docs = Path(__file__).parents[2] / "docs"
+        sections = [
+            section.strip()
+            for page in ("metrics.md", "judges.md", "running.md")
+            for section in (docs / page).read_text(encoding="utf-8").split("\n## ")
+        ]
+        index = bm25.BM25Okapi([section.lower().split() for section in sections])
+
+        @tool(response_format="content_and_artifact")
+        def search(query: str) -> Any:
+            """Search the docs."""
+            best = index.get_top_n(query.lower().split(), sections, n=2)
+            return "\n\n".join(best), [Document(page_content=text) for text in best]
+
+        calls = [
+            AIMessage(
+                content="", tool_calls=[{"name": "search", "args": {"query": query}, "id": query}]
+            )
+            for query in queries
+        ]
+        model = type("Model", (GenericFakeChatModel,), {"bind_tools": lambda self, *_, **__: self})(
+            messages=iter([*calls, AIMessage(content=ANSWER)])
+        )
+        return create_agent(model, [search]).invoke({"messages": [("user", QUESTION)]})["messages"]
+
+    def test_its_searches_are_those_judged_alone(self) -> None:
+        queries = ["reciprocal rank of ids", "embedded judge words", "resume a run"]
+        messages = self.run(queries)
+        row = {"messages": messages, "reference": "A run is resumed. Ids are compared as strings."}
+        one = Sample.from_dict(row, "auto")
+        assert one.searches is not None
+        assert [search.query for search in one.searches] == queries
+        assert [len(search.contexts or ()) for search in one.searches] == [2, 2, 2]
+        (found,) = evaluate([one], [ContextRecall(judge=JUDGE)], progress=False).searches().samples
+        for search, recall in zip(one.searches, found.recalls, strict=True):
+            alone = Sample(reference=one.reference, retrieved_contexts=search.contexts)
+            assert ContextRecall(judge=JUDGE).score(alone).value == recall
