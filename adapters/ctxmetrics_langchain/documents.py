@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from langsmith.run_helpers import get_tracing_context
@@ -45,17 +44,6 @@ def _retrievals(run: Any) -> Iterator[Retrieval]:
         yield step
 
 
-def _retrieved(run: Any) -> Iterator[Retrieval]:
-    """Yield the retrievals of the runs, else the artifacts of tool messages: a tool that searches has no retriever run."""
-    steps = [*_retrievals(run)]
-    yield from steps
-    for message in () if steps else (getattr(run, "outputs", None) or {}).get("messages", ()):
-        fields = message if isinstance(message, dict) else getattr(message, "__dict__", {})
-        step = retrieval_of("retriever", fields.get("name"), partial(fields.get, "artifact"))
-        if step is not None and fields.get("artifact"):
-            yield step
-
-
 def _experiment(_: Any) -> str | None:
     return (get_tracing_context()["metadata"] or {}).get("experiment")
 
@@ -63,7 +51,7 @@ def _experiment(_: Any) -> str | None:
 # Reads runs and examples, or mappings with the same sides, or flat ones.
 SCHEMA = replace(
     SCHEMAS["langchain"],
-    retrievals=_retrieved,
+    retrievals=_retrievals,
     evaluation=_experiment,
     package="ctxmetrics_langchain",
     judge_option="judge=chat_model",

@@ -209,6 +209,7 @@ SCHEMA = adapting.Schema(
         ),
         "retrieved_context_ids": adapting.Place.of("output", "retrieved_ids"),
         "stages": adapting.Place.of("output", ""),
+        "searches": adapting.Place.of("output", ""),
         "reference": adapting.Place.of("expected_output", "ground_truth answer response output result"),
         "references": adapting.Place.of("expected_output", ""),
         "reference_facts": adapting.Place.of("expected_output", "expected_facts"),

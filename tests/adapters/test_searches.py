@@ -249,7 +249,7 @@ def test_other_tools_are_no_searches_unless_they_are_named() -> None:
     assert read_messages(messages, lambda name: name == "weather").searches == named
 
 
-def test_retrievers_of_one_trace_that_were_asked_different_questions(tmp_path: Path) -> None:
+def test_retrievers_of_one_trace_asked_different_questions(tmp_path: Path) -> None:
     def span(name: str, query: str, text: str, at: int, parent: str | None = "r") -> dict[str, Any]:
         kind = "CHAIN" if parent is None else "RETRIEVER"
         return {

@@ -152,7 +152,7 @@ def test_ragas():
         of_ragas = case.params.get("convention", "ragas") == "ragas" and not case.metric.startswith(
             "span_"
         )
-        plain = case.sample.keys().isdisjoint({"references", "stages"})
+        plain = case.sample.keys().isdisjoint({"references", "stages", "searches"})
         return of_ragas and plain and set(case.params) <= {"convention", "min_similarity", "similarity"}
 
     run_all("ragas", can_express, native)
@@ -209,7 +209,9 @@ def test_deepeval():
 
     def can_express(case: Case) -> bool:
         # Contexts of one source are compared with DeepEval's own metric in tests/adapters/deepeval.
-        texts_alone = "reference" in case.sample and {"sources", "stages"}.isdisjoint(case.tags)
+        texts_alone = "reference" in case.sample and {"sources", "stages", "searches"}.isdisjoint(
+            case.tags
+        )
         mine = case.metric in {"context_recall", "context_precision"} and texts_alone
         name = case.params.get("convention", "default")
         return mine and (

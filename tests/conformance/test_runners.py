@@ -88,10 +88,10 @@ def test_metrics_on_request_have_the_same_value_everywhere(
 
 
 def test_every_case_that_has_a_score_runs_everywhere() -> None:
-    """What frameworks' own types refuse are malformed samples only, and several references and stages where there is no place for them."""
+    """What frameworks' own types refuse are malformed samples only, and several references, stages and searches where there is no place for them."""
     refused = [case for case in SCORED if case.refused_by]
     assert {refuser for case in refused for refuser in case.refused_by} == {"ragas.evaluate"}
-    assert all(case.tags in {("references",), ("stages",)} for case in refused)
+    assert all({"references", "stages", "searches"} & {*case.tags} for case in refused)
     assert [case.id for case in CASES if case.refused_by] != []
 
 

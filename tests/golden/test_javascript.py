@@ -106,5 +106,5 @@ def test_a_value_that_is_wrong_in_the_data_is_named(node: str, tmp_path: Path) -
 
 def test_the_runner_is_small_and_needs_nothing() -> None:
     lines = RUNNER.read_text(encoding="utf-8").splitlines()
-    assert sum(bool(line.strip()) and not line.strip().startswith("//") for line in lines) <= 444
+    assert sum(bool(line.strip()) and not line.strip().startswith("//") for line in lines) <= 454
     assert [line for line in lines if line.startswith("import ")] == ['import fs from "node:fs";']

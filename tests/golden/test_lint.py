@@ -356,7 +356,7 @@ def test_a_recall_of_a_convention_with_bands_names_its_band():
 
 def test_spans_are_inside_their_contexts():
     def rule(metric, case):
-        contexts = case["sample"].get("retrieved_contexts", [])
+        contexts = retrieved_in(case["sample"])
         expected = case["expected"]
         for verdict, spans in zip(
             expected.get("verdicts", []), expected.get("evidence", []), strict=False
@@ -378,8 +378,9 @@ def test_quotes_stand_in_contexts_and_spans_are_the_first():
             return  # its evidence is where spans meet, not a quote
         if {"quote-differs", "malformed"} & set(tags(case)):
             return  # quotes that are not there, or not to the letter, are what these cases are about
-        last, found = case["sample"].get("retrieved_contexts", []), []
-        cut = last[: case.get("params", {}).get("top_k")] if "stages" in case["sample"] else last
+        last, found = retrieved_in(case["sample"]), []
+        staged = case["sample"].keys() & {"stages", "searches"}
+        cut = last[: case.get("params", {}).get("top_k")] if staged else last
         contexts = pool_of(case["sample"], cut)
         for id_, quote in quotes(case):
             text = contexts[int(id_.removeprefix("c")) - 1]
@@ -396,8 +397,17 @@ def test_quotes_stand_in_contexts_and_spans_are_the_first():
     assert broken(rule) == []
 
 
+def retrieved_in(sample: dict) -> list[str]:
+    """Return the retrieved contexts; of searches the distinct ones."""
+    searches = [search.get("contexts", []) for search in sample.get("searches", [])]
+    together = [*dict.fromkeys(text for texts in searches for text in texts)]
+    return sample.get("retrieved_contexts", together)
+
+
 def pool_of(sample: dict, last: list[str]) -> list[str]:
     """Return the contexts that the judge is asked about: of stages the distinct ones of all, the last one cut by top_k."""
+    if "searches" in sample:
+        return retrieved_in(sample)
     stages = [stage.get("contexts", []) for stage in sample.get("stages", {}).values()]
     return (
         [*dict.fromkeys(text for texts in (*stages[:-1], last) for text in texts)] if stages else last

@@ -332,7 +332,9 @@ class Schema:
         return [(path, value)] if value else []
 
     def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
-        """Whether a key holds what was retrieved."""
+        """Whether a key holds what was retrieved, or spans of retrievers do."""
+        if self.retrievals and any(self.retrievals(record.get("run"))):
+            return True
         return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
     def _spots_under_keys(

@@ -152,7 +152,8 @@ class BatchScorer:
             return False
         if options.get("out") or options.get("deadline") or options.get("progress"):
             return False
-        if self.reading.column_of("labels", columns) is not None:  # they may hold grades
+        # Labels may hold grades, and several searches have no common ranking.
+        if any(self.reading.column_of(name, columns) is not None for name in ("labels", "searches")):
             return False
         if any(is_column(name) for name in columns):  # some questions may have no answer
             return False

@@ -42,9 +42,11 @@ from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
     ContextRecallMetric,
     ContextUtilizationMetric,
+    ConversationalContextRecallMetric,
     DeepEvalModel,
     IDBasedContextPrecisionMetric,
     IDBasedContextRecallMetric,
+    MissingParamsError,
     NonLLMContextPrecisionMetric,
     NonLLMContextRecallMetric,
 )
@@ -228,10 +230,17 @@ def test_a_wrong_type_in_a_test_case_raises(ids: Any, make_case: Callable[..., L
     assert (metric.score, metric.reason, metric.success) == (None, None, None)
 
 
-def test_a_conversation_is_no_test_case() -> None:
+def test_a_conversation_without_a_search_lacks_the_contexts() -> None:
     turns = [Turn(role="user", content="hello")]
-    with pytest.raises(SampleError, match="must be an LLMTestCase, not ConversationalTestCase"):
-        ContextRecallMetric().measure(ConversationalTestCase(turns=turns))
+    with pytest.raises(MissingParamsError, match="no retrieved_contexts"):
+        ConversationalContextRecallMetric().measure(
+            ConversationalTestCase(turns=turns, expected_outcome="The pump is red.")
+        )
+
+
+def test_what_is_no_test_case_is_refused() -> None:
+    with pytest.raises(SampleError, match="must be an LLMTestCase, not str"):
+        ContextRecallMetric().measure("hello")
 
 
 @pytest.mark.parametrize(

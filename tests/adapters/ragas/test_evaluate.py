@@ -89,12 +89,14 @@ def test_metrics_are_ragas_metric_and_single_turn_metric(metric: type) -> None:
     assert isinstance(metric(), SingleTurnMetric)
 
 
-def test_multi_turn_samples_are_refused_by_name() -> None:
+def test_a_conversation_without_a_search_has_no_value(caplog: pytest.LogCaptureFixture) -> None:
     from ragas import evaluate
 
-    sample = MultiTurnSample(user_input=[HumanMessage(content="Hi"), AIMessage(content="Hello")])
-    with pytest.raises(ValueError, match="'context_recall' does not support the sample type"):
-        evaluate(EvaluationDataset([sample]), metrics=[ours.ContextRecall()], show_progress=False)
+    messages = [HumanMessage(content="Hi"), AIMessage(content="Hello")]
+    sample = MultiTurnSample(user_input=messages, reference="The pump is red.")
+    result = evaluate(EvaluationDataset([sample]), metrics=[ours.ContextRecall()], show_progress=False)
+    assert math.isnan(result["context_recall"][0])
+    assert "has no retrieved_contexts" in caplog.text
 
 
 # ---- columns ----
@@ -104,7 +106,8 @@ def test_required_columns_incl_id_columns() -> None:
     """They are those of the core metric, and fixed as its parameters are."""
     metric = ours.IDBasedContextRecall()
     assert metric.required_columns == {
-        "SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"}
+        "SINGLE_TURN": {"retrieved_context_ids", "reference_context_ids"},
+        "MULTI_TURN": {"user_input", "retrieved_context_ids", "reference_context_ids"},
     }
     with pytest.raises(ValueError, match="required_columns is fixed"):
         metric.required_columns = metric._required_columns
@@ -120,9 +123,13 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
-        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"}
+        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"},
+        MetricType.MULTI_TURN: {"reference", "user_input"},
     }
-    assert metric.required_columns == {"SINGLE_TURN": {"reference", "retrieved_contexts"}}
+    assert metric.required_columns == {
+        "SINGLE_TURN": {"reference", "retrieved_contexts"},
+        "MULTI_TURN": {"reference", "user_input"},
+    }
     evaluate([row], [metric])
     evaluate([{name: row[name] for name in ("reference", "retrieved_contexts")}], [metric])
     assert questions == [row["user_input"], None]

@@ -24,6 +24,7 @@ SCHEMA = Schema(
         "reference_contexts": Place.of("expected", "documents"),
         "reference_context_ids": Place.of("expected", "ids"),
         "stages": Place.of("said", "stages"),
+        "searches": Place.of("said", "searches"),
     },
     retrievals=lambda run: [Retrieval(*step) for step in run or ()],
     hint="Nor did a tool find any.",
@@ -47,7 +48,9 @@ def test_sides_tell_equal_keys_apart():
     }
     sample = Sample(
         **SCHEMA.read(
-            record, {}, [name for name in EVERY if name not in ("user_input", "references", "stages")]
+            record,
+            {},
+            [name for name in EVERY if name not in ("user_input", "references", "stages", "searches")],
         )
     )
     assert (sample.response, sample.reference) == ("a", "r")

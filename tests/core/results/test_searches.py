@@ -23,6 +23,7 @@ from ctxmetrics import (
     ScriptedJudge,
     compare,
     evaluate,
+    score_table,
 )
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.judges.scripted import ScriptedModel
@@ -159,6 +160,16 @@ def test_ids_alone_have_searches_too() -> None:
     searches = evaluate([one], [IDBasedContextRecall()], progress=False).searches()
     assert searches.samples[0].recalls == pytest.approx((1 / 3, 0.0, 2 / 3))
     assert searches.samples[0].added == (("1",), (), ("2",))
+
+
+def test_a_table_of_searches_has_the_same_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    searches = [[{"ids": ["a", "x"]}, {"ids": ["b"]}], [{"ids": ["x", "a"]}]]
+    table = pandas.DataFrame({"reference_context_ids": [["a", "b"]] * 2, "searches": searches})
+    table["retrieved_context_ids"] = [["a", "x", "b"], ["x", "a"]]
+    scored = score_table(table, [IDBasedContextRecall(), IDBasedContextPrecision()])
+    assert scored["id_based_context_recall"].tolist() == [1.0, 0.5]
+    assert scored["id_based_context_precision.reason_code"].tolist() == ["several_searches", None]
 
 
 def test_they_are_read_from_a_file_of_results(tmp_path: Any) -> None:

@@ -400,6 +400,12 @@ function counted(metric, given, sample, retrieved, expected, replies) {
   const verdicts = items.map((item) => others.some((other) => alike(item, other)));
   return { value: isRecall ? share(verdicts) : precision(verdicts, given, sample.retrieved_context_ids), verdicts };
 }
+// The searches as stages, and the last stage: what they brought together, each context once.
+function stagesOf(searches) {
+  const together = {};
+  for (const field of ["contexts", "ids"]) if (searches.every((one) => one[field])) together[field] = unique(searches.flatMap((one) => one[field]));
+  return { ...searches, together };
+}
 // The sample with what was retrieved, which is the last stage.
 function filled(sample) {
   const { contexts, ids } = Object.values(sample.stages).at(-1);
@@ -412,7 +418,10 @@ function score(metric, params, sample, replies) {
   const [given, [[expectedField, retrievedField]]] = [checkParams(metric, params), METRICS[metric]];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
   if (sample.references && sample.reference) fail("invalid_sample");
+  if (sample.searches && sample.stages) fail("invalid_sample");
+  if (sample.searches) sample = { ...sample, stages: stagesOf(sample.searches) };
   if (sample.stages) sample = filled(sample);
+  if (sample.searches?.length > 1 && !metric.endsWith("recall")) return scaled(false, given, { value: null, reason_code: "several_searches" });
   if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
   if (params.group === "source" && sample.retrieved_context_ids?.length !== sample.retrieved_contexts.length) fail("invalid_sample");
