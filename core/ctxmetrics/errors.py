@@ -15,26 +15,11 @@ from ctxmetrics._internal.secrets import masked
 from ctxmetrics.verdicts import Usage
 
 __all__ = [
-    "AmbiguousFieldError",
-    "BudgetExceededError",
-    "CannotDecomposeError",
-    "CtxMetricsError",
-    "EmbeddedJudgeWarning",
-    "InputFileError",
-    "JudgeError",
-    "MissingExtraError",
-    "MissingFieldError",
-    "NotTextError",
-    "OutputFileError",
-    "ParameterError",
-    "RequestError",
-    "SampleError",
-    "UnknownFieldError",
-    "importing",
-    "install_command",
-    "missing_extra",
-    "raise_missing",
-]
+    "AmbiguousFieldError", "BudgetExceededError", "CannotDecomposeError", "CtxMetricsError", "EmbeddedJudgeWarning",
+    "InputFileError", "JudgeError", "MissingExtraError", "MissingFieldError", "NotTextError", "OutputFileError",
+    "ParameterError", "RequestError", "SampleError", "UnknownFieldError", "importing", "install_command",
+    "missing_extra", "raise_missing",
+]  # fmt: skip
 
 
 class CtxMetricsError(ValueError):

@@ -35,28 +35,11 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
 _NAME = re.compile(r"(\w+)(?:\((.*)\))?\Z", re.DOTALL)
 
 __all__ = [
-    "ALL_METRICS",
-    "METRICS",
-    "ContextPrecision",
-    "ContextRecall",
-    "ContextUtilization",
-    "IDBasedAveragePrecision",
-    "IDBasedCompleteness",
-    "IDBasedContextPrecision",
-    "IDBasedContextRecall",
-    "IDBasedHitRate",
-    "IDBasedNDCG",
-    "IDBasedPrecisionAtK",
-    "IDBasedRecallAtK",
-    "IDBasedReciprocalRank",
-    "Metric",
-    "NonLLMContextPrecision",
-    "NonLLMContextRecall",
-    "SpanBasedContextPrecision",
-    "SpanBasedContextRecall",
-    "metric_named",
-    "parsed",
-]
+    "ALL_METRICS", "METRICS", "ContextPrecision", "ContextRecall", "ContextUtilization", "IDBasedAveragePrecision",
+    "IDBasedCompleteness", "IDBasedContextPrecision", "IDBasedContextRecall", "IDBasedHitRate", "IDBasedNDCG",
+    "IDBasedPrecisionAtK", "IDBasedRecallAtK", "IDBasedReciprocalRank", "Metric", "NonLLMContextPrecision",
+    "NonLLMContextRecall", "SpanBasedContextPrecision", "SpanBasedContextRecall", "metric_named", "parsed",
+]  # fmt: skip
 
 
 def metric_named(name: str, convention: str = "default") -> Metric | None:

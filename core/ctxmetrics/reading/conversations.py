@@ -10,31 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.cells import object_in
 from ctxmetrics.reading.documents import as_list, first_of, look_up, text_of
 
-# Where a row or the record of a framework has its messages.
-_PLACES = (
-    "messages", "outputs.messages", "output.messages", "outputs.output.messages", "inputs.messages", "turns", "trajectory",
-    "user_input", "input", "items", "outputs", "outputs.output", "output",
-)  # fmt: skip
-_USERS = frozenset({"human", "user"})
-_ASSISTANTS = frozenset({"ai", "assistant"})
-_RESULTS = frozenset({"tool", "tool_result", "function_call_output"})
-_CALLS = frozenset({"tool_use", "function_call"})
-# Where a message or a block says what it is, whose call a result answers, and what it returned.
-_ROLES = ("role", "type")
-_CALL_IDS = ("tool_call_id", "tool_use_id", "call_id", "id")
-_NAMES = ("name", "function.name", "function", "tool_name")
-_ARGUMENTS = ("args", "arguments", "function.arguments", "input_parameters", "input")
-_OUTPUTS = ("artifact", "structuredContent", "structured_content", "output", "content")
-_FAILED = ("is_error", "isError", "error")
-# Where an argument has the query, and an object what a search brought.
-_QUERIES = ("query", "search_query", "question", "q", "queries", "keywords", "input", "text")
-_LISTS = (
-    "structuredContent", "structured_content", "results", "documents", "docs", "chunks", "hits", "matches", "passages",
-    "contexts", "memories", "result", "data", "items", "content",
-)  # fmt: skip
+# Where a row has its messages, what a message or a block of one is, and where it has its parts.
+_KEYS = read_words("reading", "keys.json", "messages")
+_KINDS = ("users", "assistants", "results", "calls")
 # The names of tools that search.
 _SEARCHES = re.compile(
     r"search|retriev|look.?up|quer|find|fetch|knowledge|memor|recall|rag\b|docs", re.IGNORECASE
@@ -65,7 +47,7 @@ def find_conversation(
         retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
             those that return documents.
     """
-    for path in _PLACES:
+    for path in _KEYS["places"]:
         messages = as_list(look_up(record, path))
         if isinstance(messages, (list, tuple)) and any(map(_role, messages)):
             conversation = read_messages(messages, retriever)
@@ -85,15 +67,17 @@ def read_messages(
     for message in messages:
         parts = [*_parts(message)]
         for call, output in _read_outputs(parts, calls):
-            name = first_of(output, _NAMES[:1]) or first_of(call, _NAMES) or look_up(output, "function")
+            name = (
+                look_up(output, "name") or first_of(call, _KEYS["names"]) or look_up(output, "function")
+            )
             documents = _documents(output)
             if documents is not None and _is_search(str(name or ""), documents, retriever):
                 query = _query(call) or question
                 searches.append({"query": query, "contexts": documents, "turn": max(turn, 1)})
         text = _text(message)
-        if _role(message) in _USERS and not parts:
+        if _role(message) == "users" and not parts:
             question, turn = text or question, turn + 1
-        elif _role(message) in _ASSISTANTS:
+        elif _role(message) == "assistants":
             answer = text or answer
     return Conversation(question, answer, searches)
 
@@ -101,7 +85,7 @@ def read_messages(
 def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield what tools returned, each with its call; calls that wait for an answer stay in the list."""
     for part in parts:
-        if _role(part) in _RESULTS:
+        if _role(part) == "results":
             yield _take_call(part, calls), part
         elif look_up(part, "output") is not None:
             yield part, part
@@ -111,18 +95,17 @@ def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any,
 
 def _take_call(output: Any, calls: list[Any]) -> Any:
     """Return the call that an output answers, and remove it; Ragas' messages have no ids, and stand in order."""
-    id_ = first_of(output, _CALL_IDS)
+    id_ = first_of(output, _KEYS["call_ids"])
     for place, call in enumerate(calls):
-        if id_ is None or first_of(call, _CALL_IDS) == id_:
+        if id_ is None or first_of(call, _KEYS["call_ids"]) == id_:
             return calls.pop(place)
     return None
 
 
 def _role(message: Any) -> str:
-    inner = _unwrapped(message)
-    role = first_of(inner, _ROLES)
-    known = _USERS | _ASSISTANTS | _RESULTS | _CALLS
-    return role.lower() if isinstance(role, str) and role.lower() in known else ""
+    """Return what a message or a block is: one of `_KINDS`, else nothing."""
+    role = str(first_of(_unwrapped(message), _KEYS["roles"])).lower()
+    return next((kind for kind in _KINDS if role in _KEYS[kind]), "")
 
 
 def _unwrapped(message: Any) -> Any:
@@ -137,12 +120,12 @@ def _unwrapped(message: Any) -> Any:
 def _parts(message: Any) -> Iterator[Any]:
     """Yield the calls and the results of a message: itself, its blocks, and its calls of tools."""
     message = _unwrapped(message)
-    if _role(message) in _RESULTS | _CALLS:
+    if _role(message) in ("results", "calls"):
         yield message
         return
     content = look_up(message, "content")
     for block in content if isinstance(content, (list, tuple)) else ():
-        if _role(block) in _RESULTS | _CALLS:
+        if _role(block) in ("results", "calls"):
             yield block
     yield from first_of(message, ("tool_calls", "tools_called")) or ()
     passages = look_up(message, "retrieval_context")  # of a turn of DeepEval
@@ -163,17 +146,19 @@ def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str],
         return retriever(name)
     if retriever not in (None, "all", "last"):
         return name == retriever
-    are_texts = all(isinstance(document, str) or _role(document) == "text" for document in documents)
+    are_texts = all(
+        isinstance(document, str) or look_up(document, "type") == "text" for document in documents
+    )
     return bool(_SEARCHES.search(name)) or (bool(documents) and not are_texts)
 
 
 def _query(call: Any) -> str | None:
     """Return what a call searched for: the argument of a usual name, else the only text."""
-    arguments = object_in(first_of(call, _ARGUMENTS))
+    arguments = object_in(first_of(call, _KEYS["arguments"]))
     if isinstance(arguments, str):
         return arguments
     texts = [value for value in (arguments or {}).values() if isinstance(value, str)]
-    query = first_of(arguments, _QUERIES)
+    query = first_of(arguments, _KEYS["queries"])
     if isinstance(query, str):
         return query
     return texts[0] if len(texts) == 1 else None
@@ -181,9 +166,9 @@ def _query(call: Any) -> str | None:
 
 def _documents(output: Any) -> list[Any] | None:
     """Return the documents that a tool returned; none where it failed."""
-    if look_up(output, "status") == "error" or first_of(output, _FAILED):
+    if look_up(output, "status") == "error" or first_of(output, _KEYS["failed"]):
         return []
-    for key in _OUTPUTS:
+    for key in _KEYS["outputs"]:
         documents = _documents_in(look_up(output, key))
         if documents is not None:
             return documents
@@ -201,7 +186,7 @@ def _documents_in(value: Any) -> list[Any] | None:
         return [*value] if all(isinstance(text_of(item), str) for item in value) else None
     if value is None:
         return None
-    for key in _LISTS:
+    for key in _KEYS["lists"]:
         inner = look_up(value, key)
         documents = None if isinstance(inner, str) else _documents_in(inner)
         if documents is not None:

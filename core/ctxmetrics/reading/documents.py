@@ -13,40 +13,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.cells import list_in
 
+_KEYS = read_words("reading", "keys.json", "documents")
 # Where a document's text is looked for, and its id.
-TEXT_KEYS = ("page_content", "text", "content", "context", "chunk")
-ID_KEYS = (
-    "id", "doc_id", "document_id", "_id", "chunk_id", "docid", "corpus_id", "uuid", "pk", "_additional.id", "source",
-    "document.id",
-)  # fmt: skip
+TEXT_KEYS, ID_KEYS = _KEYS["texts"], _KEYS["ids"]
 # Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa, Typesense, Pinecone.
-HOLDERS = ("payload", "_source", "entity", "properties", "fields", "document", "metadata")
+HOLDERS = _KEYS["holders"]
 # The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
 _TEXT_PATHS = (
-    "document.content", "node.text", "kwargs.page_content", "content.text", "contents", "chunk_text", "passage_text",
-    "paragraph_text",
-    *(f"{holder}.{key}" for holder in HOLDERS for key in ("text", "content", "page_content", "contents", "chunk_text", "body")),
-)  # fmt: skip
+    *_KEYS["text_paths"],
+    *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
+)
 # Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
 # (``add_start_index=True``), LlamaIndex, Haystack, and mappings without metadata.
-_STARTS = (
-    "metadata.start_index", "span[0]", "start_char_idx", "node.start_char_idx", "meta.split_idx_start", "start_index",
-    "split_idx_start",
-)  # fmt: skip
-_ENDS = ("end_char_idx", "node.end_char_idx", "span[1]")
-_SOURCES = (
-    "metadata.source", "metadata.file_path", "node.metadata.file_path", "meta.file_path", "meta.source",
-    "meta.source_id", "ref_doc_id", "node.ref_doc_id", "source", "file_path", "metadata.file_name",
-    "node.metadata.file_name",
-)  # fmt: skip
+_STARTS, _ENDS, _SOURCES = _KEYS["starts"], _KEYS["ends"], _KEYS["sources"]
 # What stands between the source and the characters in the id of a span: RFC 5147.
 SPAN_MARK = "#char="
 # Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
-_GRADES = ("relevance", "query_relevance_label")
+_GRADES = _KEYS["grades"]
 # What the type of a message says in LangChain.
-_SPEAKERS = ("human", "ai", "system", "tool")
+_SPEAKERS = _KEYS["speakers"]
 # The step of a path that stands for several items.
 _SEVERAL = re.compile(r"\[(?!\d+\])")
 

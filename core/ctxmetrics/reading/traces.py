@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.cells import list_in, object_in, read_cells
 from ctxmetrics.reading.documents import first_of, leaves, look_up
 from ctxmetrics.reading.retrievals import (
@@ -28,29 +29,7 @@ from ctxmetrics.reading.rows import rest_of
 
 # Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
 # Phoenix, LangSmith, Langfuse.
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "trace": ("context.trace_id", "trace_id", "traceId"),
-    "name": ("context.span_id", "span_id", "id"),
-    "parent": ("parent_id", "parent_run_id", "parentObservationId", "parent_observation_id"),
-    "kind": (
-        "attributes.openinference.span.kind", "span_kind", "attributes.gen_ai.operation.name", "run_type", "type",
-    ),
-    "begun": ("start_time", "startTime"),
-    "ended": ("end_time", "endTime", "start_time", "startTime"),
-    "below": ("child_runs", "observations"),
-    "question": ("attributes.gen_ai.retrieval.query.text", "attributes.input.value", "inputs", "input"),
-    "answer": ("attributes.output.value", "outputs", "output"),
-    "documents": (
-        "attributes.retrieval.documents", "attributes.reranker.output_documents",
-        "attributes.gen_ai.retrieval.documents", "outputs.documents", "outputs.output", "output.documents", "output",
-        "attributes.output.value.documents",
-    ),
-}  # fmt: skip
-_SIDES = ("inputs", "outputs", "input", "output", "metadata")
-# Where the text stands in the input of a span, and in its output.
-_QUESTIONS = ("question", "query", "input", "user_input")
-_ANSWERS = ("answer", "result", "response", "output", "content")
-_EXPECTED = ("reference", "reference_outputs", "expected_output", "expectedOutput")
+_KEYS = read_words("reading", "keys.json", "spans")
 # An attribute of a document, where each one stands by itself, as OpenInference writes them.
 _NUMBERED = re.compile(
     r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
@@ -121,23 +100,23 @@ def _trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
     if all(step.documents is not None for step in left):
         retrieved = join_documents(left)
     sides: dict[str, Any] = {}
-    for side in _SIDES:
+    for side in _KEYS["sides"]:
         value = look_up(root, side)
         if hasattr(value, "items"):
             sides[side] = value
     metadata = sides.pop("metadata", {})
     searches = _searches(outermost)
-    read = {*_EXPECTED, *_SIDES}
-    for role in ("question", "answer", "documents", "below"):
+    read: set[str] = set()
+    for role in ("question", "answer", "documents", "below", "expected", "sides"):
         read.update(_KEYS[role])
     row = {
         "id": first_of(root, (*_KEYS["trace"], *_KEYS["name"])),
-        "user_input": _text(root, "question", _QUESTIONS) or _text(first, "question", _QUESTIONS),
-        "response": None if _retrieves(root) else _text(root, "answer", _ANSWERS),
+        "user_input": _text(root, "question") or _text(first, "question"),
+        "response": None if _retrieves(root) else _text(root, "answer"),
         "retrieved_contexts": None if searches else retrieved,
         "stages": None if searches else to_stages(steps),
         "searches": searches,
-        **{key: look_up(root, key) for key in _EXPECTED},
+        **{key: look_up(root, key) for key in _KEYS["expected"]},
         "metadata": {**rest_of(root, read), **sides, **metadata},
     }
     return {key: value for key, value in row.items() if value is not None}
@@ -158,7 +137,7 @@ def _searches(steps: list[tuple[Any, Retrieval]]) -> list[dict[str, Any]] | None
     """Return what retrievers found that were asked different questions; None where they were asked one, or a reranker chose."""
     searches: list[dict[str, Any]] = []
     for span, step in steps:
-        query = _text(span, "question", _QUESTIONS)
+        query = _text(span, "question")
         if query is None or step.reranks or step.documents is None:
             return None
         searches.append({"query": query, "contexts": step.documents})
@@ -182,9 +161,9 @@ def _documents(span: Any) -> list[Any] | None:
     return None
 
 
-def _text(span: Any, side: str, keys: tuple[str, ...]) -> str | None:
+def _text(span: Any, side: str) -> str | None:
     """Return the text that went into a span or came out: by itself, or under a usual key."""
     text = object_in(_at(span, side))
     if hasattr(text, "items"):
-        text = first_of(text, keys)
+        text = first_of(text, _KEYS[f"{side}s"])
     return text if isinstance(text, str) else None

@@ -27,17 +27,9 @@ from ctxmetrics.testing.golden import (
 )
 
 __all__ = [
-    "Batch",
-    "Case",
-    "assert_not_worse",
-    "batches",
-    "check",
-    "differences",
-    "load_cases",
-    "make_metric",
-    "make_sample",
-    "run",
-]
+    "Batch", "Case", "assert_not_worse", "batches", "check", "differences", "load_cases", "make_metric",
+    "make_sample", "run",
+]  # fmt: skip
 
 
 def assert_not_worse(
