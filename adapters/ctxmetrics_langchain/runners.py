@@ -33,9 +33,7 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     examples = [
         Example(
-            id=UUID(int=n),
-            inputs={**record["inputs"], "n": n},
-            outputs=record["reference_outputs"],
+            id=UUID(int=n), inputs={**record["inputs"], "n": n}, outputs=record["reference_outputs"]
         )
         for n, record in enumerate(records)
     ]

@@ -1,4 +1,4 @@
-"""How published systems turn verdicts into their number, as data.
+"""How published systems turn verdicts into their number: ``conventions.toml`` is the table.
 
 A convention chooses the unit, the scale, the pass mark, the bands and what an empty side means. It never
 chooses how anything is judged. Where a source leaves a cell open, ``ours`` names what we decided.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.verdicts import Verdict
@@ -121,102 +122,26 @@ def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mappin
     return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
-_UNDEFINED_WITHOUT_REFERENCE: Mapping[str, EmptySides] = FrozenDict(
-    dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
-)
+_SIGNALS: Mapping[str, Signals] = {"axion": axion, "aegis": aegis}
+
+
+def _read_convention(name: str, data: Mapping[str, Any]) -> Convention:
+    """Read a table of ``conventions.toml``."""
+    empty = dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
+    for family, sides in data.get("empty", {}).items():
+        empty[family] = EmptySides(*sides)
+    read: dict[str, Any] = {
+        "empty": FrozenDict(empty),
+        "bands": tuple(Band(*band) for band in data.get("bands", ())),
+        "ours": tuple(data.get("ours", ())),
+        "signals": _SIGNALS.get(data.get("signals", "")),
+    }
+    return Convention(name=name, **{**data, **read})
 
 
 # Every convention by name.
 CONVENTIONS: Mapping[str, Convention] = FrozenDict(
-    {
-        convention.name: convention
-        for convention in (
-            Convention(name="default", source="ctxmetrics", empty=_UNDEFINED_WITHOUT_REFERENCE),
-            Convention(
-                name="ragas",
-                source="Ragas 0.4.3, evaluate(), variant by variant; its NaN and exceptions are None here",
-                epsilon=1e-10,
-                strict_string_recall=True,
-                empty=FrozenDict(
-                    {
-                        "recall": EmptySides(0.0, "undefined", "undefined"),
-                        "precision": EmptySides(0.0, "judge", 0.0),
-                        "string_recall": EmptySides("undefined", "undefined", "undefined"),
-                        "string_precision": EmptySides(0.0, "undefined", 0.0),
-                        "id_recall": EmptySides(0.0, "undefined", "undefined"),
-                        "id_precision": EmptySides("undefined", 0.0, "undefined"),
-                    }
-                ),
-                ours=(
-                    "recall with nothing retrieved is 0.0 (Ragas asks its judge); a yes needs evidence",
-                ),
-            ),
-            Convention(
-                name="deepeval",
-                source="DeepEval 4.3.1",
-                threshold=0.5,
-                group="source",
-                empty=FrozenDict(
-                    {
-                        **_UNDEFINED_WITHOUT_REFERENCE,
-                        "recall": EmptySides(0.0, 0.0, 0.0),
-                        "precision": EmptySides(0.0, 0.0, 0.0),
-                    }
-                ),
-                ours=("nothing retrieved is 0.0 (DeepEval asks its judge)",),
-            ),
-            Convention(
-                name="axion",
-                source="Axion's page on ContextualRecall",
-                unit="claim",
-                threshold=0.5,
-                signals=axion,
-                bands=(
-                    Band(1.0, "All expected facts are in retrieved context"),
-                    Band(0.7, "Most expected facts supported, minor gaps"),
-                    Band(0.5, "Half the expected facts missing from context"),
-                    Band(0.0, "Significant information not retrieved"),
-                ),
-                empty=_UNDEFINED_WITHOUT_REFERENCE,
-                ours=("0.5 up to 0.7 has no band on the page; it is in the one of 0.5",),
-            ),
-            Convention(
-                name="aegis",
-                source="Aegis' page on ctx_recall",
-                scale=100.0,
-                threshold=80.0,
-                signals=aegis,
-                empty=_UNDEFINED_WITHOUT_REFERENCE,
-                ours=("average precision for precision", "both empty sides"),
-            ),
-            Convention(
-                name="trec",
-                source="TREC RAG's nugget scorer, strict vital score (castorini/nuggetizer, core/metrics.py)",
-                unit="fact",
-                weighting="vital",
-                empty=FrozenDict({**_UNDEFINED_WITHOUT_REFERENCE, "recall": EmptySides(0.0, 0.0, 0.0)}),
-                ours=("precision and the other metrics, as by default",),
-            ),
-            Convention(
-                name="ru",
-                source="the Russian page on context recall (spring-ai-ragas, methodology/ru/context-recall.md)",
-                percent=True,
-                language="ru",
-                bands=(
-                    Band(0.9, "Контекст содержит всю необходимую информацию из эталона"),
-                    Band(0.7, "Большая часть информации из эталона присутствует в контексте"),
-                    Band(0.5, "Часть ключевой информации отсутствует в контексте"),
-                    Band(0.0, "Контекст не содержит значительную часть информации из эталона"),
-                ),
-                empty=_UNDEFINED_WITHOUT_REFERENCE,
-                ours=(
-                    "average precision for precision",
-                    "both empty sides",
-                    "an edge belongs to the band above it",
-                ),
-            ),
-        )
-    }
+    {name: _read_convention(name, data) for name, data in read_data("", "conventions.toml").items()}
 )
 
 

@@ -114,9 +114,7 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 
 
 def recorded(
-    stages: Mapping[str, Stage],
-    alone: Sequence[Sequence[Verdict]] = (),
-    pooled: Sequence[Verdict] = (),
+    stages: Mapping[str, Stage], alone: Sequence[Sequence[Verdict]] = (), pooled: Sequence[Verdict] = ()
 ) -> tuple[Verdict, ...]:
     """Return the verdicts about the last stage; their details say what each stage held.
 

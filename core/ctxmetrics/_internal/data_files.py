@@ -8,8 +8,8 @@ from typing import Any
 
 
 def read_data(package: str, name: str) -> Any:
-    """Read a data file of a package of the library: TOML or JSON, by its ending."""
-    text = files(f"ctxmetrics.{package}").joinpath(name).read_text(encoding="utf-8")
+    """Read a data file of a package of the library (of the library itself without one): TOML or JSON, by its ending."""
+    text = files("ctxmetrics").joinpath(*package.split("."), name).read_text(encoding="utf-8")
     if name.endswith(".toml"):
         import tomllib
 

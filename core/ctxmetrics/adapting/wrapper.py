@@ -132,9 +132,7 @@ def build_metric(
 
 
 def as_judge(
-    judge: object,
-    foreign: type = Model,
-    wrap: Callable[[Any], Model] = lambda model: model,
+    judge: object, foreign: type = Model, wrap: Callable[[Any], Model] = lambda model: model
 ) -> Judge | None:
     """Coerce a judge, a model or another library's model to a judge. None stays None.
 

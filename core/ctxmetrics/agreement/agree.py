@@ -44,13 +44,7 @@ from ctxmetrics.agreement.figures import (
     pair_answers,
 )
 from ctxmetrics.agreement.labelling.draw import read_labelled
-from ctxmetrics.agreement.labels import (
-    KINDS,
-    Compared,
-    add_verdicts,
-    metric_in,
-    read_columns,
-)
+from ctxmetrics.agreement.labels import KINDS, Compared, add_verdicts, metric_in, read_columns
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
@@ -75,16 +69,7 @@ _NAMES = (
     *("sensitivity", "specificity", "balanced accuracy", "kappa"),
 )
 # The figures of a report as plain data.
-_FIGURES = (
-    "judge",
-    "agreements",
-    "corrections",
-    "systems",
-    "rankings",
-    "people",
-    "clusters",
-    "bars",
-)
+_FIGURES = ("judge", "agreements", "corrections", "systems", "rankings", "people", "clusters", "bars")
 _CORRECTED = ("mean of", "by the judge", "by people", "corrected")
 
 

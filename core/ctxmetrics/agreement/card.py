@@ -53,10 +53,7 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
     unit: str
     labels: int
     figures: Mapping[str, float | str | list[float] | None]
-    labelled: tuple[
-        tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=HEAVIEST)]],
-        ...,
-    ]
+    labelled: tuple[tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=HEAVIEST)]], ...]
 
 
 class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):

@@ -209,9 +209,7 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
     )
 
 
-def _list_contexts(
-    sample: Sample,
-) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
+def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
     """Yield for retrieved and reference contexts the field of their ids, the texts, and the id of each, if it has one."""
     for field, text_field in TEXTS_OF.items():
         texts: Sequence[str] = getattr(sample, text_field) or ()

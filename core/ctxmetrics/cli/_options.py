@@ -187,8 +187,7 @@ class Gates:
     """What must hold of a run, else the exit status is 1."""
 
     fail_under: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=VALUE: exit 1 if that mean is lower. Repeatable."),
+        list[str] | None, typer.Option(help="NAME=VALUE: exit 1 if that mean is lower. Repeatable.")
     ] = None
     min_pass_rate: Annotated[
         list[str] | None,

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.cli._options import Input, Selection
 from ctxmetrics.cli._terminal import collected_warnings, message
 from ctxmetrics.conventions import CONVENTIONS
@@ -23,24 +24,10 @@ from ctxmetrics.reading import AUTO, SCALE, Payload, RowFile, in_spans
 from ctxmetrics.reading.schema import some_of
 from ctxmetrics.samples import Sample, read_samples
 
-_LLM = "with --judge openai/MODEL"
 # The entry point group under which adapters offer models to ``--judge``.
 MODELS = "ctxmetrics.models"
 # Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it.
-OTHER_NAMES: Mapping[str, tuple[str, str]] = {
-    "llmcontextrecall": ("context_recall", _LLM),
-    "llmcontextprecision": ("context_precision", _LLM),
-    "llmcontextprecisionwithreference": ("context_precision", _LLM),
-    "llmcontextprecisionwithoutreference": ("context_utilization", _LLM),
-    "contextprecisionwithreference": ("context_precision", _LLM),
-    "contextprecisionwithoutreference": ("context_utilization", _LLM),
-    "contextualrecall": ("context_recall", f"{_LLM} and --convention deepeval"),
-    "contextualprecision": ("context_precision", f"{_LLM} and --convention deepeval"),
-    "nonllmcontextprecisionwithreference": ("non_llm_context_precision", ""),
-    "idbasedcontextprecisionwithreference": ("id_based_context_precision", ""),
-    "ctxrecall": ("context_recall", "with --convention aegis"),
-    "ctxrankprec": ("context_precision", "with --convention aegis"),
-}
+_OTHER_NAMES: Mapping[str, list[str]] = read_data("cli", "words.toml")["other_names"]
 
 
 def choose_convention(schema: str | None, convention: str | None) -> str:
@@ -309,7 +296,7 @@ def build_metric(text: str, convention: str) -> Metric:
 def _suggest_metric(name: str) -> str:
     """Ask whether the metric with the nearest name is meant; empty where none is near."""
     plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-    names = {key.replace("_", ""): (key, "") for key in ALL_METRICS} | dict(OTHER_NAMES)
+    names = {key.replace("_", ""): [key, ""] for key in ALL_METRICS} | {**_OTHER_NAMES}
     matches = difflib.get_close_matches(plain, names, n=1, cutoff=0.75)
     if not matches:
         return ""

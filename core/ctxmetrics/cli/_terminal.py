@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import visible, without_commands
 from ctxmetrics.errors import OutputFileError
 
@@ -27,20 +28,7 @@ INTERRUPTED = 130
 # Added to the number of another signal that ended a command.
 SIGNALLED = 128
 
-_ADVICE: Mapping[str, str] = {
-    "client_error": "Check the key{place}, the model in --judge and the address in --base-url.",
-    "connection_error": "Check that the server runs, and its address in --base-url.",
-    "timeout": "Send fewer requests at once with --max-concurrency, then give each more time with --timeout.",
-    "too_long": "Send less text in one request with --max-characters, or let the server read more (num_ctx, --ctx-size).",
-    "truncated_prompt": "Let the server read more (num_ctx), or send less text in one request with --max-characters.",
-    "rate_limited": "Wait, or lower --max-concurrency.",
-    "overloaded": "Wait, or lower --max-concurrency.",
-    "server_error": "Check the server; its log may say more.",
-    "budget_exceeded": "Raise --max-calls or --max-tokens.",
-    "refused": "Try another model in --judge.",
-    "invalid_reply": "Try another model in --judge.",
-    "truncated": "Try another model in --judge, or let the server give longer replies.",
-}
+_ADVICE: Mapping[str, str] = read_data("cli", "words.toml")["advice"]
 
 
 def print_result(text: str | None) -> None:

@@ -69,8 +69,7 @@ def inspect(source: Input) -> None:
 
 
 def init(
-    source: Input,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path(CONFIG_NAME),
+    source: Input, out: Annotated[Path, typer.Option(help="The file to write.")] = Path(CONFIG_NAME)
 ) -> None:
     """Write a configuration file for a file of samples; `ctxmetrics score` alone runs it then."""
     from ctxmetrics.cli._run import choose_convention, load_samples, metrics_fitting, open_samples
@@ -187,8 +186,7 @@ def spans(
         typer.Option(help="Answers of `ctxmetrics label`: their spans become the reference ids."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Write the samples with ids: FILE.jsonl. Without it: stdout."),
+        Path | None, typer.Option(help="Write the samples with ids: FILE.jsonl. Without it: stdout.")
     ] = None,
     fail_missing: Annotated[
         bool,

@@ -45,10 +45,7 @@ class JudgeRequest:
 
     def __post_init__(self) -> None:
         # All verdicts of a process share these texts, which takes less memory.
-        for name, letter, texts in (
-            ("unit_ids", "s", self.units),
-            ("context_ids", "c", self.contexts),
-        ):
+        for name, letter, texts in (("unit_ids", "s", self.units), ("context_ids", "c", self.contexts)):
             ids = tuple(intern(f"{letter}{number}") for number in range(1, len(texts) + 1))
             object.__setattr__(self, name, ids)
 

@@ -56,11 +56,7 @@ class Queue:
     """
 
     def __init__(
-        self,
-        predict: Callable[[list[Pair]], Any],
-        size: int,
-        workers: int,
-        wait_seconds: float,
+        self, predict: Callable[[list[Pair]], Any], size: int, workers: int, wait_seconds: float
     ) -> None:
         self._predict, self._size = predict, size
         self._workers, self._wait_seconds = workers, wait_seconds

@@ -131,8 +131,7 @@ def _judge_unit(id_: str, row: Row, bar: Bar) -> Verdict:
         code=bar.code(probability),
         evidence=(*whole, *parts),
         details=FrozenDict(
-            probability=probability,
-            probabilities=tuple(cell.probability for cell in row.cells),
+            probability=probability, probabilities=tuple(cell.probability for cell in row.cells)
         ),
     )
 

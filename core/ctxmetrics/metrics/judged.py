@@ -222,11 +222,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
     def _build_provenance(self, judge: Judge, question: _Question) -> dict[str, Any]:
         """Return who judges, and how the answer is cut."""
         cut = {"fact": "facts", "claim": "claims"}.get(self.counted_unit or "") or splitter()
-        provenance: dict[str, Any] = {
-            "judge": judge.name,
-            "splitter": cut,
-            "warnings": judge.warnings,
-        }
+        provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
         if question.stages and not _judges_alone(judge):
             provenance["judge"] = f"{judge.name} over stages"
         if self.counts_units:

@@ -285,11 +285,7 @@ def _reference_verdict(
         if part is not None:
             by_context[index] = part
     count = characters(parts)
-    details: dict[str, Any] = {
-        "characters": end - start,
-        "found": count,
-        "contexts": tuple(by_context),
-    }
+    details: dict[str, Any] = {"characters": end - start, "found": count, "contexts": tuple(by_context)}
     reason = f"{count} of {end - start} characters retrieved"
     if by_context:
         reason += f", in {', '.join(f'c{index + 1}' for index in by_context)}"

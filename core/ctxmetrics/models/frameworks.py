@@ -22,13 +22,7 @@ from pydantic import BaseModel, create_model
 
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.models.base import (
-    Reply,
-    check_finished,
-    count_cached,
-    message_text,
-    served_name,
-)
+from ctxmetrics.models.base import Reply, check_finished, count_cached, message_text, served_name
 from ctxmetrics.models.runtime.run import setting
 from ctxmetrics.verdicts import Usage
 

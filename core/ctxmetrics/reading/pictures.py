@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics._internal.secrets import safe_text
 
 # What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
@@ -26,31 +27,10 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_ADDRESS = 4096
-# The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text.
-_KINDS = frozenset(
-    [
-        "image",
-        "image_url",
-        "image-url",
-        "image_file",
-        "input_image",
-        "audio",
-        "audio_url",
-        "audio-url",
-        "input_audio",
-        "video",
-        "video_url",
-        "video-url",
-        "document-url",
-        "file",
-        "input_file",
-        "media",
-        "binary",
-        "uploaded-file",
-    ]
-)
-_MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "content_type")
-_TEXTS = ("page_content", "text", "content")
+# The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text, and where such content
+# says what it is, or has a text.
+_WORDS = read_words("reading", "keys.json", "pictures")
+_KINDS, _MEDIA_TYPES, _TEXTS = _WORDS["kinds"], _WORDS["media_types"], _WORDS["texts"]
 _LONGEST_SHOWN = 60
 
 

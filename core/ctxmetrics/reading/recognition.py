@@ -184,9 +184,7 @@ def _with_places(
     )
 
 
-def _first_spots(
-    spots: Mapping[str, list[tuple[str, Any]]],
-) -> dict[str, tuple[str, Any]]:
+def _first_spots(spots: Mapping[str, list[tuple[str, Any]]]) -> dict[str, tuple[str, Any]]:
     """Return where each field stands first, and what stands there."""
     return {name: places[0] for name, places in spots.items() if places}
 

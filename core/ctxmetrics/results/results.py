@@ -25,7 +25,7 @@ from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
-from ctxmetrics.results.report.searches import Searches, find_searched_metric, summarize_searches
+from ctxmetrics.results.report.searches import Searches, has_searches, summarize_searches
 from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record, read_rows, to_lines, to_rows
@@ -409,14 +409,7 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
             ParameterError: The run has no such metric, or no sample of it has stages.
         """
-        self._need_rows("stages")
-        names = self.metrics if metric is None else (metric,)
-        staged = find_staged_metric(self, [name for name in names if name in self.metrics])
-        if staged is None:
-            raise ParameterError(
-                f"stages: no sample has units with stages in {' or '.join(names)}. Give Sample(stages={{..}}), and score "
-                "a recall of sentences, claims, facts or ids."
-            )
+        staged = self._find_staged("stages", metric)
         return summarize_stages(self, staged, accumulate=accumulate)
 
     def searches(self, metric: str | None = None) -> Searches:
@@ -432,15 +425,25 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
             ParameterError: The run has no such metric, or no sample of it has searches.
         """
-        self._need_rows("searches")
+        return summarize_searches(self, self._find_staged("searches", metric))
+
+    def _find_staged(self, what: str, metric: str | None) -> str:
+        """Return the first metric, or the named one, whose units have stages, or searches.
+
+        Raises:
+            CtxMetricsError: The run keeps values only.
+            ParameterError: There is none.
+        """
+        self._need_rows(what)
         names = self.metrics if metric is None else (metric,)
-        searched = find_searched_metric(self, [name for name in names if name in self.metrics])
-        if searched is None:
+        rows = list(filter(has_searches, self)) if what == "searches" else self
+        staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
+        if staged is None:
             raise ParameterError(
-                f"searches: no sample has units with searches in {' or '.join(names)}. Give Sample(searches=[..]), and "
-                "score a recall of sentences, claims, facts or ids."
+                f"{what}: no sample has units with {what} in {' or '.join(names)}. Give Sample({what}=..), and score a recall of "
+                "sentences, claims, facts or ids."
             )
-        return summarize_searches(self, searched)
+        return staged
 
     def curve(
         self,

@@ -186,7 +186,7 @@ def test_they_are_read_from_a_file_of_results(tmp_path: Any) -> None:
 def test_a_run_without_searches_says_how_to_give_them() -> None:
     plain = Sample(reference="The pump is red.", retrieved_contexts=["The pump is red."])
     results = evaluate([plain], [ContextRecall(judge=LexicalJudge())], progress=False)
-    with pytest.raises(ParameterError, match=re.escape("Give Sample(searches=[..])")):
+    with pytest.raises(ParameterError, match=re.escape("Give Sample(searches=..)")):
         results.searches()
 
 

@@ -13,13 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.words import (
-    LISTS,
-    base_language,
-    keys,
-    listed,
-    tokens,
-)
+from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
 
 # Words after a denial among which the word it denies is looked for; words on either side of a word of the evidence, and
 # before one of the unit, within which something may deny it.

@@ -72,11 +72,7 @@ class Support(NamedTuple):
 
 
 def attribute(
-    unit: Phrase,
-    index: Index,
-    rule: Rule,
-    contexts: Sequence[str],
-    language: str,
+    unit: Phrase, index: Index, rule: Rule, contexts: Sequence[str], language: str
 ) -> Support:
     """Judge a unit against each context alone, and against the first k together for every k.
 

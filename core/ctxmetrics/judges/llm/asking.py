@@ -201,13 +201,7 @@ class Exchange:
         prompt = self.question.prompt
         if self._attempt:
             prompt = render(
-                self.pack,
-                step,
-                data,
-                ids=ids,
-                note=self._note,
-                attempt=self._attempt,
-                vote=prompt.vote,
+                self.pack, step, data, ids=ids, note=self._note, attempt=self._attempt, vote=prompt.vote
             )
         self._unchanged = prompt.user in self._sent
         if self._unchanged:

@@ -52,8 +52,7 @@ class WrongDataError(UnreadableReplyError):
 
     def __init__(self, code: str) -> None:
         super().__init__(
-            f"Your last reply was about other data. The code of this data is {code}.",
-            "wrong_data",
+            f"Your last reply was about other data. The code of this data is {code}.", "wrong_data"
         )
 
 

@@ -207,11 +207,7 @@ def response_format(model: type[BaseModel]) -> dict[str, Any]:
     """Return the field of a request that asks for JSON of a reply's schema, as `ctxmetrics.prompts` has them: strict."""
     return {
         "type": "json_schema",
-        "json_schema": {
-            "name": model.__name__,
-            "strict": True,
-            "schema": model.model_json_schema(),
-        },
+        "json_schema": {"name": model.__name__, "strict": True, "schema": model.model_json_schema()},
     }
 
 

@@ -247,10 +247,7 @@ def from_status(
     """
     if status >= 400 and is_too_long(status, message, details):  # noqa: PLR2004 - HTTP
         return JudgeError(
-            message,
-            reason_code="too_long",
-            status=status,
-            limit=stated_limit(message, details),
+            message, reason_code="too_long", status=status, limit=stated_limit(message, details)
         )
     reason, spent = "client_error", isinstance(code, str) and code in _SPENT_CODES
     if status in _OVERLOADED and not spent:

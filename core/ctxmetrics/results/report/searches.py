@@ -13,7 +13,6 @@ from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.report.stages import (
     Lost,
     StageMeans,
-    find_staged_metric,
     format_mean,
     mean_known,
     measure_stages,
@@ -150,11 +149,6 @@ def _build_row(search: SearchMeans) -> tuple[str, ...]:
 def has_searches(row: Row) -> bool:
     """Whether a row is of a sample with searches."""
     return TOGETHER in read_sizes(row)
-
-
-def find_searched_metric(rows: Iterable[Row], names: Iterable[str]) -> str | None:
-    """Return the first metric whose units have searches in some row; None where there is none."""
-    return find_staged_metric([row for row in rows if has_searches(row)], names)
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
