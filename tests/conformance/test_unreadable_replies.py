@@ -134,6 +134,7 @@ def test_ragas(server):
     assert sum(not math.isnan(value) for value in values) >= COUNT - UNREADABLE
 
 
+@pytest.mark.slow
 def test_deepeval(server):
     pytest.importorskip("deepeval")
     from deepeval.models import LocalModel

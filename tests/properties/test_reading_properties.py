@@ -91,6 +91,7 @@ sides = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(rows | sides, min_size=1, max_size=3), st.sampled_from(["auto", *SCHEMAS]))
 def test_one_column_is_never_two_fields(data: list[dict[str, Any]], schema: str) -> None:

@@ -322,6 +322,7 @@ def test_rate_limits_are_waited_for(evaluate: Any, row: Row, llms: Any, labels: 
 # ---- RunConfig ----
 
 
+@pytest.mark.slow
 def test_run_config_timeout_ends_a_request_that_hangs(
     evaluate: Any, row: Row, llms: Any, labels: Any
 ) -> None:

@@ -515,6 +515,7 @@ def test_the_embedded_judge_against_real_labels(name, label, answers, accuracy):
     assert low < found.balanced_accuracy < high < low + 0.1
 
 
+@pytest.mark.slow
 def test_a_fifth_of_the_labels_corrects_the_mean_of_all():
     """On CLAPNQ the embedded judge is too strict; the mean by everybody's labels is inside the corrected interval."""
     file = DATA / "clapnq-dev.jsonl"

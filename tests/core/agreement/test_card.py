@@ -511,6 +511,7 @@ def test_a_card_reads_as_it_was_written(place: Path) -> None:
     assert [item.labels for item in card.metrics] == [LABELLED, LABELLED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [("--require-calibration",), pytest.param((), marks=pytest.mark.slow)])
 def test_a_card_that_goes_away_during_the_run_still_corrects_it(
     more: tuple[str, ...], place: Path, monkeypatch: pytest.MonkeyPatch

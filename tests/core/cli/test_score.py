@@ -693,6 +693,7 @@ def test_samples_without_verdict_fail_only_with_a_gate(tmp_path: Path) -> None:
     assert "3 of 4 judged" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_result_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     file = data(tmp_path)

@@ -317,6 +317,7 @@ def test_the_values_are_the_same_where_a_run_shows_its_progress():
     assert shown[asked[0].name].tolist() == [0.5]
 
 
+@pytest.mark.slow
 def test_a_table_needs_no_other_library_than_its_own():
     code = (
         "import sys; sys.modules['polars'] = sys.modules['pyarrow'] = None; import pandas as pd; import ctxmetrics as cm; "

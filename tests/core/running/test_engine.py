@@ -623,6 +623,7 @@ def test_a_server_that_fails_at_random_loses_nothing(seed):
     assert results.usage.calls > 60
 
 
+@pytest.mark.slow
 def test_server_of_8_at_once_loses_nothing_and_refuses_little():
     with honest(latency=0.1, max_parallel=8, retry_after=0.2) as server:
         results = evaluate(samples(120), [ContextRecall()], judge=server_judge(server))
@@ -706,6 +707,7 @@ def test_ctrl_c_inside_a_generator_returns_what_is_there():
     assert given == [None] * 30
 
 
+@pytest.mark.slow
 @posix_signals
 def test_a_second_ctrl_c_ends_at_once():
     process = start(script(slow="time.sleep(3600)"))  # a judge that blocks the loop

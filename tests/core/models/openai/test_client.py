@@ -147,6 +147,7 @@ def test_the_status_counts_whatever_the_body_of_an_error_is():
             assert codes(score(server)) == (None, {"rate_limited"})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc"
 )

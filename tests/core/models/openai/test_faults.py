@@ -61,6 +61,7 @@ def run(fault):
     return sum(score.value is None for row in scores for score in row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(FAULTS))
 def test_one_request_in_ten_fails_and_everything_is_judged(kind):
     assert (

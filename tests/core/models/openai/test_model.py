@@ -559,6 +559,7 @@ def seconds(kind):
     return 2.0 if kind == "hang" else 60.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_passing_fault_costs_no_score(kind):
     fault = Fault(kind, times=1, param=1 if kind in CONTENT_FAULTS else 0.05)
@@ -714,6 +715,7 @@ def test_closed_clients_are_built_anew():
         assert (server.count, server.connections) == (2, 2)
 
 
+@pytest.mark.slow
 def test_a_script_ends_quietly():
     script = """
         from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample

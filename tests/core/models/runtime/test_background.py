@@ -240,6 +240,7 @@ def test_a_script_that_scored_ends_quietly():
     assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
 
 
+@pytest.mark.slow
 def test_a_script_that_leaves_a_run_behind_ends_quietly():
     done = run_script("""
         import asyncio, threading, time

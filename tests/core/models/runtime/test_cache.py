@@ -451,6 +451,7 @@ class Killed:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
 @pytest.mark.parametrize(
     "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
