@@ -93,6 +93,21 @@ def test_one_judgement_says_what_each_search_found(judge: Any) -> None:
     assert searches.recall == pytest.approx(2 / 3)
 
 
+def test_the_share_of_complete_questions_costs_no_further_request() -> None:
+    """By hand: two of three sentences of the first sample are supported, both of the second."""
+    reference = "The tower stands in Paris. It was finished in 1889."
+    reply = {**REPLY, "sentences": {key: REPLY["sentences"][key] for key in ("s1", "s2")}}
+    judge = ScriptedJudge({"joint": [REPLY, reply]})
+    metrics = [ContextRecall(judge=judge), ContextRecall(judge=judge, strict=True)]
+    results = evaluate(
+        [sample(), sample(id="u", reference=reference)], metrics, max_concurrency=1, progress=False
+    )
+    assert results.by_metric["context_recall"].values == pytest.approx([2 / 3, 1.0])
+    complete = results.summary()[metrics[1].name]
+    assert (complete.mean, results.usage.calls) == (0.5, 2)
+    assert complete.interval is not None
+
+
 def test_each_search_is_as_if_it_was_judged_alone() -> None:
     judge = LexicalJudge()
     (one,) = evaluate([sample()], [ContextRecall(judge=judge)], progress=False).searches().samples
