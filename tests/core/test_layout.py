@@ -17,6 +17,7 @@ CALLED_BY_OTHERS = [
     *("__getattr__", "__dir__", "text_factory", "model_config"),
     *("assessment_questions", "update_run", "_check_evaluation_args", "input_", "_evaluate_strings"),
     *("get_evaluator_version", "output_type", "__signature__"),
+    *("_multi_turn_ascore", "_only_required_columns_multi_turn"),  # ragas calls them
     *("daemon_threads", "server_version", "sys_version", "protocol_version"),  # http.server
     *("do_POST", "close_connection", "log_message"),
     *(
