@@ -46,6 +46,7 @@ SCHEMA = adapting.Schema(
         ),
         "retrieved_context_ids": adapting.Place.of("outputs", "retrieved_ids"),
         "stages": adapting.Place.of("outputs", ""),
+        "searches": adapting.Place.of("outputs", ""),
         "reference": adapting.Place.of("expected", "target"),
         "references": adapting.Place.of("expected", ""),
         "reference_facts": adapting.Place.of("expected", "expected_facts"),
@@ -90,6 +91,7 @@ def _record(sample: TaskState | EvalSample, question: str, target: Target) -> di
         "inputs": {**sample.metadata, "question": question},
         "outputs": outputs,
         "expected": {**sample.metadata, **expected},
+        "messages": sample.messages,
     }
 
 

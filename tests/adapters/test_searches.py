@@ -51,17 +51,19 @@ def langchain_messages() -> Any:
 
 
 def langchain_dicts() -> Any:
+    messages = langchain_messages()
     from langchain_core.messages import messages_to_dict
 
-    written = messages_to_dict(langchain_messages())
+    written = messages_to_dict(messages)
     written[2]["data"]["artifact"] = [{"page_content": PARIS}]
     return json.loads(json.dumps(written))
 
 
 def langchain_dumped() -> Any:
+    messages = langchain_messages()
     from langchain_core.load import dumpd
 
-    return json.loads(json.dumps(dumpd(langchain_messages())))
+    return json.loads(json.dumps(dumpd(messages)))
 
 
 def openai_chat() -> list[Any]:
@@ -341,6 +343,24 @@ def test_langsmith_evaluates_the_messages_of_an_agent() -> None:
     assert recall.score == pytest.approx(RECALL)
     assert precision.score is None
     assert "several_searches" in str(precision.comment)
+
+
+def test_inspect_scores_the_messages_of_a_state() -> None:
+    messages = inspect_messages()
+    import inspect_ai
+    from inspect_ai.dataset import Sample as Row
+
+    import ctxmetrics_inspect as package
+
+    scorers = [package.context_recall(judge=JUDGE), package.context_precision(judge=JUDGE)]
+    row = Row(input=messages, target=REFERENCE, id="t")
+    (log,) = inspect_ai.eval(
+        inspect_ai.Task([row], solver=[], scorer=scorers), model=None, display="none"
+    )
+    (sample,) = log.samples
+    assert sample.scores["context_recall"].value == pytest.approx(RECALL)
+    assert package.results(log)[0]["context_precision"].reason_code == "several_searches"
+    assert package.results(log).searches().samples[0].recalls_after == pytest.approx((1 / 3, RECALL))
 
 
 class TestAgent:
