@@ -310,7 +310,7 @@ def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in _TEXT_FIELDS:
         _read_field(values, name, _text)
     _read_lists(values)
-    for name, read in (("searches", _read_searches), ("stages", _read_stages)):
+    for name, read in _READ_TOGETHER:
         if values[name] is not None:
             try:
                 read(values)
@@ -467,6 +467,10 @@ def _join_last(values: dict[str, Any], field: str, items: tuple[str, ...] | None
             f"Leave '{field}' out, or add it as the last stage.",
         )
         raise error.inside(f": the last stage, {name[:80]!r},")
+
+
+# Fields that are read with what they fill, in this order.
+_READ_TOGETHER = (("searches", _read_searches), ("stages", _read_stages))
 
 
 def _stage(items: Any, values: Mapping[str, Any]) -> Stage:

@@ -17,6 +17,7 @@ from ctxmetrics.reading.documents import as_list, first_of, look_up, text_of
 # Where a row has its messages, what a message or a block of one is, and where it has its parts.
 _KEYS = read_words("reading", "keys.json", "messages")
 _KINDS = ("users", "assistants", "results", "calls")
+_PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
 # The names of tools that search.
 _SEARCHES = re.compile(
     r"search|retriev|look.?up|quer|find|fetch|knowledge|memor|recall|rag\b|docs", re.IGNORECASE
@@ -47,7 +48,9 @@ def find_conversation(
         retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
             those that return documents.
     """
-    for path in _KEYS["places"]:
+    for head, path in _PLACES:
+        if head not in record and path not in record:  # as nearly always
+            continue
         messages = as_list(look_up(record, path))
         if isinstance(messages, (list, tuple)) and any(map(_role, messages)):
             conversation = read_messages(messages, retriever)
