@@ -413,6 +413,28 @@ def _pydantic_evals(url, folder):
     )
 
 
+def _inspect(url, folder):
+    import inspect_ai
+    from inspect_ai.dataset import Sample as Row
+
+    from ctxmetrics_inspect import context_recall, results
+
+    judge = LLMJudge(OpenAIModel("m", base_url=url, api_key=KEY))
+    rows = [
+        Row(
+            input=sample.user_input,
+            target=sample.reference,
+            id=sample.id,
+            metadata=_record(sample)["outputs"],
+        )
+        for sample in SAMPLES
+    ]
+    task = inspect_ai.Task(rows, solver=[], scorer=context_recall(judge=judge))
+    (log,) = inspect_ai.eval(task, model=None, display="none", log_dir=str(folder))
+    results(log).to_jsonl(folder / "inspect.jsonl")
+    return [repr(log), log.model_dump_json()]
+
+
 PATHS = {
     "core": _core,
     "command line": _cli,
@@ -423,6 +445,7 @@ PATHS = {
     "lcel": _lcel,
     "mlflow": _mlflow,
     "pydantic-evals": _pydantic_evals,
+    "inspect": _inspect,
 }
 
 

@@ -93,7 +93,7 @@ def test_one_judgement_says_what_each_search_found(judge: Any) -> None:
     assert searches.recall == pytest.approx(2 / 3)
 
 
-def test_the_share_of_complete_questions_costs_no_further_request() -> None:
+def test_the_share_of_complete_questions_needs_no_request() -> None:
     """By hand: two of three sentences of the first sample are supported, both of the second."""
     reference = "The tower stands in Paris. It was finished in 1889."
     reply = {**REPLY, "sentences": {key: REPLY["sentences"][key] for key in ("s1", "s2")}}

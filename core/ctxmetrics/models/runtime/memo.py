@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from ctxmetrics.errors import CtxMetricsError
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -66,7 +68,12 @@ class Memo(Generic[T]):
         """
         import asyncio
 
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise CtxMetricsError(
+                "there is no running loop of asyncio. Under trio: await trio.to_thread.run_sync(metric.score, sample)."
+            ) from None
         in_flight = self._in_flight.setdefault(loop, {})
         while True:
             if (answer := self._finished.get(key)) is not None:
