@@ -24,7 +24,7 @@ class RetrievalEvaluator:
         self.wrapper = Wrapper.of(metric, as_judge(judge), keys, SCHEMAS["haystack"])
         for name in metric.requires:
             component.set_input_type(self, name, list[Any])
-        for name in metric.uses:
+        for name in {*metric.uses, "searches"}:
             component.set_input_type(self, name, list[Any], None)
 
     @component.output_types(score=float | None, individual_scores=list[Any], reasons=list[str])
@@ -44,7 +44,7 @@ class RetrievalEvaluator:
 def in_a_pipeline(metric, samples):
     pipeline = Pipeline()
     pipeline.add_component("metric", RetrievalEvaluator(metric))
-    names = (*metric.requires, *metric.uses)
+    names = {*metric.requires, *metric.uses, "searches"}
     columns = {name: [getattr(sample, name) for sample in samples] for name in names}
     with aside({"HAYSTACK_TELEMETRY_ENABLED": "False"}):
         return pipeline.run({"metric": columns})["metric"]["individual_scores"]

@@ -503,7 +503,8 @@ def test_a_full_disk_under_the_cache_costs_no_result(small_disk, tmp_path, serve
     assert recall(results) == expected(100)
     assert results.stopped is None
     assert server.count == 100
-    assert len(caplog.records) == 1
+    # Another library may log meanwhile.
+    assert [record.name for record in caplog.records].count("ctxmetrics") == 1
     assert "the run goes on, judgements are not kept" in caplog.text
     (small_disk / "filler").unlink()
     assert recall(run(server, 100, small_disk / "cache")) == expected(100)
