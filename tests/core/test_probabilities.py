@@ -118,3 +118,21 @@ def test_a_failed_cell_costs_a_verdict_where_no_other_is_a_yes():
     useful, unknown = judge_contexts(["c1", "c2"], rows, BAR)
     assert useful.value is True
     assert (unknown.value, unknown.code, unknown.reason) == (None, "judge_error", "no answer")
+
+
+def test_a_failed_cell_leaves_contexts_open_that_may_be_parts():
+    """Three contexts; with all answers c1 and c3 are parts of the unit. Without the first answer nobody knows that.
+
+    A no for c3 would raise average precision from 5/6 to 1: it stood below c2, which is useless.
+    """
+    known = row(0.2, 0.1, 0.3, together=0.8, parts=(0, 2))
+    assert [v.value for v in judge_contexts(["c1", "c2", "c3"], [known], BAR)] == [True, False, True]
+    for options in ({"together": 0.8}, {"together": "no answer"}):
+        first = "no answer" if options["together"] == 0.8 else 0.2
+        lacking = row(first, 0.1, 0.3, parts=(0, 2), **options)
+        verdicts = judge_contexts(["c1", "c2", "c3"], [lacking], BAR)
+        assert [verdict.value for verdict in verdicts] == [None, False, None]
+        assert verdicts[2].reason == "no answer"
+    # Where a context states the unit alone, or all together do not, no context can be a part.
+    for other in (row("no answer", 0.6, 0.3, together=0.8), row("no answer", 0.1, 0.3, together=0.1)):
+        assert judge_contexts(["c1", "c2", "c3"], [other], BAR)[2].value is False

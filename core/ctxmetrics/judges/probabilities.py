@@ -72,6 +72,13 @@ class Row(NamedTuple):
         supported = self.is_open(bar) and bar.is_met(self.together.probability)
         return self.spans if supported else ()
 
+    def find_failure(self, bar: Bar) -> Cell | None:
+        """Return the failure for which it is not known whether contexts state the unit together; None where it is known."""
+        alone = any(cell.failure is None and bar.is_met(cell.probability) for cell in self.cells)
+        together = self.together.failure is not None or bar.is_met(self.together.probability)
+        failed = likeliest((*self.cells, self.together))
+        return failed if together and not alone and failed.failure is not None else None
+
 
 def describe_rules(judge: Any, names: Sequence[str]) -> str:
     """Return the parameters of a judge's verdicts that are not the default, in parentheses; empty where all are."""
@@ -104,13 +111,20 @@ def judge_units(ids: Sequence[str], rows: Sequence[Row], bar: Bar) -> tuple[Verd
 def judge_contexts(ids: Sequence[str], rows: Sequence[Row], bar: Bar) -> tuple[Verdict, ...]:
     """Judge which contexts are useful: those that meet the bar in some row, or are a part of what states a unit.
 
-    ``details`` of a verdict: ``probability``, the highest of the context.
+    A context has no verdict where it would be a no, and it is not known whether a unit needs it with others. ``details`` of a
+    verdict: ``probability``, the highest of the context.
     """
     parts = {span.context: span for row in rows for span in row.parts(bar)}
+    unknown: dict[int, Cell] = {}
+    for row in rows:
+        failed = row.find_failure(bar)
+        if failed is not None:
+            unknown |= {span.context: failed for span in row.spans}
     verdicts = []
     for index, id_ in enumerate(ids):
         cells = [row.cells[index] for row in rows]
-        verdicts.append(_judge_context(id_, cells, parts.get(index), bar))
+        missing = unknown.get(index, Cell())
+        verdicts.append(_judge_context(id_, cells, parts.get(index), missing, bar))
     return tuple(verdicts)
 
 
@@ -147,10 +161,12 @@ def _explain(best: Cell, together: Cell, parts: Sequence[Evidence], *, alone: bo
     return f"probability {best.probability:.3f}{at_best} in context {best.span.context + 1}"
 
 
-def _judge_context(id_: str, cells: Sequence[Cell], part: Evidence | None, bar: Bar) -> Verdict:
-    """Judge a context by its cells; ``part`` is what a unit needs of it together with others."""
+def _judge_context(
+    id_: str, cells: Sequence[Cell], part: Evidence | None, missing: Cell, bar: Bar
+) -> Verdict:
+    """Judge a context by its cells; ``part`` is what a unit needs of it with others, ``missing`` why that is not known."""
     best = likeliest(cell for cell in cells if cell.failure is None)
-    worst = likeliest(cells)
+    worst = likeliest((*cells, missing))
     span, reason = part, f"probability {best.probability:.3f}"
     if best.span is not None and bar.is_met(best.probability):
         span = best.span
