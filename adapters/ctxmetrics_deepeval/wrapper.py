@@ -180,7 +180,9 @@ class AnyDeepEvalMetric:
             cls._required_params = [SingleTurnParams(place) for place in _places(core.requires)]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
-    def measure(self, test_case: Any, *_: Any, **__: Any) -> Any:
+    def measure(
+        self, test_case: LLMTestCase | ConversationalTestCase, *_: Any, **__: Any
+    ) -> float | None:
         """Score a test case, anywhere: in a script, a notebook, inside a running loop, in any thread.
 
         Raises:
@@ -191,7 +193,9 @@ class AnyDeepEvalMetric:
         with adapting.part_of(self.core):  # a test run of DeepEval may last as long as the process
             return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
 
-    async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> Any:
+    async def a_measure(
+        self, test_case: LLMTestCase | ConversationalTestCase, *_: Any, **__: Any
+    ) -> float | None:
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with adapting.part_of(self.core):
@@ -285,7 +289,7 @@ class DeepEvalMetric(AnyDeepEvalMetric, BaseMetric):  # type: ignore[misc]  # pr
     """A metric of test cases; see `AnyDeepEvalMetric`."""
 
 
-class ConversationalDeepEvalMetric(AnyDeepEvalMetric, BaseConversationalMetric):  # type: ignore[misc]  # see above
+class ConversationalDeepEvalMetric(AnyDeepEvalMetric, BaseConversationalMetric):  # type: ignore[misc]  # properties here, too
     """A metric of conversations; see `AnyDeepEvalMetric`.
 
     The searches of a ``ConversationalTestCase`` are the outputs of its turns' tools that search, and ``retrieval_context``.
@@ -364,6 +368,7 @@ def _end(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | 
     error = None
     if score.value is None:
         error = escape(f"{score.reason_code}: {score.message}")
+    # It takes a metric of conversations, too, and declares the other kind.
     logs = construct_verbose_logs(cast("BaseMetric", metric), [escape(score.pretty()), ""])
     state = {
         "score": score.value,
@@ -442,13 +447,8 @@ class _TestCases(adapting.Wrapper):
 
     def _read_conversation(self, record: ConversationalTestCase) -> Sample:
         try:
-            sample = Sample(
-                **SCHEMA.read(
-                    {**record.model_dump(), "id": record.name},
-                    {},
-                    self.metric.requires,
-                    self.metric.uses,
-                )
+            sample = adapting.Wrapper(self.metric, SCHEMA).read(
+                {**record.model_dump(), "id": record.name}
             )
         except MissingFieldError as error:
             raise MissingParamsError(str(error)) from None

@@ -335,14 +335,21 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         self,
         sample: SingleTurnSample,
         callbacks: Any = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
+        timeout: float | None = None,  # noqa: ASYNC109 - Ragas calls it so, and passes it on
     ) -> float:
         """Score one of Ragas' samples; a metric that never waits is not timed, which would take a task of its own."""
-        score = partial(
-            super().single_turn_ascore, sample, callbacks, timeout if self.core.waits else None
-        )
+        return await self._with_time_limit(super().single_turn_ascore, sample, callbacks, timeout)
+
+    async def _with_time_limit(
+        self,
+        score: Callable[..., Coroutine[Any, Any, float]],
+        sample: Any,
+        callbacks: Any,
+        seconds: Any,
+    ) -> float:
+        limited = partial(score, sample, callbacks, seconds if self.core.waits else None)
         # Ragas' time limit needs a current task: asyncio knows none where nest_asyncio was applied, since Python 3.14.
-        return await (score() if asyncio.current_task() else adapting.on_background(score))
+        return await (limited() if asyncio.current_task() else adapting.on_background(limited))
 
     def _only_required_columns_multi_turn(self, sample: MultiTurnSample) -> Any:
         """Return a conversation as a `Sample` with its searches."""
@@ -355,13 +362,10 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         self,
         sample: MultiTurnSample,
         callbacks: Any = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - Ragas' name
+        timeout: float | None = None,  # noqa: ASYNC109 - Ragas calls it so, and passes it on
     ) -> float:
         """Score a conversation; see `single_turn_ascore`."""
-        score = partial(
-            super().multi_turn_ascore, sample, callbacks, timeout if self.core.waits else None
-        )
-        return await (score() if asyncio.current_task() else adapting.on_background(score))
+        return await self._with_time_limit(super().multi_turn_ascore, sample, callbacks, timeout)
 
     def multi_turn_score(self, sample: MultiTurnSample, callbacks: Any = None) -> float:
         """Score a conversation, anywhere; no running loop is patched."""

@@ -1,4 +1,4 @@
-"""How published systems turn verdicts into their number: ``conventions.toml`` is the table.
+"""How published systems turn verdicts into their number: ``conventions.json`` is the table.
 
 A convention chooses the unit, the scale, the pass mark, the bands and what an empty side means. It never
 chooses how anything is judged. Where a source leaves a cell open, ``ours`` names what we decided.
@@ -122,11 +122,11 @@ def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mappin
     return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
-_SIGNALS: Mapping[str, Signals] = {"axion": axion, "aegis": aegis}
+_SIGNALS: Mapping[str | None, Signals | None] = {None: None, "axion": axion, "aegis": aegis}
 
 
 def _read_convention(name: str, data: Mapping[str, Any]) -> Convention:
-    """Read a table of ``conventions.toml``."""
+    """Read a convention of ``conventions.json``."""
     empty = dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
     for family, sides in data.get("empty", {}).items():
         empty[family] = EmptySides(*sides)
@@ -134,14 +134,17 @@ def _read_convention(name: str, data: Mapping[str, Any]) -> Convention:
         "empty": FrozenDict(empty),
         "bands": tuple(Band(*band) for band in data.get("bands", ())),
         "ours": tuple(data.get("ours", ())),
-        "signals": _SIGNALS.get(data.get("signals", "")),
+        "signals": _SIGNALS[data.get("signals")],
     }
     return Convention(name=name, **{**data, **read})
 
 
 # Every convention by name.
 CONVENTIONS: Mapping[str, Convention] = FrozenDict(
-    {name: _read_convention(name, data) for name, data in read_data("", "conventions.toml").items()}
+    {
+        name: _read_convention(name, data)
+        for name, data in read_data("", "conventions.json")["conventions"].items()
+    }
 )
 
 

@@ -243,6 +243,32 @@ def test_a_search_that_brought_nothing_is_one(output: Any, contexts: tuple[str, 
     assert stored[0].contexts == contexts
 
 
+@pytest.mark.parametrize("calls", [5, "ab", [3, None], {"name": "search"}])
+@pytest.mark.parametrize("arguments", [7, [1, 2], None, "[1]", {"a": {"b": 1}}])
+def test_messages_of_another_form_bring_no_error(calls: Any, arguments: Any) -> None:
+    call = {"id": "1", "name": "search", "args": arguments}
+    messages = [
+        {"role": "assistant", "tool_calls": calls, "retrieval_context": 7},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": PARIS},
+    ]
+    (search,) = read_messages(messages).searches
+    assert search["contexts"] == [PARIS]
+
+
+def test_a_question_that_no_agent_answered_counts_as_zero(tmp_path: Path) -> None:
+    runs, gold = tmp_path / "runs.jsonl", tmp_path / "gold.jsonl"
+    runs.write_text(json.dumps({"id": "a", "messages": openai_chat()}) + "\n", encoding="utf-8")
+    rows = [
+        {"id": name, "question": question, "reference": REFERENCE}
+        for name, question in (("a", QUESTION), ("b", "Why?"))
+    ]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    samples = read_samples(runs, references=gold)
+    results = evaluate(samples, [ContextRecall(judge=JUDGE)], progress=False)
+    assert results.by_metric["context_recall"].values == pytest.approx([RECALL, 0.0])
+
+
 def test_other_tools_are_no_searches_unless_they_are_named() -> None:
     messages = [{"role": "tool", "name": "weather", "content": "It rains."}]
     assert read_messages(messages).searches == []

@@ -6,7 +6,7 @@ import difflib
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from ctxmetrics.samples import Sample, read_samples
 # The entry point group under which adapters offer models to ``--judge``.
 MODELS = "ctxmetrics.models"
 # Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it.
-_OTHER_NAMES: Mapping[str, list[str]] = read_data("cli", "words.toml")["other_names"]
 
 
 def choose_convention(schema: str | None, convention: str | None) -> str:
@@ -296,7 +295,8 @@ def build_metric(text: str, convention: str) -> Metric:
 def _suggest_metric(name: str) -> str:
     """Ask whether the metric with the nearest name is meant; empty where none is near."""
     plain = re.sub(r"[\W_]|metric$|evaluator$", "", name.lower())
-    names = {key.replace("_", ""): [key, ""] for key in ALL_METRICS} | {**_OTHER_NAMES}
+    names = {key.replace("_", ""): [key, ""] for key in ALL_METRICS}
+    names |= read_data("cli", "words.toml")["other_names"]
     matches = difflib.get_close_matches(plain, names, n=1, cutoff=0.75)
     if not matches:
         return ""

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ STOPPED = 3
 INTERRUPTED = 130
 # Added to the number of another signal that ended a command.
 SIGNALLED = 128
-
-_ADVICE: Mapping[str, str] = read_data("cli", "words.toml")["advice"]
 
 
 def print_result(text: str | None) -> None:
@@ -116,7 +115,7 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
         parts = [
             f"stopped early: {results.stopped}{_address(judge, code)}.",
             # The advice is about the failure that the message names, else about the most frequent one.
-            _advice(next((name for name in _ADVICE if f"{name}:" in results.stopped), code), judge),
+            _advice(_find_code(results.stopped) or code, judge),
         ]
     else:
         parts = [
@@ -135,7 +134,19 @@ def _address(judge: Judge, code: str) -> str:
     return f" ({address})" if address and code != "budget_exceeded" else ""
 
 
+@cache
+def _read_advice() -> Mapping[str, str]:
+    """Read what to do where a run ended, by verdict code."""
+    advice: Mapping[str, str] = read_data("cli", "words.toml")["advice"]
+    return advice
+
+
+def _find_code(stopped: str) -> str | None:
+    """Return the verdict code that a message names; None where it names none."""
+    return next((code for code in _read_advice() if f"{code}:" in stopped), None)
+
+
 def _advice(code: str, judge: Judge) -> str:
     """Return what to do; where the judge's key comes from a variable of the environment, it is named."""
     variable = getattr(getattr(getattr(judge, "model", None), "api_key", None), "variable", None)
-    return _ADVICE.get(code, "").format(place=f" in {variable}" if variable else "")
+    return _read_advice().get(code, "").format(place=f" in {variable}" if variable else "")

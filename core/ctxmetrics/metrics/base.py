@@ -233,7 +233,7 @@ class Metric(Definition, ABC):
         The id of a context may be the name of a picture's file.
         """
         for name in (*self.requires, *self.uses):
-            if name in TEXTS_OF:
+            if name in TEXTS_OF or name == "searches":  # searches are stages, too
                 continue
             value = getattr(sample, name)
             is_list = isinstance(value, (tuple, dict))
@@ -242,8 +242,6 @@ class Metric(Definition, ABC):
                 texts = texts[: self.top_k]
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
-            elif name == "searches":
-                texts = ()  # they are stages, too
             elif name == "stages":
                 texts = _texts_of_stages(sample)
             for number, text in enumerate(texts, 1):

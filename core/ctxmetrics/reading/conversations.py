@@ -130,9 +130,10 @@ def _parts(message: Any) -> Iterator[Any]:
     for block in content if isinstance(content, (list, tuple)) else ():
         if _role(block) in ("results", "calls"):
             yield block
-    yield from first_of(message, ("tool_calls", "tools_called")) or ()
+    calls = first_of(message, ("tool_calls", "tools_called"))
+    yield from calls if isinstance(calls, (list, tuple)) else ()
     passages = look_up(message, "retrieval_context")  # of a turn of DeepEval
-    if passages:
+    if isinstance(passages, (list, tuple)) and passages:
         yield {"name": "retrieval", "output": passages}
 
 
@@ -160,7 +161,9 @@ def _query(call: Any) -> str | None:
     arguments = object_in(first_of(call, _KEYS["arguments"]))
     if isinstance(arguments, str):
         return arguments
-    texts = [value for value in (arguments or {}).values() if isinstance(value, str)]
+    if not isinstance(arguments, Mapping):
+        return None
+    texts = [value for value in arguments.values() if isinstance(value, str)]
     query = first_of(arguments, _KEYS["queries"])
     if isinstance(query, str):
         return query

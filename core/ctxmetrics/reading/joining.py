@@ -145,6 +145,8 @@ class Partners:
         for name in _RETRIEVED[:2]:
             if values.get(name) is not None:
                 self._retrieved[name] = []
+        if values.get("searches"):
+            self._retrieved |= {name: [] for name in _RETRIEVED[:2]}
         stages = values.get("stages")
         if isinstance(stages, Mapping) and "stages" not in self._retrieved:
             self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}

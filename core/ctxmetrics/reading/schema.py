@@ -76,11 +76,12 @@ class KeyParams(TypedDict, total=False):
     """Where the fields stand when they are not in their usual places.
 
     ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
-    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``, ``searches_key``: a key or dotted path in the field's side, a
-    path from the whole record (``inputs.contexts``), or a function of the record. ``id_key``: a document's id, as a metadata key or a
-    function of the document; else its ``id``. ``retriever``: where several retrievers ran and no key holds what
-    they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name of one, or a
-    function of a name. Without it, those that no reranker chose from are joined, and all are the stages.
+    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``, ``searches_key``: a key or dotted
+    path in the field's side, a path from the whole record (``inputs.contexts``), or a function of the record. ``id_key``: a
+    document's id, as a metadata key or a function of the document; else its ``id``. ``retriever``: where several retrievers ran
+    and no key holds what they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name
+    of one, or a function of a name. Without it, those that no reranker chose from are joined, and all are the stages. In
+    messages, a name or a function says which tools search.
     """
 
     question_key: Key
@@ -229,8 +230,8 @@ class Schema:
         elif any(values[field] is None for field in retrieved):
             values["stages"] = self._find(record, keys, "stages")  # the last of them
         for field, value in values.items():
-            instead = values.get(_INSTEAD.get(field, "")) is not None
-            instead = instead or (field in retrieved and bool(searches))
+            filled = searches is not None and field in _FILLED_BY_SEARCHES
+            instead = filled or values.get(_INSTEAD.get(field, "")) is not None
             if value is None and not instead and (field in required or OPTIONS[field] in keys):
                 raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
         return {"id": name, **values}

@@ -409,8 +409,8 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
             ParameterError: The run has no such metric, or no sample of it has stages.
         """
-        staged = self._find_staged("stages", metric)
-        return summarize_stages(self, staged, accumulate=accumulate)
+        self._need_rows("stages")
+        return summarize_stages(self, self._find_staged("stages", self, metric), accumulate=accumulate)
 
     def searches(self, metric: str | None = None) -> Searches:
         """Return what each search of the questions found, what it added, and which units no search found.
@@ -425,18 +425,17 @@ class Results(Sequence[Row]):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
             ParameterError: The run has no such metric, or no sample of it has searches.
         """
-        return summarize_searches(self, self._find_staged("searches", metric))
+        self._need_rows("searches")
+        rows = list(filter(has_searches, self))
+        return summarize_searches(rows, self._find_staged("searches", rows, metric))
 
-    def _find_staged(self, what: str, metric: str | None) -> str:
-        """Return the first metric, or the named one, whose units have stages, or searches.
+    def _find_staged(self, what: str, rows: Sequence[Row], metric: str | None) -> str:
+        """Return the first metric, or the named one, whose units have stages in some of the rows.
 
         Raises:
-            CtxMetricsError: The run keeps values only.
             ParameterError: There is none.
         """
-        self._need_rows(what)
         names = self.metrics if metric is None else (metric,)
-        rows = list(filter(has_searches, self)) if what == "searches" else self
         staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
         if staged is None:
             raise ParameterError(

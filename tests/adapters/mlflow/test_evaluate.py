@@ -577,8 +577,10 @@ def test_a_run_without_traces_is_refused_with_advice(row: Callable[..., Any]) ->
             predict_fn=lambda question: application,
             scorers=[ContextRecallScorer(judge=LexicalJudge())],
         )
-    except AttributeError:
-        pytest.skip("an older MLflow fails by itself")
+    except AttributeError as error:
+        if "'NoneType' object has no attribute 'info'" not in str(error):
+            raise
+        pytest.skip("an older MLflow reads the trace that is not there, and fails by itself")
     assert run.result_df is None
     with pytest.raises(ParameterError, match=r"no trace of it\. Give predict_fn @mlflow\.trace"):
         results(run)

@@ -152,13 +152,13 @@ def has_searches(row: Row) -> bool:
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
-    """Return what the searches of each question found; see `Results.searches`."""
+    """Return what the searches of each question found, of rows with searches; see `Results.searches`."""
     samples: list[SampleSearches] = []
     stages: list[list[StageMeans]] = []
     together: list[float | None] = []
     lost: list[Lost] = []
     counted = 0
-    for row in filter(has_searches, rows):
+    for row in rows:
         units = read_staged_units(row, metric)
         alone = [*measure_stages(row, metric, units, "value")]
         if not alone:
@@ -168,8 +168,10 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
         stages.append(alone[:-1])
         together.append(alone[-1].recall)
         for unit in units:
+            if not unit.weight:
+                continue
             counted += unit.value is not None
-            if unit.value is False and unit.weight:
+            if unit.value is False:
                 lost.append(Lost(row.name, unit.id, unit.text))
     longest = max(map(len, stages), default=0)
     means = [_average(number, samples, stages) for number in range(longest)]
