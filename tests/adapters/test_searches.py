@@ -371,7 +371,7 @@ def test_langsmith_evaluates_the_messages_of_an_agent() -> None:
     assert "several_searches" in str(precision.comment)
 
 
-def test_inspect_scores_the_messages_of_a_state() -> None:
+def test_inspect_scores_the_messages_of_a_state(tmp_path: Path) -> None:
     messages = inspect_messages()
     import inspect_ai
     from inspect_ai.dataset import Sample as Row
@@ -380,9 +380,8 @@ def test_inspect_scores_the_messages_of_a_state() -> None:
 
     scorers = [package.context_recall(judge=JUDGE), package.context_precision(judge=JUDGE)]
     row = Row(input=messages, target=REFERENCE, id="t")
-    (log,) = inspect_ai.eval(
-        inspect_ai.Task([row], solver=[], scorer=scorers), model=None, display="none"
-    )
+    task = inspect_ai.Task([row], solver=[], scorer=scorers)
+    (log,) = inspect_ai.eval(task, model=None, display="none", log_dir=str(tmp_path))
     (sample,) = log.samples
     assert sample.scores["context_recall"].value == pytest.approx(RECALL)
     assert package.results(log)[0]["context_precision"].reason_code == "several_searches"
