@@ -23,6 +23,8 @@ os.environ.update(
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "MLFLOW_TRACKING_URI": f"sqlite:///{_recorded_spans.name}/mlflow.db",
         "RAGAS_DO_NOT_TRACK": "true",
+        # Two runs write the same bytes.
+        "SOURCE_DATE_EPOCH": "1790000000",
     }
 )
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):

@@ -50,6 +50,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.judged import default_judge
 from ctxmetrics.presentation.layout import align_rows
+from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.comparison.joining import read_groups
 from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
@@ -121,6 +122,9 @@ class AgreementReport:
             blocks.append(_system_lines(metric, items))
         blocks.append([str(item) for item in self.people])
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+    def _repr_html_(self) -> str:
+        return render("text.html", text=str(self))
 
     def _sentences(self) -> Iterator[str]:
         """Yield what the figures mean."""

@@ -10,6 +10,7 @@ import typer
 
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.cli._commands import COMMANDS
+from ctxmetrics.cli._options import GroupedCommand
 from ctxmetrics.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -32,7 +33,7 @@ app: typer.Typer = typer.Typer(
     context_settings={"max_content_width": 120},
 )
 for command in COMMANDS.values():
-    app.command()(with_config(command))
+    app.command(cls=GroupedCommand)(with_config(command))
 app.add_typer(cache_app, name="cache")
 
 

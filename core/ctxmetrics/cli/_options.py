@@ -1,20 +1,23 @@
 """The arguments and options that several commands have, each written once.
 
 Options that belong together are a frozen dataclass, a group. A command takes the group as one parameter; `with_options`
-puts the options in its place for typer.
+puts the options in its place for typer. The help of each option stands in options.json, by its group or its command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from functools import cache, wraps
+from inspect import Parameter, Signature, getdoc, signature
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.core import TyperCommand
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading import Missing
@@ -22,42 +25,8 @@ from ctxmetrics.running.options import DEFAULTS
 
 # The file whose options are the defaults of the commands.
 CONFIG_NAME = "ctxmetrics.toml"
-
-ConventionName = Annotated[
-    str | None,
-    typer.Option("--convention", help=f"{', '.join(CONVENTIONS)}. Without it: that of --schema."),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--base-url", help="Another address of the provider or server, such as http://gpu:8000/v1."
-    ),
-]
-MaxCharacters = Annotated[
-    int | None,
-    typer.Option(
-        "--max-characters",
-        help="Characters of data in one request to the judge's model; more is split. Without it: 60000.",
-    ),
-]
-ControlCount = Annotated[
-    int,
-    typer.Option(
-        "--controls",
-        min=0,
-        help="How many labelled samples of the library the judge judges in between, to say how often it is "
-        "right.",
-    ),
-]
-CacheDir = Annotated[
-    Path | None, typer.Option("--cache", help="Keep finished judgements in this directory.")
-]
-LabelsPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--labels", help="People's answers, which `ctxmetrics label` writes to FILE.labels.jsonl."
-    ),
-]
+# What options.json calls the options that several groups or commands have.
+_SHARED = "shared"
 
 
 def labels_beside(file: Path) -> Path:
@@ -65,196 +34,78 @@ def labels_beside(file: Path) -> Path:
     return file.with_name(file.name + ".labels.jsonl")
 
 
-JUnitFile = Annotated[
-    Path | None, typer.Option("--junit", help="Write the gates as JUnit XML: FILE.xml.")
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """How a file of samples is read."""
 
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            help="The system whose field names the file has: ragas, deepeval, axion .. Without it, the columns "
-            "are recognised."
-        ),
-    ] = None
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="COLUMN=FIELD, such as question=user_input, vars.q=user_input or 'hits[].text=retrieved_contexts'. "
-            "Repeatable.",
-        ),
-    ] = None
-    references: Annotated[
-        Path | None,
-        typer.Option(
-            help="A second file with what is expected: answers, contexts or ids of each question, TREC qrels, or a folder in "
-            "BEIR's form."
-        ),
-    ] = None
-    on: Annotated[
-        str | None,
-        typer.Option(
-            help="The field or column that joins both files. Without it: the id, else the question. order: the rows, one by one."
-        ),
-    ] = None
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="A question of --references that FILE does not answer counts as one with nothing retrieved (zero), or is "
-            "left out of the means (drop)."
-        ),
-    ] = "zero"
-    group_by: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of the question, where each row is one passage: its rows become one sample."
-        ),
-    ] = None
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="What separates the passages, where one text holds several: '|', '\\n\\n', '[Chunk 1]' (any number)."
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first line of a CSV or TSV file names its columns.",
-        ),
-    ] = None
-    names: Annotated[
-        str | None,
-        typer.Option(
-            help="The names of the columns of a CSV or TSV file without a header: id,question."
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="The encoding of a text file, such as cp1252. Without it, it is recognised."),
-    ] = None
+    schema: str | None = None
+    columns: list[str] | None = None
+    references: Path | None = None
+    on: str | None = None
+    missing: Missing = "zero"
+    group_by: str | None = None
+    split: str | None = None
+    header: bool | None = None
+    names: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Input(Columns):
     """A file of samples, and how it is read."""
 
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Samples: .jsonl, .json, .csv, .tsv (also .gz), .xlsx, .parquet, a folder of a Hugging Face dataset, or a TREC run.",
-            show_default=False,
-        ),
-    ]
+    file: Path
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """The metrics to compute."""
 
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="A metric, such as context_recall or 'context_recall(top_k=5)'. Repeatable.",
-        ),
-    ] = None
-    convention: ConventionName = None
+    metric: list[str] | None = None
+    convention: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judging:
     """Who judges."""
 
-    judge: Annotated[
-        str,
-        typer.Option(
-            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or MODULE:NAME."
-        ),
-    ] = "lexical"
-    base_url: BaseUrl = None
-    max_characters: MaxCharacters = None
+    judge: str = "lexical"
+    base_url: str | None = None
+    max_characters: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
     """What must hold of a run, else the exit status is 1."""
 
-    fail_under: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE: exit 1 if that mean is lower. Repeatable.")
-    ] = None
-    min_pass_rate: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=SHARE: exit 1 if fewer samples reach the pass mark. Repeatable."),
-    ] = None
-    controls: ControlCount = 0
-    min_controls: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="A share, such as 0.8: exit 1 if fewer verdicts about the samples of --controls are right.",
-        ),
-    ] = None
-    max_doubtful: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="A share, such as 0.05: exit 1 if more of a metric's verdicts are weak, unverified, contradicted, "
-            "uncertain or near the bar.",
-        ),
-    ] = None
-    calibration: Annotated[
-        Path | None, typer.Option(help="Correct the means by this card of agree --write: CARD.json.")
-    ] = None
-    require_calibration: Annotated[
-        bool, typer.Option("--require-calibration", help="Exit 1 without a valid card.")
-    ] = False
-    max_age: Annotated[
-        str | None, typer.Option(help="A card that is older than this, such as 90d, is not valid.")
-    ] = None
-    junit: JUnitFile = None
+    fail_under: list[str] | None = None
+    min_pass_rate: list[str] | None = None
+    controls: int = 0
+    min_controls: float | None = None
+    max_doubtful: float | None = None
+    calibration: Path | None = None
+    require_calibration: bool = False
+    max_age: str | None = None
+    junit: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
     """How many requests there are at a time and in a minute, how long each may take, and how often it is sent again."""
 
-    max_concurrency: Annotated[int, typer.Option(help="The most requests in flight at once.")] = (
-        DEFAULTS["max_concurrency"]
-    )
-    timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = DEFAULTS["timeout"]
-    max_retries: Annotated[
-        int | None,
-        typer.Option(
-            help="How often a request that failed is sent again. Without it: as long as it may help."
-        ),
-    ] = DEFAULTS["max_retries"]
-    requests_per_minute: Annotated[
-        int | None, typer.Option(help="The most requests in any 60 seconds; the others wait.")
-    ] = DEFAULTS["requests_per_minute"]
-    tokens_per_minute: Annotated[
-        int | None, typer.Option(help="The most tokens in any 60 seconds; other requests wait.")
-    ] = DEFAULTS["tokens_per_minute"]
+    max_concurrency: int = DEFAULTS["max_concurrency"]
+    timeout: float = DEFAULTS["timeout"]
+    max_retries: int | None = DEFAULTS["max_retries"]
+    requests_per_minute: int | None = DEFAULTS["requests_per_minute"]
+    tokens_per_minute: int | None = DEFAULTS["tokens_per_minute"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
     """What tokens cost."""
 
-    price_in: Annotated[
-        float | None, typer.Option(min=0, help="Dollars for a million tokens that are sent.")
-    ] = None
-    price_out: Annotated[
-        float | None, typer.Option(min=0, help="Dollars for a million tokens that are received.")
-    ] = None
+    price_in: float | None = None
+    price_out: float | None = None
 
     def __post_init__(self) -> None:
         if (self.price_in is None) != (self.price_out is None):
@@ -267,11 +118,13 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     parameters: list[Parameter] = []
     for name, parameter in signature(function, eval_str=True).parameters.items():
         kind: Any = parameter.annotation
-        options = [parameter]
+        owners, options, title = [function.__name__], [parameter], None
         if is_dataclass(parameter.annotation):
+            owners = [base.__name__ for base in kind.__mro__]
             options = list(signature(kind, eval_str=True).parameters.values())
             groups[name] = (kind, [option.name for option in options])
-        parameters += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+            title = getdoc(kind)
+        parameters += [_describe(option, owners, title) for option in options]
 
     @wraps(function)
     def command(**arguments: Any) -> None:
@@ -283,3 +136,61 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer and inspect read it
     command.__annotations__ = {}
     return command
+
+
+def _describe(option: Parameter, owners: Sequence[str], title: str | None) -> Parameter:
+    """Give an option the help, the names and the limits that it has in options.json, and the title of its group."""
+    texts = _read_texts()
+    places = [texts[owner] for owner in (*owners, _SHARED) if option.name in texts.get(owner, ())]
+    entry = places[0][option.name] if places else ""
+    settings: dict[str, Any] = {"help": entry} if isinstance(entry, str) else {**entry}
+    names = settings.pop("names", ())
+    kind: Any = typer.Option
+    if settings.pop("argument", False):
+        kind, settings["show_default"], settings["metavar"] = typer.Argument, False, option.name.upper()
+    else:
+        settings["rich_help_panel"] = title
+        settings["metavar"] = _find_metavar(option.annotation)
+    if option.annotation is bool:  # else typer adds --no-NAME
+        names = names or (f"--{option.name.replace('_', '-')}",)
+    annotation = Annotated[option.annotation, kind(*names, **settings)]  # type: ignore[name-defined]  # made here
+    return option.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
+def _find_metavar(annotation: Any) -> str | None:
+    """Return the word for a value of an option; None where typer lists the choices, or there is no value."""
+    types = {
+        annotation,
+        *get_args(annotation),
+        *chain.from_iterable(map(get_args, get_args(annotation))),
+    }
+    for kind, word in ((Path, "PATH"), (str, "TEXT"), (int, "NUMBER"), (float, "NUMBER")):
+        if kind in types:
+            return word
+    return None
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists the options in their groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options of each group under its title."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for parameter in self.get_params(ctx):
+            title = getattr(parameter, "rich_help_panel", None) or "Options"
+            record = parameter.get_help_record(ctx)
+            if record and parameter.param_type_name == "argument":
+                sections["Arguments"].append((parameter.metavar or "", record[1]))
+            elif record:
+                sections.setdefault(title.rstrip("."), []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+@cache
+def _read_texts() -> dict[str, dict[str, Any]]:
+    texts: dict[str, dict[str, Any]] = read_data("cli", "options.json")
+    texts[_SHARED]["convention"] = texts[_SHARED]["convention"].format(names=", ".join(CONVENTIONS))
+    return texts

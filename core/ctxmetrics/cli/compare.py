@@ -6,84 +6,45 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ctxmetrics.cli._options import JUnitFile
 from ctxmetrics.cli._terminal import GATE_FAILED, print_result
 
 if TYPE_CHECKING:
     from ctxmetrics.cli._gates import Outcome
     from ctxmetrics.results.comparison.view import Comparison
 
-_Run = Annotated[Path, typer.Argument(help="Results that --out wrote.", show_default=False)]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What the verdict is about, and which loss fails the command."""
 
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="A primary metric: it gets a verdict. Repeatable. Without it: the metrics of the gates, else the "
-            "first judged metric.",
-        ),
-    ] = None
-    max_drop: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=MARGIN: exit 1 if the interval shows a larger loss. Repeatable."),
-    ] = None
-    not_worse: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."
-        ),
-    ] = None
-    junit: JUnitFile = None
+    metric: list[str] | None = None
+    max_drop: list[str] | None = None
+    not_worse: list[str] | None = None
+    junit: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
     """How the samples of two runs belong together, and what may differ between the runs."""
 
-    by: Annotated[str | None, typer.Option(help="Also compare groups of samples: metadata.KEY.")] = None
-    cluster: Annotated[
-        str | None, typer.Option(help="Samples that belong together have the same metadata.KEY.")
-    ] = None
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--accept",
-            "--allow-different",
-            help="What may differ: judge, prompt, convention, formula, unit or question. Repeatable.",
-        ),
-    ] = None
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(help="People's answers about either run, by `ctxmetrics label`. Repeatable."),
-    ] = None
+    by: str | None = None
+    cluster: str | None = None
+    accept: list[str] | None = None
+    labels: list[Path] | None = None
 
 
 def compare(
-    first: _Run,
-    second: _Run,
+    first: Path,
+    second: Path,
     verdict: Verdict,
     pairing: Pairing,
-    others: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Further runs: each is compared with the first.", show_default=False),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the option is named so
-        Literal["text", "json", "markdown"], typer.Option(help="text, json or markdown.")
-    ] = "text",
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", "--page", help="Write the comparison as a page: FILE.html."),
-    ] = None,
+    others: list[Path] | None = None,
+    format: Literal["text", "json", "markdown"] = "text",  # noqa: A002 - the option is named so
+    report: Path | None = None,
 ) -> None:
     """Compare runs on the same samples with the first run: which is better, and which sentences were lost?"""
     from ctxmetrics.cli._gates import name_and_value, tell_ci
@@ -114,7 +75,8 @@ def compare(
     else:
         print_result(str(result))
     if report is not None:
-        write_whole(report, [result.html()])
+        gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
+        write_whole(report, [result.html(gates=gate_rows)])
     if tell_ci(outcomes, "ctxmetrics compare", result.markdown(), verdict.junit):
         raise typer.Exit(GATE_FAILED)
 

@@ -166,6 +166,7 @@ _ConfigPath = Annotated[
     typer.Option(
         "--config",
         help=f"A file of options. Without it: the nearest {CONFIG_NAME} or {_PROJECT}.",
+        metavar="PATH",
         callback=_use_config,
         is_eager=True,
     ),

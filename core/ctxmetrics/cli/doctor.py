@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ctxmetrics.cli._options import (
-    CacheDir,
     Columns,
-    ControlCount,
     Input,
     Judging,
     Pace,
@@ -35,10 +33,7 @@ def doctor(
     columns: Columns,
     pace: Pace,
     prices: Prices,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="Samples, to say what a run over them costs.", show_default=False),
-    ] = None,
+    file: Path | None = None,
 ) -> None:
     """Try a judge's model with one tiny request: does it answer, and as a judge must?"""
     from ctxmetrics.cli._run import build_judge, build_task
@@ -75,21 +70,11 @@ def estimate(
     judging: Judging,
     pace: Pace,
     prices: Prices,
-    cache: CacheDir = None,
-    controls: ControlCount = 0,
-    request_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Seconds that one request takes. Without it: 3.")
-    ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option(
-            help="A difference of two means, such as 0.05: say how many samples a comparison needs to show it. "
-            "FILE may be results of --out; else the embedded judge scores the samples for it."
-        ),
-    ] = None,
-    changed: Annotated[
-        float, typer.Option(help="With --detect: the share of samples whose value changes.")
-    ] = 1.0,
+    cache: Path | None = None,
+    controls: int = 0,
+    request_seconds: float | None = None,
+    detect: float | None = None,
+    changed: float = 1.0,
 ) -> None:
     """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
     from ctxmetrics.cli._run import build_judge, build_task

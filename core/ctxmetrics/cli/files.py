@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -68,9 +68,7 @@ def inspect(source: Input) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
-def init(
-    source: Input, out: Annotated[Path, typer.Option(help="The file to write.")] = Path(CONFIG_NAME)
-) -> None:
+def init(source: Input, out: Path = Path(CONFIG_NAME)) -> None:
     """Write a configuration file for a file of samples; `ctxmetrics score` alone runs it then."""
     from ctxmetrics.cli._run import choose_convention, load_samples, metrics_fitting, open_samples
     from ctxmetrics.judges.lexical.judge import LexicalJudge
@@ -172,29 +170,11 @@ def _fits(kind: type[Metric], samples: Sequence[Sample]) -> bool:
 
 def spans(
     source: Input,
-    sources: Annotated[
-        Path | None, typer.Option(help="The folder of the texts that were cut into chunks.")
-    ] = None,
-    chunks: Annotated[
-        Path | None,
-        typer.Option(
-            help="Documents with id, source and start_index, one JSON object a line. Their ids in FILE become spans."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Answers of `ctxmetrics label`: their spans become the reference ids."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the samples with ids: FILE.jsonl. Without it: stdout.")
-    ] = None,
-    fail_missing: Annotated[
-        bool,
-        typer.Option(
-            "--fail-missing",
-            help="Exit 1 if a context is not found or stands in several places, or an id or answer has no span.",
-        ),
-    ] = False,
+    sources: Path | None = None,
+    chunks: Path | None = None,
+    labels: Path | None = None,
+    out: Path | None = None,
+    fail_missing: bool = False,
 ) -> None:
     """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
     from ctxmetrics.agreement.span_labels import with_found_spans, with_known_spans

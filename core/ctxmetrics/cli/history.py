@@ -5,25 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from ctxmetrics.cli._terminal import print_result
 
 
 def history(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Results of --out or --write-baseline in the order of time, or folders of them, which are read by name.",
-            show_default=False,
-        ),
-    ],
-    format: Annotated[  # noqa: A002 - the option is named so
-        Literal["text", "json", "markdown"], typer.Option(help="text, json or markdown.")
-    ] = "text",
-    report: Annotated[Path | None, typer.Option(help="Write the history as a page: FILE.html.")] = None,
+    files: list[Path],
+    format: Literal["text", "json", "markdown"] = "text",  # noqa: A002 - the option is named so
+    report: Path | None = None,
 ) -> None:
     """Show the means of several runs, and where something else than the retriever changed between them."""
     from ctxmetrics.results.history import read_history

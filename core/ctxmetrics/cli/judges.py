@@ -6,17 +6,12 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from ctxmetrics.cli._options import (
-    BaseUrl,
-    CacheDir,
-    ConventionName,
     Input,
-    LabelsPath,
-    MaxCharacters,
     Pace,
     labels_beside,
 )
@@ -29,40 +24,18 @@ from ctxmetrics.presentation.wording import plural
 class People:
     """Whose labels count, and which samples belong together."""
 
-    labels: LabelsPath = None
-    annotator: Annotated[
-        str | None, typer.Option(help="Whose answers of --labels count. Without it: the majority's.")
-    ] = None
-    system: Annotated[
-        str | None, typer.Option(help="Also show each system. metadata.KEY holds its name.")
-    ] = None
-    cluster: Annotated[
-        str | None, typer.Option(help="Samples that belong together have the same metadata.KEY.")
-    ] = None
+    labels: Path | None = None
+    annotator: str | None = None
+    system: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
     """Whose verdicts are compared with people's."""
 
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable, to compare judges."
-        ),
-    ] = None
-    results: Annotated[
-        list[Path] | None,
-        typer.Option(help="Results of a run over FILE (--out), in place of a judge. Repeatable."),
-    ] = None
-
-
-Shown = Annotated[
-    int, typer.Option(help="How many of the samples to show on which judge and people differ most.")
-]
-CardPath = Annotated[
-    Path | None, typer.Option(help="Write a calibration card, for score --calibration: CARD.json.")
-]
+    judge: list[str] | None = None
+    results: list[Path] | None = None
 
 
 def _find_labels(file: Path) -> Path | None:
@@ -76,12 +49,12 @@ def agree(
     people: People,
     verdicts: Verdicts,
     pace: Pace,
-    base_url: BaseUrl = None,
-    max_characters: MaxCharacters = None,
-    convention: ConventionName = None,
-    cache: CacheDir = None,
-    show: Shown = 0,
-    write: CardPath = None,
+    base_url: str | None = None,
+    max_characters: int | None = None,
+    convention: str | None = None,
+    cache: Path | None = None,
+    show: int = 0,
+    write: Path | None = None,
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.agreement.agree import agree as compare
@@ -130,20 +103,13 @@ def agree(
 
 
 def check_judge(
-    judge: Annotated[
-        str,
-        typer.Argument(
-            help="lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or MODULE:NAME."
-        ),
-    ],
+    judge: str,
     pace: Pace,
-    base_url: BaseUrl = None,
-    max_characters: MaxCharacters = None,
-    repetitions: Annotated[int, typer.Option(help="How often each sample is judged.")] = 3,
-    samples: Annotated[
-        int | None, typer.Option(help="Judge only so many of the samples, to try a slow judge.")
-    ] = None,
-    format: Annotated[Literal["text", "json"], typer.Option(help="text or json.")] = "text",  # noqa: A002 - the option's name
+    base_url: str | None = None,
+    max_characters: int | None = None,
+    repetitions: int = 3,
+    samples: int | None = None,
+    format: Literal["text", "json"] = "text",  # noqa: A002 - the option's name
 ) -> None:
     """Let a judge judge the labelled samples of the library, and compare its verdicts with the labels."""
     from ctxmetrics.agreement.check_judge import check_judge as check

@@ -8,11 +8,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ctxmetrics.cli._options import Input, LabelsPath, labels_beside
+from ctxmetrics.cli._options import Input, labels_beside
 from ctxmetrics.cli._terminal import message, print_result
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.presentation.wording import plural
@@ -31,50 +29,21 @@ _MOST = 50
 class Drawing:
     """Which samples are drawn."""
 
-    n: Annotated[
-        int | None,
-        typer.Option(
-            help="How many samples to draw. Without it: as many as were drawn before, else 50."
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(help="The seed of the draw. Without it: a random one, which the file keeps."),
-    ] = None
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Draw the same number of samples for each value of this key, such as metadata.topic."
-        ),
-    ] = None
-
-
-InTerminal = Annotated[
-    bool, typer.Option("--terminal", help="Ask in the terminal: no browser, no server.")
-]
-NoBrowser = Annotated[
-    bool, typer.Option("--no-browser", help="Print the page's address and open nothing.")
-]
+    n: int | None = None
+    seed: int | None = None
+    by: str | None = None
 
 
 def label(
     source: Input,
     drawing: Drawing,
-    ask: Annotated[
-        list[str] | None,
-        typer.Option(help="unit_supported or context_useful. Without it: both. Repeatable."),
-    ] = None,
-    annotator: Annotated[str, typer.Option(help="The name of the person who answers.")] = "anonymous",
-    labels: LabelsPath = None,
-    verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Results of --out whose verdicts the key v shows. Without it: the embedded judge's."
-        ),
-    ] = None,
-    terminal: InTerminal = False,
-    port: Annotated[int, typer.Option(help="The page's port; 0 takes a free one.")] = 0,
-    no_browser: NoBrowser = False,
+    ask: list[str] | None = None,
+    annotator: str = "anonymous",
+    labels: Path | None = None,
+    verdicts: Path | None = None,
+    terminal: bool = False,
+    port: int = 0,
+    no_browser: bool = False,
 ) -> None:
     """Label a random part of the samples by hand, on a local page. `ctxmetrics agree` reads the answers."""
     from ctxmetrics.agreement.labelling.draw import LabelsFile, samples_by_key

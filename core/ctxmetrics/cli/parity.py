@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import sys
-from typing import Annotated
 
 import typer
 
@@ -21,7 +20,7 @@ _UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 def parity(
     source: Input,
     selection: Selection,
-    numbers: Annotated[bool, typer.Option("--numbers", help="Also print every value.")] = False,
+    numbers: bool = False,
 ) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.runners import aside, compare

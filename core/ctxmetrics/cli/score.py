@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ctxmetrics.cli._options import CacheDir, Gates, Input, Judging, Pace, Selection
+from ctxmetrics.cli._options import Gates, Input, Judging, Pace, Selection
 from ctxmetrics.cli._terminal import collected_warnings, colored, columns, leave, message, print_result
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.presentation.wording import plural
@@ -35,70 +33,24 @@ _MOST_LOST = 10
 class Budget(Pace):
     """The pace of a run, and what all may cost."""
 
-    max_calls: Annotated[
-        int | None, typer.Option(help="The most requests in all. The rest is not judged.")
-    ] = DEFAULTS["max_calls"]
-    max_tokens: Annotated[
-        int | None, typer.Option(help="The most tokens in all. The rest is not judged.")
-    ] = DEFAULTS["max_tokens"]
-    one_context: Annotated[
-        bool,
-        typer.Option(
-            "--one-context",
-            help="The one context of each sample is one passage, whatever stands in it.",
-        ),
-    ] = False
+    max_calls: int | None = DEFAULTS["max_calls"]
+    max_tokens: int | None = DEFAULTS["max_tokens"]
+    one_context: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """What is written beside the text that is printed, and kept for a later run."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write one JSON line for each sample and metric: FILE.jsonl; or a table with a row for each sample: "
-            "FILE.csv, .xlsx or .parquet."
-        ),
-    ] = None
-    keep_texts: Annotated[
-        bool,
-        typer.Option(
-            "--keep-texts", help="Write all fields of the samples to --out, in place of hashes."
-        ),
-    ] = False
-    write_baseline: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write values and hashes without texts, to commit; compare reads them: FILE.jsonl."
-        ),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Write the report: FILE.html.")] = None
-    by: Annotated[
-        str | None, typer.Option(help="Also show the means of groups of samples: metadata.KEY.")
-    ] = None
-    stages: Annotated[
-        bool,
-        typer.Option(
-            "--stages",
-            help="Also show the stages of the retrieval, and at which of them sentences were lost.",
-        ),
-    ] = False
-    cache: CacheDir = None
-    only: Annotated[
-        Path | None,
-        typer.Option(
-            help="RESULTS.failed: score the samples without a value, or below a pass mark, in the results of an earlier run."
-        ),
-    ] = None
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on after a run that was stopped: its rows are in OUT.part, its judgements in the cache "
-            "(default: OUT.cache).",
-        ),
-    ] = False
+    out: Path | None = None
+    keep_texts: bool = False
+    write_baseline: Path | None = None
+    report: Path | None = None
+    by: str | None = None
+    stages: bool = False
+    cache: Path | None = None
+    only: Path | None = None
+    resume: bool = False
 
 
 def score(
@@ -108,9 +60,7 @@ def score(
     output: Output,
     budget: Budget,
     gates: Gates,
-    show: Annotated[
-        int, typer.Option(help="How many of the lowest scores of each metric to explain.")
-    ] = 0,
+    show: int = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.cli._gates import (
@@ -153,6 +103,7 @@ def score(
     means, problem = correct_means(gates, card, results)
     print_result(means or None)
     outcomes = list(check_gates(bars, gates, results, problem))
+    _write_files(results, output, [(outcome.gate, outcome.problem) for outcome in outcomes])
     failed = tell_ci(
         outcomes, "ctxmetrics score", fence_text(f"{results.summary()}{means}"), gates.junit
     )
@@ -162,9 +113,7 @@ def score(
 
 
 def demo(
-    report: Annotated[Path, typer.Option("--report", help="The page to write.")] = Path(
-        "ctxmetrics-demo.html"
-    ),
+    report: Path = Path("ctxmetrics-demo.html"),
 ) -> None:
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
     paths = [path for path in _PLACES if path.is_file()]
@@ -281,20 +230,16 @@ def _choose_samples(
 
 
 def _show(results: Results, output: Output, lowest: int) -> None:
-    """Print the means, also those of groups, and the stages with the first units that were lost; write page and baseline.
-
-    An older page stays where a run stopped early and has no value for some metric. A baseline is
-    written for a whole run only.
-    """
-    from ctxmetrics.presentation.wording import TEXT, clean
+    """Print the means, also those of groups, and the stages with the first units that were lost."""
+    from ctxmetrics.results.means_table import format_groups
     from ctxmetrics.results.report.report import render_text
 
     print_result(
         render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())
     )
     if output.by:
-        for name, part in results.by(output.by).items():
-            print_result(f"\n{clean(name, TEXT)}:\n{part.summary()}")
+        groups = {name: part.summary() for name, part in results.by(output.by).items()}
+        print_result(f"\n{format_groups(groups, results.summary().language)}")
     if output.stages:
         try:
             stages = results.stages()
@@ -306,6 +251,14 @@ def _show(results: Results, output: Output, lowest: int) -> None:
             if more > 0:
                 lines.append(f"  and {more} more: --report FILE.html lists them, --out FILE holds all")
             print_result("\n".join(lines))
+
+
+def _write_files(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
+    """Write page and baseline.
+
+    An older page stays where a run stopped early and has no value for some metric. A baseline is
+    written for a whole run only.
+    """
     if output.report is not None:
         has_empty = not all(item.scored for item in results.summary().values())
         if output.report.exists() and (results.unanswered or (results.stopped and has_empty)):
@@ -313,7 +266,7 @@ def _show(results: Results, output: Output, lowest: int) -> None:
                 f"note: {output.report} is that of an earlier run; this run has too little to show and did not replace it"
             )
         else:
-            results.to_html(output.report)
+            results.to_html(output.report, by=output.by, gates=gates)
     if output.write_baseline is not None and not (results.stopped or results.unanswered):
         results.to_baseline(output.write_baseline)
 

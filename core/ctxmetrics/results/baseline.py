@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_letters, digits
 from typing import Any
 
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.formulas import share
 from ctxmetrics.scores import Score
 
@@ -69,13 +70,16 @@ def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_baseline(
-    rows: Iterable[tuple[Mapping[str, Any], Sequence[Score]]],
+    rows: Iterable[tuple[Mapping[str, Any], Sequence[Score]]], start: Mapping[str, str] = EMPTY
 ) -> Iterator[dict[str, Any] | list[Any]]:
     """Yield the lines of a baseline.
 
     Args:
         rows: What is known of each sample, and its scores.
+        start: What is known of the run: the first line.
     """
+    if start:
+        yield {"baseline_id": 0, "run": start}
     numbers: dict[str, int] = {}
     for record, scores in rows:
         metrics = [

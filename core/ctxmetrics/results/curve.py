@@ -12,6 +12,7 @@ from ctxmetrics.attribution import Attribution
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.presentation.layout import align_rows
+from ctxmetrics.presentation.pages import render
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
@@ -66,6 +67,9 @@ class Curve(tuple[CurvePoint, ...]):
             )
             rows.append(cells)
         return "\n".join(align_rows(rows))
+
+    def _repr_html_(self) -> str:
+        return render("text.html", text=repr(self))
 
 
 def _format(mean: float | None, form: str) -> str:

@@ -9,17 +9,17 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.results.baseline import shorten_record
-from ctxmetrics.results.comparison.view import escape_markdown
+from ctxmetrics.results.comparison.view import escape_markdown, format_table
 from ctxmetrics.results.label_notes import index_notes
 from ctxmetrics.results.metric_summary import MetricSummary
+from ctxmetrics.results.origin import SHORT, Origin, collect, find_origin
 from ctxmetrics.results.results import Results
 from ctxmetrics.results.row import Row
 
-_HEADER = ("run", "samples", "mean", "95 % interval", "not comparable with the run before")
+_HEADER = ("run", "started", "samples", "mean", "95 % interval", "not comparable with the run before")
 # What must be equal for two runs to be points of one line, and how it is called.
 _ORIGIN = {"judge": "judge", "served_model": "model", "prompt": "prompt", "splitter": "splitter"}
 # The drawing, in units of its own: where points begin and end from left to right, and from 1 to 0.
@@ -31,13 +31,13 @@ class RunPoint(Plain):
     """One run of a history.
 
     Attributes:
-        name: The file.
+        origin: The file, the judge, when and on which commit it began.
         metrics: The summary of each metric by its name.
         changes: What differs from the run before, so that the means cannot be compared: judge, prompt, splitter, samples
             or index.
     """
 
-    name: str
+    origin: Origin
     metrics: Mapping[str, MetricSummary]
     changes: tuple[str, ...]
 
@@ -58,28 +58,21 @@ class History(Plain):
         return tuple(dict.fromkeys(name for run in self.runs for name in run.metrics))
 
     def __str__(self) -> str:
-        parts = ["\n".join([name, *align_rows(self.list_rows(name))]) for name in self.metrics]
-        return "\n\n".join(parts)
+        tables = [f"{name}\n{format_table(self.list_rows(name))}" for name in self.metrics]
+        return "\n\n".join(tables)
 
     __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the tables as Markdown."""
-        lines: list[str] = []
-        for name in self.metrics:
-            head, *rows = self.list_rows(name)
-            lines += [
-                f"**{escape_markdown(name)}**",
-                "",
-                f"| {' | '.join(head)} |",
-                "|---" * len(head) + "|",
-            ]
-            lines += [f"| {' | '.join(map(escape_markdown, row))} |" for row in rows]
-            lines.append("")
-        return "\n".join(lines)
+        tables = [
+            f"**{escape_markdown(name)}**\n\n{format_table(self.list_rows(name), markdown=True)}\n"
+            for name in self.metrics
+        ]
+        return "\n".join(tables)
 
     def html(self, *, title: str = "ctxmetrics: history of runs") -> str:
-        """Return one page with a line a metric; it holds no script and loads nothing."""
+        """Return one page with a line a metric; it loads nothing."""
         return render("history.html", history=self, title=title, language="en")
 
     def list_rows(self, metric: str) -> list[tuple[str, ...]]:
@@ -87,12 +80,15 @@ class History(Plain):
         rows: list[tuple[str, ...]] = [_HEADER]
         for run in self.runs:
             item = run.metrics.get(metric)
-            mean = interval = "-"
-            if item is not None and item.mean is not None:
-                mean = f"{item.mean:.4f}"
-                interval = " to ".join(f"{end:.4f}" for end in item.interval or ()) or "-"
-            scored = "-" if item is None else f"{item.scored} of {item.samples}"
-            rows.append((clean(run.name, TEXT), scored, mean, interval, "; ".join(run.changes)))
+            if item is None:
+                continue
+            mean = "-" if item.mean is None else f"{item.mean:.4f}"
+            interval = " to ".join(f"{end:.4f}" for end in item.interval or ()) or "-"
+            origin = run.origin
+            start = filter(None, (origin.started, (origin.commit or "")[:SHORT], origin.branch))
+            scored = f"{item.scored} of {item.samples}"
+            cells = (origin.name, " ".join(start), scored, mean, interval, "; ".join(run.changes))
+            rows.append(tuple(clean(cell, TEXT) for cell in cells))
         return rows
 
     def draw(self, metric: str) -> list[list[tuple[float, float]]]:
@@ -125,7 +121,8 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
         results = Results.from_jsonl(path)
         rows = list(results)
         changes = tuple(_list_changes(before, rows)) if before else ()
-        runs.append(RunPoint(name=str(path), metrics=dict(results.summary()), changes=changes))
+        origin = find_origin(results, rows)
+        runs.append(RunPoint(origin=origin, metrics=dict(results.summary()), changes=changes))
         before = rows
     if not runs:
         raise InputFileError("history: no results. Give files that --out or --write-baseline wrote.")
@@ -135,21 +132,14 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
 def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
     """Yield what differs between two runs beside what was retrieved."""
     for name, word in _ORIGIN.items():
-        values = _collect(before, name), _collect(after, name)
+        values = collect(before, name), collect(after, name)
         if values[0] != values[1]:
-            yield f"{word}: {', '.join(sorted(values[0]))} -> {', '.join(sorted(values[1]))}"
+            yield f"{word}: {', '.join(values[0])} -> {', '.join(values[1])}"
     old, new = _key_rows(before), _key_rows(after)
     if old != new:
         yield f"{plural(len(new - old), 'new sample')}, {len(old - new)} gone"
     notes, _ = index_notes(before, after)
     yield from notes
-
-
-def _collect(rows: Iterable[Row], name: str) -> set[str]:
-    values: set[Any] = set()
-    for row in rows:
-        values.update(getattr(score.provenance, name) for score in row.scores)
-    return {str(value) for value in values if value is not None}
 
 
 def _key_rows(rows: Iterable[Row]) -> set[Any]:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.presentation.layout import WIDTH, align_rows, bar_fits, draw_bar, wrap
-from ctxmetrics.presentation.wording import describe_doubts, format_number, join_counts, plural, say
+from ctxmetrics.presentation.wording import (
+    TEXT,
+    clean,
+    describe_doubts,
+    format_number,
+    join_counts,
+    plural,
+    say,
+)
 from ctxmetrics.results.metric_summary import MetricSummary
 
 # The most characters of a metric's name in its row; a longer name has a line of its own.
@@ -110,6 +118,20 @@ def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
         if place == others > 0:
             lines.insert(place + 1, f"{say('without a judge, by strings and ids', language)}:")
     return lines
+
+
+def format_groups(groups: Mapping[str, Mapping[str, MetricSummary]], language: str) -> str:
+    """Format one table of groups of samples: for each metric the means of all groups."""
+    labels: list[tuple[str, str]] = []
+    for metric in next(iter(groups.values()), {}):
+        labels += [(group, metric) for group in groups]
+    items = [groups[group][metric] for group, metric in labels]
+    columns = _select_terminal_columns(items)
+    titles = [column.title(language) for column in columns]
+    rows = [[say("group", language), say("metric", language), *titles]]
+    for (group, _), item in zip(labels, items, strict=True):
+        rows.append([clean(group, TEXT), *_build_row(item, columns, language)])
+    return "\n".join(align_rows(rows))
 
 
 def _select_terminal_columns(items: Sequence[MetricSummary]) -> list[Column]:

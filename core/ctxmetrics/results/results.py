@@ -24,6 +24,7 @@ from ctxmetrics.results.columns import REASON, Column
 from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.results.label_notes import Labels
+from ctxmetrics.results.origin import read_start
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.results.report.searches import Searches, has_searches, summarize_searches
 from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
@@ -36,8 +37,6 @@ from ctxmetrics.scores import NOT_FINAL, Provenance, Score
 from ctxmetrics.verdicts import DOUBTFUL, Usage
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import pandas as pd
 
     from ctxmetrics.results.comparison.view import Comparison
@@ -56,7 +55,7 @@ class Results(Sequence[Row]):
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
         controls: What the judge made of labelled samples in between, where the run asked for some.
         source: The file that the samples, or these results, were read from, where there is one.
-        started: When the run began; None for results that were read from a file.
+        start: When the run began (``started``), and the ``commit`` and ``branch`` that CI names; empty where nothing is known.
     """
 
     def __init__(
@@ -65,11 +64,11 @@ class Results(Sequence[Row]):
         *,
         keep: bool,
         source: str | None = None,
-        started: datetime | None = None,
+        start: Mapping[str, str] = EMPTY,
     ) -> None:
         """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
         self.source: str | None = source
-        self.started: datetime | None = started
+        self.start: Mapping[str, str] = start
         self.metrics: tuple[str, ...] = tuple(scales)
         self.usage: Usage = Usage()
         self.stopped: str | None = None
@@ -142,12 +141,13 @@ class Results(Sequence[Row]):
         scored.sort(key=lambda row: row[metric].value or 0.0)
         return [*failed, *scored][:number]
 
-    def report(self, *, curves: bool = True) -> Report:
+    def report(self, *, curves: bool = True, by: str | None = None) -> Report:
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
 
         Args:
             curves: With recall and precision over k, where metrics count units, and the stages of the retrieval, where
                 samples have some.
+            by: A key of the metadata, such as ``"metadata.topic"``: with the means of its groups.
         """
         rows = self._rows or ()
         staged = find_staged_metric(rows, self.metrics) if curves else None
@@ -156,6 +156,7 @@ class Results(Sequence[Row]):
             tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
             self._curves() if curves else EMPTY,
             None if staged is None else summarize_stages(rows, staged),
+            {name: part.summary() for name, part in self.by(by).items()} if by else EMPTY,
         )
 
     def summary(self) -> Summary:
@@ -169,7 +170,7 @@ class Results(Sequence[Row]):
             self.stopped,
             tuple(provenances),
             self.source,
-            self.started,
+            self.start.get("started"),
             self.controls,
             self._labels.notes(by_words=by_words),
             len(self) - self._labels.unanswered,
@@ -222,7 +223,7 @@ class Results(Sequence[Row]):
         scales = {
             score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores
         }
-        results = cls(scales, keep=True, source=str(path))
+        results = cls(scales, keep=True, source=str(path), start=read_start(path))
         for row in rows:
             results.add(row)
             for score in row.values():
@@ -243,7 +244,7 @@ class Results(Sequence[Row]):
         """
         self._need_rows("to_jsonl")
         provenances: dict[Provenance, int] = {}
-        lines = (to_lines(row, provenances, keep_texts=keep_texts) for row in self)
+        lines = (to_lines(row, provenances, self.start, keep_texts=keep_texts) for row in self)
         write_whole(path, map(json_line, chain.from_iterable(lines)))
 
     def to_csv(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
@@ -290,7 +291,7 @@ class Results(Sequence[Row]):
         """
         self._need_rows("to_baseline")
         rows = ((build_record(row) or {}, row.scores) for row in self)
-        write_whole(path, map(json_line, build_baseline(rows)))
+        write_whole(path, map(json_line, build_baseline(rows, self.start)))
 
     def by(self, key: str) -> dict[str, Results]:
         """Return the results of each group of samples: of those with the same value of a key of the metadata.
@@ -331,12 +332,19 @@ class Results(Sequence[Row]):
 
     def _part(self, rows: Iterable[Row]) -> Results:
         scales = {name: column.scale for name, column in self.by_metric.items()}
-        part = Results(scales, keep=True, source=self.source, started=self.started)
+        part = Results(scales, keep=True, source=self.source, start=self.start)
         for row in rows:
             part.add(row)
         return part
 
-    def to_html(self, path: str | os.PathLike[str], *, title: str = "ctxmetrics") -> None:
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "ctxmetrics",
+        by: str | None = None,
+        gates: Sequence[tuple[str, str | None]] = (),
+    ) -> None:
         """Write one page to read: the means, the curve over k, then every sample, the worst first.
 
         The page loads nothing. Its one script sorts, filters and searches; the page can be read without it. A page would
@@ -346,6 +354,8 @@ class Results(Sequence[Row]):
         Args:
             path: The file.
             title: Heading of the page.
+            by: A key of the metadata, such as ``"metadata.topic"``: with the means of its groups.
+            gates: Gates of this run: each as it was written, and why it failed or None.
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
@@ -353,7 +363,8 @@ class Results(Sequence[Row]):
             OutputFileError: Writing failed.
         """
         self._need_rows("to_html")
-        write_whole(path, (render_html(self.report(), title=title),))
+        page = render_html(self.report(by=by), title=title, gates=gates)
+        write_whole(path, (page,))
 
     def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
         curves = {}

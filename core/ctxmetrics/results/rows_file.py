@@ -68,15 +68,22 @@ def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
 
 
 def to_lines(
-    row: Row, provenances: dict[Provenance, int], *, keep_texts: bool = False
+    row: Row,
+    provenances: dict[Provenance, int],
+    start: Mapping[str, str] = EMPTY,
+    *,
+    keep_texts: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield the lines of one sample in a file.
 
     Args:
         row: The sample and its scores.
         provenances: The numbers of the provenances that stand in the file; those of this row are added.
+        start: What is known of the run: the first line of the file.
         keep_texts: Write all fields of the sample.
     """
+    if start and not provenances:
+        yield {"provenance_id": 0, "run": start}
     record = build_record(row, keep_texts=keep_texts)
     if record is not None:
         record = {name: value for name, value in record.items() if not _is_empty(name, value)}

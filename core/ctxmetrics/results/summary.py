@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.formulas.intervals import upper_share
 from ctxmetrics.presentation.layout import wrap
+from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import describe_usage, find_language, join_counts, say
-from ctxmetrics.results.means_table import describe_metric, format_means
+from ctxmetrics.results.means_table import COLUMNS, describe_metric, format_means
 from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.scores import Provenance
 from ctxmetrics.verdicts import Usage
@@ -91,7 +91,7 @@ class Summary(Mapping[str, MetricSummary]):
         stopped: Why the run ended early, or None.
         provenances: The provenances of the scores of the run, each once.
         source: The file that the samples, or the results, were read from, where there is one.
-        started: When the run began; None for results that were read from a file.
+        started: When the run began; None where that is not known.
         controls: What the judge made of the controls, where the run asked for some.
         notes: What a reader must know about the run's ids and labels.
         answered: For how many samples something was retrieved.
@@ -102,7 +102,7 @@ class Summary(Mapping[str, MetricSummary]):
     stopped: str | None
     provenances: tuple[Provenance, ...]
     source: str | None
-    started: datetime | None
+    started: str | None
     controls: Controls | None
     notes: tuple[str, ...]
     answered: int
@@ -173,6 +173,9 @@ class Summary(Mapping[str, MetricSummary]):
         if self.stopped:
             lines.append(f"{say('stopped early', self.language)}: {self.stopped}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return render("summary.html", summary=self, columns=COLUMNS, notes=self._notes())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""

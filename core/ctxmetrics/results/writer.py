@@ -20,6 +20,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import IO, Any
 
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.metrics.base import Metric
@@ -220,6 +221,7 @@ class OutFile:
         path: The file.
         resume: Keep the rows that are in ``PATH.part`` already, as far as `known` accepts them.
         keep_texts: Write all fields of the samples.
+        start: What is known of the run.
 
     Attributes:
         part: Where the rows are meanwhile; None for a device or a pipe.
@@ -230,9 +232,14 @@ class OutFile:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, resume: bool = False, keep_texts: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        resume: bool = False,
+        keep_texts: bool = False,
+        start: Mapping[str, str] = EMPTY,
     ) -> None:
-        self._path, self._keep_texts = path, keep_texts
+        self._path, self._keep_texts, self._start = path, keep_texts, start
         self._place = _target(path)
         self.part: Path | None = None if self._place is None else _part(self._place)
         self._earlier: IO[bytes] | None = None
@@ -341,7 +348,7 @@ class OutFile:
             OutputFileError: The file cannot be written any more.
         """
         try:
-            lines = to_lines(row, self._provenances, keep_texts=self._keep_texts)
+            lines = to_lines(row, self._provenances, self._start, keep_texts=self._keep_texts)
             append(self._file, *map(json_line, lines))
         except OSError as error:
             raise self._problem(error) from None

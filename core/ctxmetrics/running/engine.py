@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
 from typing import Any, Unpack
@@ -35,6 +34,7 @@ from ctxmetrics.models.runtime.cache import RunCache, opened
 from ctxmetrics.models.runtime.limits import Quota
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import Run, using
+from ctxmetrics.results.origin import describe_start
 from ctxmetrics.results.results import Results
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.writer import OutFile, check_outputs
@@ -268,7 +268,7 @@ class Evaluation:
             {metric.name: metric.rules.scale for metric in self.metrics},
             keep=self._keep,
             source=self._file,
-            started=datetime.now(UTC),
+            start=describe_start(),
         )
         with ExitStack() as stack:
             if options["cache"] is not None:
@@ -276,7 +276,12 @@ class Evaluation:
                 run.cache = RunCache(store, stores=self._stores)
             stack.enter_context(using(run))
             if options["out"] is not None:
-                file = OutFile(options["out"], resume=self._resume, keep_texts=options["keep_texts"])
+                file = OutFile(
+                    options["out"],
+                    resume=self._resume,
+                    keep_texts=options["keep_texts"],
+                    start=results.start,
+                )
                 stack.callback(file.close)
             advance = None
             if options["progress"]:

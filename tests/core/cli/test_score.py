@@ -19,6 +19,7 @@ import pytest
 from typer.main import get_command
 
 from ctxmetrics import Results, __version__
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.cli import app
 from ctxmetrics.cli._options import Pace, with_options
 from ctxmetrics.results.writer import OutFile
@@ -1070,6 +1071,38 @@ def test_shared_options_have_equal_help_and_default() -> None:
                 shape = (option.help, tuple(option.opts), option.default, option.multiple)
                 assert seen.setdefault(option.name, shape) == shape
     assert len(seen) == 6
+
+
+def test_every_option_has_help_and_every_help_an_option() -> None:
+    texts = read_data("cli", "options.json")
+    used = set()
+    for command in get_command(app).commands.values():
+        if command.name != "cache":
+            assert all(option.help for option in command.params), command.name
+            used |= {option.name for option in command.params}
+    entries = {name for owner in texts.values() for name in owner}
+    assert entries == used - {"config", "help"}
+
+
+def test_help_lists_options_in_groups_and_arguments_first() -> None:
+    shown = ctxmetrics("score", "--help").stdout
+    titles = re.findall(r"^(\S.*):$", shown, re.MULTILINE)
+    assert titles == [
+        "Arguments",
+        "A file of samples, and how it is read",
+        "The metrics to compute",
+        "Who judges",
+        "What is written beside the text that is printed, and kept for a later run",
+        "The pace of a run, and what all may cost",
+        "What must hold of a run, else the exit status is 1",
+        "Options",
+    ]
+    gates = shown.partition(titles[6])[2].partition("Options:")[0]
+    assert re.findall(r"--[a-z-]+ (?:TEXT|NUMBER|PATH)|--require-calibration", gates) == [
+        "--fail-under TEXT", "--min-pass-rate TEXT", "--controls NUMBER", "--min-controls NUMBER",
+        "--max-doubtful NUMBER", "--calibration PATH", "--require-calibration", "--max-age TEXT",
+        "--junit PATH",
+    ]  # fmt: skip
 
 
 def test_plain_score_names_next_step_and_leads_with_judged() -> None:

@@ -76,7 +76,7 @@ def test_rows_hold_no_null_and_one_provenance(tmp_path):
     results = evaluate(samples(20), [ContextRecall(), ContextPrecision()], progress=False)
     results.to_jsonl(tmp_path / "out.jsonl")
     lines = [*map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())]
-    assert [line["provenance_id"] for line in lines if "metric" not in line] == [1, 2]
+    assert [line["provenance_id"] for line in lines if "metric" not in line] == [0, 1, 2]
     for line in lines:
         assert None not in line.values()
         assert "usage" not in line
@@ -210,9 +210,9 @@ def test_a_row_without_its_provenance_is_refused(tmp_path, number):
     path = tmp_path / "out.jsonl"
     evaluate(samples(2), [ContextRecall()], progress=False).to_jsonl(path)
     lines = [*map(json.loads, path.read_text().splitlines())]
-    lines[1]["provenance_id"] = number
+    lines[2]["provenance_id"] = number
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(InputFileError, match=r"line 2: .* provenance_id: no line before it has"):
+    with pytest.raises(InputFileError, match=r"line 3: .* provenance_id: no line before it has"):
         Results.from_jsonl(path)
 
 
@@ -315,7 +315,7 @@ def test_cut_files_resume_to_the_same_bytes(tmp_path):
     evaluate(data, metrics, out=whole, progress=False)
     content = whole.read_bytes()
     begins = [line[:19] for line in content.splitlines()]
-    assert [begins.index(f'{{"provenance_id": {n}'.encode()) for n in (1, 2, 3)] == [0, 2, 10]
+    assert [begins.index(f'{{"provenance_id": {n}'.encode()) for n in (0, 1, 2, 3)] == [0, 1, 3, 11]
     draw = random.Random(5)
     for cut in [0, 1, len(content), *draw.choices(range(len(content)), k=60)]:
         part.write_bytes(content[:cut])

@@ -69,7 +69,7 @@ def test_the_command_shows_all_forms(runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "4 of 4   0.7500  0.3006 to 0.9544" in done.stdout
     table = run_command("history", *runs, "--format", "markdown").stdout
-    assert table.startswith("**context_recall**\n\n| run | samples |")
+    assert table.startswith("**context_recall**\n\n| run | started | samples |")
     data = json.loads(run_command("history", *runs, "--format", "json").stdout)
     assert [run["metrics"]["context_recall"]["scored"] for run in data["runs"]] == [4, 4, 4, 3, 3]
     page = (tmp_path / "h.html").read_text(encoding="utf-8")

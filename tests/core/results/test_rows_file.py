@@ -299,5 +299,5 @@ def test_a_value_at_the_top_of_another_scale_is_read(tmp_path):
     (tmp_path / "a.jsonl").write_text(text)
     assert Results.from_jsonl(tmp_path / "a.jsonl")[0].scores[0].value == 100
     (tmp_path / "a.jsonl").write_text(text.replace('"convention": "aegis"', '"convention": "default"'))
-    with pytest.raises(InputFileError, match=r"line 2: .* value: 100 is no number from 0 to 1"):
+    with pytest.raises(InputFileError, match=r"line 3: .* value: 100 is no number from 0 to 1"):
         Results.from_jsonl(tmp_path / "a.jsonl")

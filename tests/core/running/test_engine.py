@@ -877,7 +877,7 @@ def test_a_kill_9_costs_the_row_that_is_being_written(tmp_path):
     *whole, half = part.read_text(encoding="utf-8").split("\n")
     assert [row["sample_id"] for row in complete_rows(whole)] == ["0", "1", "2"]
     assert half.startswith('{"sample_id": "3"')
-    with pytest.raises(InputFileError, match=r"line 5: the line is cut off.*--resume"):
+    with pytest.raises(InputFileError, match=r"line 6: the line is cut off.*--resume"):
         Results.from_jsonl(part)
     given = [
         Sample(id=i, reference=f"Number {i} is here.", retrieved_contexts=["Number 1 is here."])

@@ -47,6 +47,7 @@ from ctxmetrics.results.labels.means import (
     paired_mean,
     weighted_mean,
 )
+from ctxmetrics.results.origin import Origin, find_origin
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record, read_rows
 from ctxmetrics.verdicts import Verdict
@@ -123,12 +124,16 @@ def compare_all(
     """
     options = _Options(metrics, by, cluster, accept, by_file=bool(labels))
     inputs = [_read_run(run) for run in (baseline, *runs.values())]
+    first_origin, *origins = map(find_origin, (baseline, *runs.values()), inputs)
     if labels:
         inputs = apply_labels(labels, inputs)
     if any("key" in (row.record or EMPTY) for run in inputs for row in run[:1]):
         inputs = [[*map(_shorten_hashes, run)] for run in inputs]
     first, *others = inputs
-    comparisons = [_compare_two(first, second, options) for second in others]
+    comparisons = [
+        _compare_two(first, second, (first_origin, origin), options)
+        for second, origin in zip(others, origins, strict=True)
+    ]
     return Comparisons(dict(zip(runs, _adjust(comparisons), strict=True)))
 
 
@@ -154,7 +159,9 @@ def _shorten_hashes(row: Row) -> Row:
     return replace(row, record=shorten_record(build_record(row) or EMPTY))
 
 
-def _compare_two(first: Sequence[Row], second: Sequence[Row], options: _Options) -> Comparison:
+def _compare_two(
+    first: Sequence[Row], second: Sequence[Row], origins: tuple[Origin, Origin], options: _Options
+) -> Comparison:
     """Compare two runs; the p values of primary metrics are not adjusted yet."""
     pairs, only_before, only_after = pair_runs(first, second)
     names = _find_common_metrics(*pairs[0])
@@ -179,6 +186,7 @@ def _compare_two(first: Sequence[Row], second: Sequence[Row], options: _Options)
         lost += _find_lost(before, after, before.name, metrics=recalls, one_index=one_index)
         won += _find_lost(after, before, before.name, metrics=recalls, one_index=one_index)
     return Comparison(
+        origins=origins,
         samples=len(pairs),
         only_before=tuple(only_before),
         only_after=tuple(only_after),
@@ -369,7 +377,17 @@ class _PairedTest:
             corrected=_correct(name, values, scale=scale, by_file=self.by_file),
             scale=scale,
             causes=_count_causes(name, values),
+            passed=_count_passed(name, values),
         )
+
+
+def _count_passed(name: str, values: _Values) -> tuple[int, int] | None:
+    """Count the samples that reach the pass mark in each run; None without one."""
+    before = [first[name].passed for first, _ in values.pairs]
+    after = [second[name].passed for _, second in values.pairs]
+    if before[0] is None or after[0] is None:
+        return None
+    return before.count(True), after.count(True)
 
 
 def _find_scale(name: str, pair: Pair) -> float:

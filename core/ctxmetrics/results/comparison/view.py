@@ -16,6 +16,7 @@ from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import clean, plural
 from ctxmetrics.results.comparison.stages import ComparedStages
 from ctxmetrics.results.labels.means import EQUAL, FEW, FEWEST, LEVEL
+from ctxmetrics.results.origin import Origin
 
 HEADER = ("metric", "first", "second", "difference", "95 % interval", "p", "better", "worse", "equal")
 # The column after them, where p values are adjusted: interval and p of a row are those of the row alone.
@@ -103,6 +104,7 @@ class Difference(Plain):
         detectable: The smallest true difference that a test at 5 % finds in 80 % of such comparisons.
         corrected: The difference corrected by people's labels, where two samples or more have them in both runs.
         scale: The metric's highest value.
+        passed: How many of the samples reach the pass mark in the first and in the second run; None without one.
         causes: Whether the contexts or the judge changed; None where no judge answered, or no hashes are known.
     """
 
@@ -123,6 +125,7 @@ class Difference(Plain):
     corrected: Corrected | None = None
     scale: float = 1.0
     causes: Causes | None = None
+    passed: tuple[int, int] | None = None
 
     @property
     def basis(self) -> Difference | Corrected:
@@ -243,9 +246,27 @@ class _Shown(Plain):
         """Return the comparison as Markdown; texts of samples are escaped."""
         return self._rendered("comparison.md", markdown=True)
 
-    def html(self, *, title: str = "ctxmetrics: comparison of runs") -> str:
-        """Return the comparison as one page that holds no script and loads nothing."""
-        return self._rendered("comparison.html", title=title, language="en", header=header, cells=cells)
+    def html(
+        self,
+        *,
+        title: str = "ctxmetrics: comparison of runs",
+        gates: Sequence[tuple[str, str | None]] = (),
+    ) -> str:
+        """Return the comparison as one page that loads nothing.
+
+        Args:
+            title: Heading of the page.
+            gates: Each gate as it was written, and why it failed or None.
+        """
+        return self._render_page(frame="frame.html", title=title, gates=gates)
+
+    def _repr_html_(self) -> str:
+        return self._render_page(frame="fragment.html")
+
+    def _render_page(self, *, gates: Sequence[tuple[str, str | None]] = (), **more: Any) -> str:
+        return self._rendered(
+            "comparison.html", language="en", header=header, cells=cells, gates=gates, **more
+        )
 
     def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
         """Fill in a template; one comparison alone is that of a run without a name."""
@@ -253,12 +274,12 @@ class _Shown(Plain):
         return render(
             template,
             runs=runs,
-            table=_list_rows(runs),
+            table=_list_rows({name: comparison.metrics for name, comparison in runs.items()}),
             columns=partial(_format_columns, markdown=markdown),
-            written=partial(_format_table, markdown=markdown),
+            written=partial(format_table, markdown=markdown),
             most=MOST,
             shown=lambda text: clean(text, TEXT),
-            rows_of=lambda items: [("", item) for item in items],
+            by_metric=_list_rows,
             heading=heading,
             clauses=clauses,
             conclusion=conclusion,
@@ -275,6 +296,7 @@ class Comparison(_Shown):
     """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
 
     Attributes:
+        origins: What was compared: file, judge, library and commit of both runs.
         samples: How many samples are in both runs.
         only_before: Names of those that only the first run has.
         only_after: Names of those that only the second run has.
@@ -288,6 +310,7 @@ class Comparison(_Shown):
         stages: The stages of the retrieval in both runs; None where no sample has stages in both.
     """
 
+    origins: tuple[Origin, Origin]
     samples: int
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
@@ -326,26 +349,28 @@ class Comparisons(_Shown):
     runs: Mapping[str, Comparison]
 
 
-def _list_rows(runs: Mapping[str, Comparison]) -> list[tuple[str, Difference]]:
-    """Return the rows of the table: for each metric the runs, by name."""
+def _list_rows(parts: Mapping[str, Sequence[Difference]]) -> list[tuple[str, Difference]]:
+    """Return the rows of a table of runs, or of groups: for each metric all of them, by name."""
     rows: dict[str, list[tuple[str, Difference]]] = {}
-    for run, comparison in runs.items():
-        for item in comparison.metrics:
-            rows.setdefault(item.name, []).append((run, item))
+    for name, items in parts.items():
+        for item in items:
+            rows.setdefault(item.name, []).append((name, item))
     return list(chain.from_iterable(rows.values()))
 
 
-def _format_columns(rows: Sequence[tuple[str, Difference]], *, markdown: bool) -> str:
-    """Return the rows of a table as text, with the names of the runs if they have some."""
+def _format_columns(
+    rows: Sequence[tuple[str, Difference]], label: str = "run", *, markdown: bool
+) -> str:
+    """Return the rows of a table as text, with the names of the runs or groups if they have some."""
     head = header(rows)
     table = [head, *(cells(item)[: len(head)] for _, item in rows)]
     if any(run for run, _ in rows):
-        names = ["run", *(clean(run, TEXT) for run, _ in rows)]
+        names = [label, *(clean(run, TEXT) for run, _ in rows)]
         table = [(name, *row) for name, row in zip(names, table, strict=True)]
-    return _format_table(table, markdown=markdown)
+    return format_table(table, markdown=markdown)
 
 
-def _format_table(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
+def format_table(table: Sequence[tuple[str, ...]], *, markdown: bool = False) -> str:
     """Return a table, its head first, as text."""
     if not markdown:
         return "\n".join(align_rows(table))
@@ -408,6 +433,9 @@ def clauses(item: Difference) -> list[str]:
         parts.append(f"{item.changed} changed, and {FEW} are needed to call a run better or worse")
     if item.verdict == "no difference shown" and item.detectable:
         parts.append(f"{describe_power(number(item.detectable, item))} such comparisons")
+    if item.passed is not None:
+        before, after = item.passed
+        parts.append(f"pass mark reached by {before} of {item.samples}, then by {after}")
     if item.unpaired:
         parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
     if item.causes is not None:

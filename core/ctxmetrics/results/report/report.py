@@ -44,12 +44,14 @@ class Report:
         rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
         stages: What each stage of the retrieval held; None where no sample has stages.
+        groups: The means of groups of samples, by their names, where they were asked for.
     """
 
     summary: Summary
     rows: tuple[Row, ...]
     curves: Mapping[str, tuple[tuple[int, float, float], ...]] = EMPTY
     stages: Stages | None = None
+    groups: Mapping[str, Summary] = EMPTY
 
     @property
     def language(self) -> str:
@@ -75,8 +77,8 @@ class Report:
             yield summary.source
         samples = max((item.samples for item in summary.values()), default=0)
         yield plural(samples, "sample", language=self.language)
-        if summary.started is not None:
-            yield f"{summary.started:%Y-%m-%d %H:%M %Z}"
+        if summary.started:
+            yield summary.started
 
     def _describe_judges(self) -> Iterator[str]:
         yield from self.summary.each("judge")
@@ -226,12 +228,15 @@ _ALL_LABELLED, _LABEL_STEP = 12, 5
 _RECALL, _PRECISION = ("recall", "recall"), ("precision", "support precision")
 
 
-def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
+def render_html(
+    report: Report, *, title: str = "ctxmetrics", gates: Sequence[tuple[str, str | None]] = ()
+) -> str:
     """Return the page.
 
     Args:
         report: The run as it is shown.
         title: Heading of the page.
+        gates: Each gate as it was written, and why it failed or None.
     """
     samples, complete = _render_samples(report)
     return render(
@@ -244,6 +249,7 @@ def render_html(report: Report, *, title: str = "ctxmetrics") -> str:
         samples=samples,
         complete=complete,
         at_once=_AT_ONCE,
+        gates=gates,
     )
 
 

@@ -1,0 +1,113 @@
+"""Where results come from: the file, the judge and the library, and when and on which commit the run began."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY, Plain
+from ctxmetrics.presentation.wording import TEXT, clean, plural
+from ctxmetrics.reading.text_files import DAMAGED, open_bytes
+from ctxmetrics.results.row import Row
+
+# The variables in which a CI service names the commit and the branch.
+_COMMIT = "GITHUB_SHA CI_COMMIT_SHA BUILDKITE_COMMIT CIRCLE_SHA1 BITBUCKET_COMMIT BUILD_SOURCEVERSION"
+_BRANCH = "GITHUB_HEAD_REF GITHUB_REF_NAME CI_COMMIT_REF_NAME BUILDKITE_BRANCH CIRCLE_BRANCH"
+# The characters of a commit that are shown, and the most of the line that holds them.
+SHORT, _LONGEST_LINE = 12, 1000
+
+
+def describe_start() -> dict[str, str]:
+    """Describe a run that begins now: ``started``, and ``commit`` and ``branch`` where CI names them.
+
+    ``SOURCE_DATE_EPOCH`` sets the time, so that two runs can write the same bytes.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    start = {"started": f"{now:%Y-%m-%d %H:%M UTC}"}
+    for name, variables in (("commit", _COMMIT), ("branch", _BRANCH)):
+        value = next(filter(None, map(os.environ.get, variables.split())), None)
+        if value:
+            start[name] = value[:TEXT]
+    return start
+
+
+def read_start(path: str | os.PathLike[str]) -> Mapping[str, str]:
+    """Read what the first line of a file of results says about the run; empty where it says nothing."""
+    try:
+        with open_bytes(Path(path)) as lines:
+            line = json.loads(lines.readline(_LONGEST_LINE))
+        return {name: str(line["run"][name])[:TEXT] for name in line["run"]}
+    except (OSError, ValueError, LookupError, TypeError, *DAMAGED):
+        return EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin(Plain):
+    """Where the results of a run come from.
+
+    Attributes:
+        name: The file, or what the caller names the run; empty without a name.
+        samples: How many samples it has.
+        judges: The judges.
+        models: The models that answered.
+        libraries: The versions of this library.
+        started: When it began; None where that is not known.
+        commit: The commit that was measured, where CI named it.
+        branch: Its branch.
+    """
+
+    name: str
+    samples: int
+    judges: tuple[str, ...]
+    models: tuple[str, ...]
+    libraries: tuple[str, ...]
+    started: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+
+    def __str__(self) -> str:
+        return clean(", ".join(self._list_parts()), 4 * TEXT)
+
+    def _list_parts(self) -> Iterator[str]:
+        if self.name:
+            yield self.name
+        yield plural(self.samples, "sample")
+        yield from self.judges
+        for model in self.models:
+            yield f"answered as {model}"
+        yield from self.libraries
+        if self.started:
+            yield self.started
+        if self.commit:
+            branch = f" of {self.branch}" if self.branch else ""
+            yield f"commit {self.commit[:SHORT]}{branch}"
+
+
+def find_origin(run: object, rows: Sequence[Row]) -> Origin:
+    """Find where the results of a run come from: a file of them, `Results`, or rows alone."""
+    if isinstance(run, (str, os.PathLike)):
+        name, start = str(run), read_start(run)
+    else:
+        name, start = getattr(run, "source", None) or "", getattr(run, "start", EMPTY)
+    known: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
+    return Origin(
+        name=name,
+        samples=len(rows),
+        judges=collect(rows, "judge"),
+        models=collect(rows, "served_model"),
+        libraries=collect(rows, "library"),
+        **known,
+    )
+
+
+def collect(rows: Iterable[Row], name: str) -> tuple[str, ...]:
+    """Return the values of a field of the provenances of all scores, each once."""
+    provenances = {score.provenance for row in rows for score in row.scores}
+    values = {getattr(provenance, name) for provenance in provenances}
+    return tuple(sorted(str(value) for value in values if value is not None))
