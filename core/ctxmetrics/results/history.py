@@ -15,13 +15,13 @@ from ctxmetrics.results.baseline import shorten_record
 from ctxmetrics.results.comparison.view import escape_markdown, format_table
 from ctxmetrics.results.label_notes import index_notes
 from ctxmetrics.results.metric_summary import MetricSummary
-from ctxmetrics.results.origin import SHORT, Origin, collect, find_origin
+from ctxmetrics.results.origin import SHORT, Origin, find_origin
 from ctxmetrics.results.results import Results
 from ctxmetrics.results.row import Row
 
 _HEADER = ("run", "started", "samples", "mean", "95 % interval", "not comparable with the run before")
 # What must be equal for two runs to be points of one line, and how it is called.
-_ORIGIN = {"judge": "judge", "served_model": "model", "prompt": "prompt", "splitter": "splitter"}
+_ORIGIN = {"judges": "judge", "models": "model", "prompts": "prompt", "splitters": "splitter"}
 # The drawing, in units of its own: where points begin and end from left to right, and from 1 to 0.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 620, 20, 140
 
@@ -120,8 +120,10 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
     for path in paths:
         results = Results.from_jsonl(path)
         rows = list(results)
-        changes = tuple(_list_changes(before, rows)) if before else ()
         origin = find_origin(results, rows)
+        changes: tuple[str, ...] = ()
+        if runs:
+            changes = (*_compare_origins(runs[-1].origin, origin), *_list_changes(before, rows))
         runs.append(RunPoint(origin=origin, metrics=dict(results.summary()), changes=changes))
         before = rows
     if not runs:
@@ -129,12 +131,16 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
     return History(tuple(runs))
 
 
-def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
-    """Yield what differs between two runs beside what was retrieved."""
+def _compare_origins(before: Origin, after: Origin) -> Iterable[str]:
+    """Yield what differs between the judges of two runs."""
     for name, word in _ORIGIN.items():
-        values = collect(before, name), collect(after, name)
+        values = getattr(before, name), getattr(after, name)
         if values[0] != values[1]:
             yield f"{word}: {', '.join(values[0])} -> {', '.join(values[1])}"
+
+
+def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
+    """Yield which samples differ between two runs, and whether the index does."""
     old, new = _key_rows(before), _key_rows(after)
     if old != new:
         yield f"{plural(len(new - old), 'new sample')}, {len(old - new)} gone"

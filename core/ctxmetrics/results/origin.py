@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,14 @@ _COMMIT = "GITHUB_SHA CI_COMMIT_SHA BUILDKITE_COMMIT CIRCLE_SHA1 BITBUCKET_COMMI
 _BRANCH = "GITHUB_HEAD_REF GITHUB_REF_NAME CI_COMMIT_REF_NAME BUILDKITE_BRANCH CIRCLE_BRANCH"
 # The characters of a commit that are shown, and the most of the line that holds them.
 SHORT, _LONGEST_LINE = 12, 1000
+# The fields of a provenance, and where their values stand in an origin.
+_FIELDS = {
+    "judge": "judges",
+    "served_model": "models",
+    "prompt": "prompts",
+    "splitter": "splitters",
+    "library": "libraries",
+}
 
 
 def describe_start() -> dict[str, str]:
@@ -56,6 +64,8 @@ class Origin(Plain):
         samples: How many samples it has.
         judges: The judges.
         models: The models that answered.
+        prompts: The versions of the prompts.
+        splitters: What cut references into sentences.
         libraries: The versions of this library.
         started: When it began; None where that is not known.
         commit: The commit that was measured, where CI named it.
@@ -66,6 +76,8 @@ class Origin(Plain):
     samples: int
     judges: tuple[str, ...]
     models: tuple[str, ...]
+    prompts: tuple[str, ...]
+    splitters: tuple[str, ...]
     libraries: tuple[str, ...]
     started: str | None = None
     commit: str | None = None
@@ -95,19 +107,10 @@ def find_origin(run: object, rows: Sequence[Row]) -> Origin:
         name, start = str(run), read_start(run)
     else:
         name, start = getattr(run, "source", None) or "", getattr(run, "start", EMPTY)
+    # Rows of one run share their provenances.
+    provenances = {id(score.provenance): score.provenance for row in rows for score in row.scores}
     known: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
-    return Origin(
-        name=name,
-        samples=len(rows),
-        judges=collect(rows, "judge"),
-        models=collect(rows, "served_model"),
-        libraries=collect(rows, "library"),
-        **known,
-    )
-
-
-def collect(rows: Iterable[Row], name: str) -> tuple[str, ...]:
-    """Return the values of a field of the provenances of all scores, each once."""
-    provenances = {score.provenance for row in rows for score in row.scores}
-    values = {getattr(provenance, name) for provenance in provenances}
-    return tuple(sorted(str(value) for value in values if value is not None))
+    for field, attribute in _FIELDS.items():
+        values = {getattr(provenance, field) for provenance in provenances.values()}
+        known[attribute] = tuple(sorted(filter(None, values)))
+    return Origin(name=name, samples=len(rows), **known)

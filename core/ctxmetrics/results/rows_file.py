@@ -529,7 +529,7 @@ def build_line_reader() -> Any:
             for item in fields(Score)
             if item.name != "counted"
         },
-        "metadata": schema.with_default_schema(kinds["dict"], default={}),
+        "metadata": schema.with_default_schema(kinds["dict"], default=EMPTY),
         "sample": schema.nullable_schema(_check_fields(about, required=False)),
     }
     return SchemaValidator(
