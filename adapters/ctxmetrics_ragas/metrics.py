@@ -196,8 +196,10 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
 
     @property  # type: ignore[misc]  # it can be set there, and is refused here
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
-        """The columns without which Ragas refuses a data set."""
-        return self.get_required_columns()
+        """The columns that code passes on; Ragas' own check accepts a data set without questions, too."""
+        if sys._getframe(1).f_globals.get("__name__") == "ragas.validation":  # noqa: SLF001 - Python has no other name for it
+            return self.get_required_columns()
+        return {kind.name: columns for kind, columns in self._required_columns.items()}
 
     def __setattr__(self, name: str, value: Any) -> None:
         fixed = {"required_columns", *self.renamed, *(item.name for item in fields(self.core_class))}
