@@ -119,8 +119,8 @@ class AnyDeepEvalMetric:
     def __init__(
         self,
         threshold: float | Literal["convention"] | None = "convention",
-        *,
         model: DeepEvalBaseLLM | str | None = None,
+        *,
         judge: Judge | None = None,
         core: Metric | None = None,
         strict_mode: bool = False,
@@ -330,7 +330,7 @@ def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric
 
 
 adapting.mark_unused(AnyDeepEvalMetric, _UNUSED)
-_OPTIONS = tuple(AnyDeepEvalMetric.__init__.__kwdefaults__ or ())
+_OPTIONS = ("model", *(AnyDeepEvalMetric.__init__.__kwdefaults__ or ()))
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
 vars(AnyDeepEvalMetric)["__init__"].__signature__ = signature(AnyDeepEvalMetric.__init__)
 

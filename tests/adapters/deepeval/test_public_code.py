@@ -48,14 +48,18 @@ OPTIONS: Any = {
     "cache_config": CacheConfig(write_cache=False),
     "display_config": DisplayConfig(show_indicator=False, print_results=False),
 }
-(SAMPLE,) = ctxmetrics.evaluate(
-    [FIELDS],
+SAMPLE = ctxmetrics.Sample(
+    user_input=FIELDS["input"],
+    reference=FIELDS["expected_output"],
+    retrieved_contexts=FIELDS["retrieval_context"],
+)
+(SCORES,) = ctxmetrics.evaluate(
+    [SAMPLE],
     [ctxmetrics.ContextRecall(), ctxmetrics.ContextPrecision()],
     judge=ScriptedJudge(LABELS),
-    schema="deepeval",
     progress=False,
 )
-RECALL, PRECISION = SAMPLE["context_recall"].value, SAMPLE["context_precision"].value
+RECALL, PRECISION = SCORES["context_recall"].value, SCORES["context_precision"].value
 
 
 class Judge(DeepEvalBaseLLM):
@@ -199,14 +203,7 @@ def test_model_is_left_out_where_there_is_none() -> None:
     metric = make(ContextualRecallMetric, None, 0.5)
     with suppress(Exception):
         metric.measure(LLMTestCase(**FIELDS))
-    lexical = ctxmetrics.ContextRecall().score(
-        ctxmetrics.Sample(
-            user_input=FIELDS["input"],
-            reference=FIELDS["expected_output"],
-            retrieved_contexts=FIELDS["retrieval_context"],
-        )
-    )
-    assert metric.score == lexical.value
+    assert metric.score == ctxmetrics.ContextRecall().score(SAMPLE).value
 
 
 def test_fresh_metric_for_each_coroutine() -> None:
