@@ -37,6 +37,8 @@ _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "me
 FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
 # The fields of which one place is in the metadata, under their own name.
 _IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
+# Further fields that stand there, if a metric reads them.
+_OPTIONAL = frozenset({"references", "stages", "searches"})
 # All attributes that a measurement sets. They are set, and cleared, together.
 _NO_RESULT: dict[str, Any] = dict.fromkeys(
     [
@@ -479,9 +481,7 @@ class _TestCases(adapting.Wrapper):
         metric = self.metric
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         fields: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        for name in ("references", "stages", "searches"):
-            if name in metric.uses:
-                fields[name] = metadata.get(name)
+        fields |= {name: metadata.get(name) for name in _OPTIONAL.intersection(metric.uses)}
         if "metadata" in _places(metric.requires):
             fields |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one

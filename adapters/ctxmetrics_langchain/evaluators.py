@@ -166,6 +166,8 @@ class RetrievalEvaluator(RunEvaluator):
             reference_outputs: What is expected.
             **fields: Fields by their own names.
         """
+        if isinstance(fields.get("context"), Mapping):  # as openevals gives a retriever's outputs
+            fields |= fields.pop("context")
         sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
         return _one_or_all(to_rows(self._scores(fields | sides, strict=False)))
 

@@ -179,7 +179,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
         self._required_columns = {
             MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})},
-            MetricType.MULTI_TURN: self._columns_of_conversation,
+            MetricType.MULTI_TURN: {"user_input", *core.requires} - _IN_MESSAGES,
         }
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
@@ -187,12 +187,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
         return {
             MetricType.SINGLE_TURN.name: {*self.core.requires} | optional,
-            MetricType.MULTI_TURN.name: self._columns_of_conversation,
+            MetricType.MULTI_TURN.name: self._required_columns[MetricType.MULTI_TURN],
         }
-
-    @property
-    def _columns_of_conversation(self) -> set[str]:
-        return {"user_input", *self.core.requires} - _IN_MESSAGES
 
     @property  # type: ignore[misc]  # it can be set there, and is refused here
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
