@@ -44,7 +44,7 @@ _IN_MESSAGES = {"retrieved_contexts", "response"}
 # What Ragas' own metrics have beside this, and what to write instead.
 _SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
-    "context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
+    "prompt context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
     "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
     "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
     "_distance_measure": "similarity= names the measure.",

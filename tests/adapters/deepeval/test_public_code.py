@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from enum import Enum
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -28,9 +28,6 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval import ContextualPrecisionMetric, ContextualRecallMetric
 from ctxmetrics_deepeval.runners import QUIET
 from support import FakeOpenAIServer, answer_from
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LABELS = answer_from(
     {
@@ -225,20 +222,22 @@ def test_pytest_over_the_cases_of_a_data_set() -> None:
 
 
 def test_goldens_become_cases() -> None:
-    dataset = EvaluationDataset(
-        goldens=[Golden(input=FIELDS["input"], expected_output=FIELDS["expected_output"])]
-    )
-    for golden in dataset.goldens:
-        case = LLMTestCase(
-            input=golden.input,
-            actual_output="At six.",
-            expected_output=golden.expected_output,
+    goldens = [{"query": FIELDS["input"], "ideal_answer": FIELDS["expected_output"]}]
+    cases = [
+        LLMTestCase(
+            input=golden["query"],
+            expected_output=golden["ideal_answer"],
+            actual_output="(not generated)",
             retrieval_context=FIELDS["retrieval_context"],
         )
-        dataset.add_test_case(case)
-    metric = ContextualPrecisionMetric(threshold=0.5, model=Judge())
-    found = deepeval_evaluate(dataset.test_cases, [metric], **OPTIONS)
-    assert [data.score for data in found.test_results[0].metrics_data or ()] == [PRECISION]
+        for golden in goldens
+    ]
+    metrics = [
+        ContextualRecallMetric(threshold=0.7, model=Judge(), include_reason=True, async_mode=False),
+        ContextualPrecisionMetric(threshold=0.7, model=Judge(), include_reason=True, async_mode=False),
+    ]
+    (test,) = deepeval_evaluate(cases, metrics, **OPTIONS).test_results
+    assert [data.score for data in test.metrics_data or ()] == [RECALL, PRECISION]
 
 
 def test_means_by_metric_over_categories() -> None:

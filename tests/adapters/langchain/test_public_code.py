@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +13,7 @@ import pandas as pd
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langsmith import EvaluationResult, aevaluate, evaluate
 from langsmith.evaluation import RunEvaluator, run_evaluator
 from langsmith.schemas import Example, Run
@@ -107,9 +106,7 @@ def test_evaluator_called_inside_a_function(case: Any, client: Any, core_value: 
     judge = ContextRecallEvaluator(judge=case.judge)
 
     def context_recall(run: Run, example: Example) -> dict[str, Any]:
-        row = judge(
-            inputs=example.inputs, outputs=run.outputs, reference_outputs=example.outputs
-        )
+        row = judge(inputs=example.inputs, outputs=run.outputs, reference_outputs=example.outputs)
         return {"key": "context_recall", "score": row["score"], "comment": row["comment"]}
 
     (row,) = evaluate(
@@ -151,9 +148,7 @@ def test_question_in_a_list_of_messages(case: Any, client: Any, core_value: Any)
     async def run_target(inputs: dict[str, Any]) -> dict[str, Any]:
         question = inputs["messages"][-1]["content"]
         call = {"name": "retriever", "args": {"query": question}, "id": "1"}
-        found = [
-            ToolMessage(text, tool_call_id="1", name="retriever") for text in case.contexts
-        ]
+        found = [ToolMessage(text, tool_call_id="1", name="retriever") for text in case.contexts]
         return {
             "messages": [
                 HumanMessage(question),
@@ -216,9 +211,7 @@ def test_string_evaluator_in_a_run_evaluator(case: Any, client: Any, core_value:
 
 def test_openevals_sides_as_texts(case: Any, core_value: Any) -> None:
     evaluator = ContextUtilizationEvaluator(judge=case.judge)
-    row = evaluator(
-        inputs=case.question, outputs=case.outputs["answer"], context=case.contexts
-    )
+    row = evaluator(inputs=case.question, outputs=case.outputs["answer"], context=case.contexts)
     assert row["key"] == "context_utilization"
     assert row["score"] == core_value("ContextUtilization")
 
@@ -244,14 +237,15 @@ def test_run_without_an_example(case: Any, client: Any, make_run: Any, core_valu
     assert feedback["score"] == core_value("ContextUtilization")
 
 
-def test_chain_that_returns_its_source_documents(case: Any, client: Any, core_value: Any) -> None:
+def test_chain_with_a_traced_retriever(case: Any, client: Any, core_value: Any) -> None:
     class Store(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
             return case.documents
 
-    chain = RunnableParallel(
-        source_documents=(lambda inputs: inputs["query"]) | Store(), query=RunnablePassthrough()
-    ).assign(result=RunnableLambda(lambda _: case.outputs["answer"]))
+    retrieve = RunnableLambda(lambda inputs: inputs["query"]) | Store()
+    chain = RunnablePassthrough.assign(documents=retrieve) | RunnableLambda(
+        lambda state: {"query": state["query"], "result": f"{len(state['documents'])} documents"}
+    )
     (row,) = evaluate(
         chain.invoke,
         data=[case.example_with(inputs={"query": case.question}, outputs={"answer": case.reference})],

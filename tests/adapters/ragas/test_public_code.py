@@ -68,17 +68,13 @@ def old_names(row: Row) -> Dataset:
 @pytest.fixture(autouse=True)
 def _instances_as_before() -> Iterator[None]:
     """Take an LLM back that a test sets on an instance of the module."""
-    cores = [
-        (instance, instance.core) for instance in (ours.context_recall, ours.context_precision)
-    ]
+    cores = [(instance, instance.core) for instance in (ours.context_recall, ours.context_precision)]
     yield
     for instance, core in cores:
         instance.core = core
 
 
-def test_wrapper_passes_required_columns(
-    server: Any, llms: Any, row: Row, core_value: Any
-) -> None:
+def test_wrapper_passes_required_columns(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.LLMContextRecall(llm=llms.langchain_wrapper(server))
     assert isinstance(metric, SingleTurnMetric)
     names = metric.required_columns[MetricType.SINGLE_TURN.name]
@@ -91,9 +87,7 @@ def test_wrapper_passes_required_columns(
     assert question == row["user_input"]
 
 
-def test_own_progress_bar_and_score_dicts(
-    server: Any, llms: Any, row: Row, core_value: Any
-) -> None:
+def test_own_progress_bar_and_score_dicts(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     from tqdm import tqdm
 
     sample = SingleTurnSample(**{**row, "reference_contexts": [""]})
@@ -150,9 +144,7 @@ def test_columns_mapped_to_old_names(
     }
     metrics = [ours.context_recall, ours.context_precision]
     columns = {
-        named[column]
-        for metric in metrics
-        for column in next(iter(metric._required_columns.values()))
+        named[column] for metric in metrics for column in next(iter(metric._required_columns.values()))
     }
     dataset = Dataset.from_dict({column: old_names[column] for column in columns})
     result: Any = ragas_evaluate(
@@ -204,9 +196,7 @@ def test_scorer_module_for_each_metric(server: Any, llms: Any, row: Row, core_va
     assert asyncio.run(score(scorer, *arguments)) == core_value("ContextRecall")
 
 
-def test_parametrized_sample_against_a_limit(
-    server: Any, llms: Any, row: Row, core_value: Any
-) -> None:
+def test_parametrized_sample_against_a_limit(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.LLMContextPrecisionWithoutReference(llm=llms.langchain_wrapper(server))
     sample = SingleTurnSample(
         user_input=row["user_input"],
@@ -218,9 +208,7 @@ def test_parametrized_sample_against_a_limit(
     assert score == core_value("ContextUtilization")
 
 
-def test_metrics_initialized_by_their_kind(
-    server: Any, llms: Any, row: Row, core_value: Any
-) -> None:
+def test_metrics_initialized_by_their_kind(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metrics: list[Any] = [ours.LLMContextRecall(), ours.NonLLMContextRecall()]
     for metric in metrics:
         if isinstance(metric, MetricWithLLM):
@@ -292,9 +280,7 @@ def test_cells_of_a_file_and_a_missing_reference(
     assert math.isnan(result["context_recall"][1])
 
 
-def test_arguments_chosen_by_the_signature(
-    server: Any, llms: Any, row: Row, core_value: Any
-) -> None:
+def test_arguments_chosen_by_the_signature(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.ContextRecall(llm=llms.instructor_sync(server))
     parameters = {*inspect.signature(metric.ascore).parameters} - {"self"}
     inputs = [{name: value for name, value in row.items() if name in parameters}]
@@ -312,13 +298,22 @@ def test_ids_without_texts(row: Row, core_value: Any) -> None:
         assert asyncio.run(metric.single_turn_ascore(sample)) == core_value(kind) == 0.5
 
 
-def test_prompt_is_given_another_language(refusal: str) -> None:
-    with pytest.raises(UnusedError) as caught:
-        ours.LLMContextRecall(judge="framework").context_recall_prompt.adapt("hindi")  # type: ignore[attr-defined]  # refused
-    assert str(caught.value) == refusal
+def test_string_metric_of_one_sample(row: Row, core_value: Any) -> None:
+    metric = ours.NonLLMContextPrecisionWithReference()
+    assert metric.single_turn_score(SingleTurnSample(**row)) == core_value("NonLLMContextPrecision")
+
+
+def test_prompt_is_given_another_language(server: Any, llms: Any, refusal: str) -> None:
+    llm = llms.instructor_async(server)
+    metric: Any = ours.ContextRecall(llm=llm)
+    with pytest.raises(UnusedError) as read:
+        metric.prompt.adapt(target_language="hindi", llm=llm)
+    with pytest.raises(UnusedError) as written:
+        metric.prompt = "Sind die Sätze belegt?"
+    assert str(read.value) == str(written.value) == refusal
 
 
 def test_threshold_of_the_string_comparison(refusal: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        ours.NonLLMContextRecall(threshold=0.8, distance_measure="jaro")  # type: ignore[call-arg]  # refused
+        ours.NonLLMContextRecall(threshold=0.9)
     assert str(caught.value) == refusal
