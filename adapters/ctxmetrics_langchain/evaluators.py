@@ -93,6 +93,7 @@ class RetrievalEvaluator(RunEvaluator):
         )
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
+            failures[0].args = (str(failures[0]),)  # LangSmith shows the repr
             raise failures[0]
         return {
             name: outcome if isinstance(outcome, Score) else wrapper.failed(outcome)

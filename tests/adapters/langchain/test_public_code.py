@@ -283,6 +283,19 @@ def test_retrieved_context_in_the_singular(case: Any, client: Any, refusal: str)
     assert refusal in result.comment
 
 
+def test_reference_answers_in_a_list(case: Any, client: Any, refusal: str) -> None:
+    (row,) = evaluate(
+        lambda _: case.outputs,
+        data=[case.example_with(outputs={"answer": [case.reference]})],
+        evaluators=[ContextRecallEvaluator(judge=case.judge)],
+        upload_results=False,
+        client=client,
+    )
+    (result,) = row["evaluation_results"]["results"]
+    assert result.score is None
+    assert refusal in result.comment
+
+
 def test_target_that_hides_what_it_retrieved(case: Any, client: Any, refusal: str) -> None:
     (row,) = evaluate(
         lambda _: {"answer": case.outputs["answer"], "latency_seconds": 0.25},
