@@ -282,10 +282,10 @@ def test_cells_of_a_file_and_a_missing_reference(
 
 def test_arguments_chosen_by_the_signature(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.ContextRecall(llm=llms.instructor_sync(server))
-    parameters = {*inspect.signature(metric.ascore).parameters} - {"self"}
-    inputs = [{name: value for name, value in row.items() if name in parameters}]
-    (result,) = metric.batch_score(inputs)
-    assert result.value == core_value("ContextRecall")
+    sample = SingleTurnSample(**row)
+    names = inspect.signature(metric.ascore).parameters
+    arguments = {name: getattr(sample, name) for name in names if hasattr(sample, name)}
+    assert asyncio.run(metric.ascore(**arguments)).value == core_value("ContextRecall")
 
 
 def test_ids_without_texts(row: Row, core_value: Any) -> None:
