@@ -24,6 +24,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.reading import FIELDS
 from support.command import run_command
 from support.peers import ir_measure
 
@@ -37,7 +38,12 @@ INPUTS: list[dict[str, Any]] = json.loads(
 )
 # Values that JSON does not have, as `inputs.json` writes them.
 MISSING = {"<NaN>": float("nan"), "<NaT>": pandas.NaT, "<NA>": pandas.NA}
-NAMES = {"question": "user_input", "contexts": "retrieved_contexts", "ground_truth": "reference"}
+NAMES = {
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "ground_truth": "reference",
+}
 ROW_PATHS = ("command", "csv", "xlsx", "parquet", "python", "table")
 FILE_PATHS = ("command", "python")
 METRICS = {
@@ -79,7 +85,7 @@ def read_rows(item: dict[str, Any]) -> list[dict[str, Any]]:
 def rename(row: dict[str, Any]) -> Sample | dict[str, Any]:
     """Return a row in our own names, or a sample of it where it has names of its own."""
     renamed = {NAMES.get(name, name): value for name, value in row.items()}
-    return renamed if renamed.keys() <= {*NAMES.values()} else Sample.from_dict(row, "auto")
+    return renamed if renamed.keys() <= {*FIELDS} else Sample.from_dict(row, "auto")
 
 
 def write_file(item: dict[str, Any], path: str, folder: Path) -> Path:
