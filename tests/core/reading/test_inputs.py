@@ -44,6 +44,8 @@ NAMES = {
     "contexts": "retrieved_contexts",
     "ground_truth": "reference",
 }
+# What some paths need beside pandas.
+NEEDED = {"xlsx": "openpyxl", "parquet": "pyarrow", "table": "narwhals"}
 ROW_PATHS = ("command", "csv", "xlsx", "parquet", "python", "table")
 FILE_PATHS = ("command", "python")
 METRICS = {
@@ -61,13 +63,12 @@ METRICS = {
 def list_paths() -> Iterator[Any]:
     """Yield each input with each path that it takes."""
     for item in INPUTS:
-        paths = item.get("paths") or (
-            ROW_PATHS if "rows" in item else FILE_PATHS if "files" in item else ("python",)
-        )
+        paths = item.get("paths", ("python",))
+        if "paths" not in item and "sample" not in item:
+            paths = ROW_PATHS if "rows" in item else FILE_PATHS
         for path in paths:
-            yield pytest.param(
-                {**item, **item.get(path, {})}, path, id=f"{item['class']}: {item['id']}-{path}"
-            )
+            name = f"{item['class']}: {item['id']}-{path}"
+            yield pytest.param({**item, **item.get(path, {})}, path, id=name)
 
 
 def replace_missing(value: Any) -> Any:
@@ -98,7 +99,7 @@ def write_file(item: dict[str, Any], path: str, folder: Path) -> Path:
     file = folder / f"rows.{'jsonl' if path == 'command' else path}"
     rows = read_rows(item)
     if path == "command":
-        lines = [json.dumps({**row}, default=lambda _: None) for row in rows]
+        lines = [json.dumps(row, default=lambda _: None) for row in rows]
         file.write_text("\n".join(lines), encoding="utf-8")
         return file
     frame = pandas.DataFrame(rows)
@@ -166,7 +167,7 @@ def score_samples(samples: Any, item: dict[str, Any]) -> tuple[dict[str, list[An
     return values, " ".join(results.summary().notes)
 
 
-def score_frame(item: dict[str, Any], kind: Any = None) -> tuple[dict[str, list[Any]], str]:
+def score_frame(item: dict[str, Any]) -> tuple[dict[str, list[Any]], str]:
     """Score the rows as a table of pandas."""
     metrics = [METRICS[name] for name in item["metrics"]]
     scored = score_table(pandas.DataFrame(read_rows(item)), metrics, **item.get("options", {}))
@@ -193,6 +194,8 @@ def score(item: dict[str, Any], path: str, folder: Path) -> tuple[dict[str, list
 
 @pytest.mark.parametrize(("item", "path"), [*list_paths()])
 def test_an_input_is_read_right_or_refused(item: dict[str, Any], path: str, tmp_path: Path) -> None:
+    if path in NEEDED:
+        pytest.importorskip(NEEDED[path])
     if "error" in item:
         with pytest.raises(CtxMetricsError, match=item["error"]) as refusal:
             score(item, path, tmp_path)
@@ -211,7 +214,7 @@ def test_an_input_is_read_right_or_refused(item: dict[str, Any], path: str, tmp_
     "item", [item for item in INPUTS if item.get("oracle")], ids=lambda item: item["id"]
 )
 def test_a_run_with_gaps_is_scored_as_by_ir_measures(item: dict[str, Any], tmp_path: Path) -> None:
-    """ir-measures gives no value to a question without a document; it is 0 in the mean, as in `trec_eval -c`."""
+    """A question without a document counts as 0 there, as in `trec_eval -c`."""
     ir_measures: Any = pytest.importorskip(
         "ir_measures", reason="ir-measures is an oracle of the dev extra"
     )
