@@ -10,12 +10,14 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,16 +25,27 @@ PICTURES = ROOT / "docs" / "pictures"
 BEGIN, END = "<!-- try-it:begin -->", "<!-- try-it:end -->"
 LARGEST = 200_000
 """Bytes of a picture."""
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith(("CI_", "GITHUB_"))},
+    "COLUMNS": "80",
+    "NO_COLOR": "1",
+    "SOURCE_DATE_EPOCH": "1795737600",
+}
+TWO_RUNS = """
+from two_retrievers import METRICS, by_rare_words, by_shared_words, evaluate, retrieved
+for rank in (by_shared_words, by_rare_words):
+    results = evaluate(retrieved(rank), METRICS, progress=False)
+    results.to_jsonl(f"{rank.__name__}.jsonl", keep_texts=True)
+"""
 SHOWN_METRICS = ("context_recall", "context_precision")
 
 
 def printed(*command: str, cwd: Path) -> str:
     """Return what a command of the library prints, in a process of its own and a terminal of 80 columns."""
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "ctxmetrics", *command],
         cwd=cwd,
-        env=environment,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -68,15 +81,19 @@ def write_text() -> dict:
     return {"words": len(page.read_text(encoding="utf-8").split())}
 
 
-def picture(page: Path, name: str, *, width: int, height: int) -> dict:
-    """Write a picture of the top of a page."""
+def picture(name: str, *, width: int, height: int) -> dict:
+    """Write a picture of the top of a page, with the hash of the page in it."""
     from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
 
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("pictures: no chromium here")
-    file = PICTURES / f"{name}.png"
+    file, text, about = PICTURES / f"{name}.png", PAGES[name](), PngInfo()
+    about.add_text("page", hash_page(text))
     with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "page.html")
+        page.write_text(text, encoding="utf-8")
         command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         command += [
             f"--user-data-dir={folder}",
@@ -85,42 +102,42 @@ def picture(page: Path, name: str, *, width: int, height: int) -> dict:
         ]
         subprocess.run([*command, page.as_uri()], check=True, capture_output=True)
     with Image.open(file) as taken:
-        taken.convert("RGB").quantize(128).save(file, optimize=True)
+        taken.convert("RGB").quantize(128).save(file, optimize=True, pnginfo=about)
     size = file.stat().st_size
     print(f"{file.relative_to(ROOT)}: {size} bytes")
     assert size < LARGEST, f"{file} is larger than {LARGEST} bytes"
     return {"bytes": size}
 
 
-def write_report() -> dict:
+def hash_page(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def make_report() -> str:
     with tempfile.TemporaryDirectory() as folder:
         data = Path("examples", "handbook.jsonl")
         (Path(folder) / "examples").mkdir()
         shutil.copy(ROOT / data, Path(folder) / data)
         printed("score", str(data), "--report", "report.html", cwd=Path(folder))
-        return picture(Path(folder) / "report.html", "report", width=1024, height=960)
+        return (Path(folder) / "report.html").read_text(encoding="utf-8")
 
 
-def write_comparison() -> dict:
-    sys.path.insert(0, str(ROOT / "examples"))
-    import two_retrievers
-
-    from ctxmetrics import compare, evaluate
-
-    runs = [
-        evaluate(two_retrievers.retrieved(rank), two_retrievers.METRICS, progress=False)
-        for rank in (two_retrievers.by_shared_words, two_retrievers.by_rare_words)
-    ]
+def make_comparison() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "comparison.html"
-        page.write_text(compare(*runs).html(), encoding="utf-8")
-        return picture(page, "comparison", width=1024, height=900)
+        paths = {"PYTHONPATH": str(ROOT / "examples")}
+        subprocess.run(
+            [sys.executable, "-c", TWO_RUNS], cwd=folder, env=ENVIRONMENT | paths, check=True
+        )
+        files = ("by_shared_words.jsonl", "by_rare_words.jsonl")
+        printed("compare", *files, "--report", "page.html", cwd=Path(folder))
+        return Path(folder, "page.html").read_text(encoding="utf-8")
 
 
+PAGES = {"report": make_report, "comparison": make_comparison}
 WRITERS = {
     "text": write_text,
-    "report": write_report,
-    "comparison": write_comparison,
+    "report": partial(picture, "report", width=1024, height=960),
+    "comparison": partial(picture, "comparison", width=1024, height=900),
 }
 
 

@@ -37,6 +37,8 @@ _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "me
 FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
 # The fields of which one place is in the metadata, under their own name.
 _IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
+# Further fields that stand there, if a metric reads them.
+_OPTIONAL = frozenset({"references", "stages", "searches"})
 # All attributes that a measurement sets. They are set, and cleared, together.
 _NO_RESULT: dict[str, Any] = dict.fromkeys(
     [
@@ -119,8 +121,8 @@ class AnyDeepEvalMetric:
     def __init__(
         self,
         threshold: float | Literal["convention"] | None = "convention",
-        *,
         model: DeepEvalBaseLLM | str | None = None,
+        *,
         judge: Judge | None = None,
         core: Metric | None = None,
         strict_mode: bool = False,
@@ -330,7 +332,7 @@ def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric
 
 
 adapting.mark_unused(AnyDeepEvalMetric, _UNUSED)
-_OPTIONS = tuple(AnyDeepEvalMetric.__init__.__kwdefaults__ or ())
+_OPTIONS = ("model", *(AnyDeepEvalMetric.__init__.__kwdefaults__ or ()))
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
 vars(AnyDeepEvalMetric)["__init__"].__signature__ = signature(AnyDeepEvalMetric.__init__)
 
@@ -479,9 +481,7 @@ class _TestCases(adapting.Wrapper):
         metric = self.metric
         facts = metadata.get("reference_facts", metadata.get("expected_facts"))
         fields: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        for name in ("references", "stages", "searches"):
-            if name in metric.uses:
-                fields[name] = metadata.get(name)
+        fields |= {name: metadata.get(name) for name in _OPTIONAL.intersection(metric.uses)}
         if "metadata" in _places(metric.requires):
             fields |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one

@@ -93,6 +93,7 @@ class RetrievalEvaluator(RunEvaluator):
         )
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
+            failures[0].args = (str(failures[0]),)  # LangSmith shows the repr
             raise failures[0]
         return {
             name: outcome if isinstance(outcome, Score) else wrapper.failed(outcome)
@@ -166,6 +167,8 @@ class RetrievalEvaluator(RunEvaluator):
             reference_outputs: What is expected.
             **fields: Fields by their own names.
         """
+        if isinstance(fields.get("context"), Mapping):  # as openevals gives a retriever's outputs
+            fields |= fields.pop("context")
         sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
         return _one_or_all(to_rows(self._scores(fields | sides, strict=False)))
 

@@ -18,6 +18,8 @@ from ctxmetrics.errors import ParameterError
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
+# What a model's call takes over from the run around it.
+_PASSED_ON = ("callbacks", "tags", "metadata", "run_name")
 
 
 class ChatModel(adapting.ForeignModel):
@@ -75,9 +77,7 @@ class ChatModel(adapting.ForeignModel):
 
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         config = ensure_config()
-        run: dict[str, Any] = {
-            key: config.get(key) for key in ("callbacks", "tags", "metadata", "run_name")
-        }
+        run: dict[str, Any] = {key: config.get(key) for key in _PASSED_ON}
         result = await self.chat_model.agenerate([messages], **run, **options)
         return adapting.langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
 

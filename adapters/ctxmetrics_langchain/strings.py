@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables.config import ensure_config, set_config_context
@@ -46,7 +47,8 @@ class MetricStringEvaluator(StringEvaluator):
     """
 
     def __init__(self, name: str, wrapper: Wrapper) -> None:
-        self._name, self._wrapper = name, wrapper
+        hint = "A text is the answer: give the documents as prediction=."
+        self._name, self._wrapper = name, replace(wrapper, schema=replace(wrapper.schema, hint=hint))
 
     @property
     def evaluation_name(self) -> str:

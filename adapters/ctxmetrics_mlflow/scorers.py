@@ -271,10 +271,8 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     with _own_store():
         found: Any = evaluate(data=rows, scorers=scorers)
     table = found.result_df
-    order = [
-        number
-        for _, number in sorted((row["number"], number) for number, row in enumerate(table["request"]))
-    ]
+    places = {row["number"]: place for place, row in enumerate(table["request"])}
+    order = [places[number] for number in range(len(rows))]
     return [
         [
             None if value is None or math.isnan(value) else value

@@ -44,7 +44,7 @@ _IN_MESSAGES = {"retrieved_contexts", "response"}
 # What Ragas' own metrics have beside this, and what to write instead.
 _SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
-    "context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
+    "prompt context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
     "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
     "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
     "_distance_measure": "similarity= names the measure.",
@@ -179,7 +179,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
         self._required_columns = {
             MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})},
-            MetricType.MULTI_TURN: self._columns_of_conversation,
+            MetricType.MULTI_TURN: {"user_input", *core.requires} - _IN_MESSAGES,
         }
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
@@ -187,17 +187,15 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
         return {
             MetricType.SINGLE_TURN.name: {*self.core.requires} | optional,
-            MetricType.MULTI_TURN.name: self._columns_of_conversation,
+            MetricType.MULTI_TURN.name: self._required_columns[MetricType.MULTI_TURN],
         }
-
-    @property
-    def _columns_of_conversation(self) -> set[str]:
-        return {"user_input", *self.core.requires} - _IN_MESSAGES
 
     @property  # type: ignore[misc]  # it can be set there, and is refused here
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
-        """The columns without which Ragas refuses a data set."""
-        return self.get_required_columns()
+        """The columns that code passes on; Ragas' own check accepts a data set without questions, too."""
+        if sys._getframe(1).f_globals.get("__name__") == "ragas.validation":  # noqa: SLF001 - Python has no other name for it
+            return self.get_required_columns()
+        return {kind.name: columns for kind, columns in self._required_columns.items()}
 
     def __setattr__(self, name: str, value: Any) -> None:
         fixed = {"required_columns", *self.renamed, *(item.name for item in fields(self.core_class))}

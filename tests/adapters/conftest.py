@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,3 +35,11 @@ def python() -> Callable[..., str]:
         return run.stdout + run.stderr
 
     return python
+
+
+@pytest.fixture
+def refusal(request: pytest.FixtureRequest) -> str:
+    """What ``public_usages.toml`` says is the sentence with which this test's usage is refused."""
+    table = tomllib.loads((Path(__file__).parent / "public_usages.toml").read_text(encoding="utf-8"))
+    name = request.function.__name__.removeprefix("test_")
+    return str(table[request.path.parent.name][name]["result"])

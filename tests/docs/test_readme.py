@@ -114,6 +114,16 @@ def test_what_it_shows_is_what_is_printed(tmp_path: Path) -> None:
     assert pictures.shown_in_readme(pictures.printed("demo", cwd=tmp_path)) in TEXT
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["report", "comparison"])
+def test_pictures_are_of_the_pages_of_this_code(name: str) -> None:
+    from PIL import Image
+
+    pictures = load_benchmark("pictures")
+    with Image.open(pictures.PICTURES / f"{name}.png") as picture:
+        assert picture.text["page"] == pictures.hash_page(pictures.PAGES[name]())
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/labelling.md"])
 def test_how_many_questions_50_samples_are_is_what_a_draw_asks(page: str, tmp_path: Path) -> None:
     file = tmp_path / "handbook.jsonl"

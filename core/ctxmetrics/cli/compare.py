@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ctxmetrics.cli._terminal import GATE_FAILED, print_result
+from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
+from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
     from ctxmetrics.cli._gates import Outcome
@@ -87,6 +88,7 @@ def _check_gates(
     """Yield the outcome of each gate; the samples that lost most stand behind a problem."""
     from ctxmetrics.cli._gates import Outcome
     from ctxmetrics.results.comparison.gates import choose_gated, max_drop_problem, not_worse_problem
+    from ctxmetrics.results.comparison.view import describe_power, number
 
     for option, name, margin in gates:
         item = choose_gated(comparison, name, margin, option)
@@ -94,6 +96,11 @@ def _check_gates(
         problem = rule(comparison, item, margin)
         gate = f"{run}{option} {name}={margin:g}"
         if not problem:
+            if (
+                option == "--max-drop" and item.detectable
+            ):  # it fails where the interval ends below the margin
+                power = describe_power(number(margin + item.detectable, item))
+                message(f"note: {gate}: {power} comparisons of {plural(item.samples, 'sample')}")
             yield Outcome(gate, problem)
             continue
         lines = [

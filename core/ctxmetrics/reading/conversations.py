@@ -73,9 +73,10 @@ def read_messages(
             name = (
                 look_up(output, "name") or first_of(call, _KEYS["names"]) or look_up(output, "function")
             )
-            documents = _documents(output)
-            if documents is not None and _is_search(str(name or ""), documents, retriever):
-                query = _query(call) or question
+            search = read_search(str(name or ""), call, output, retriever)
+            if search is not None:
+                query, documents = search
+                query = query or question
                 searches.append({"query": query, "contexts": documents, "turn": max(turn, 1)})
         text = _text(message)
         if _role(message) == "users" and not parts:
@@ -83,6 +84,32 @@ def read_messages(
         elif _role(message) == "assistants":
             answer = text or answer
     return Conversation(question, answer, searches)
+
+
+def read_search(
+    name: str, call: Any, output: Any, retriever: str | Callable[[str], bool] | None = None
+) -> tuple[str | None, list[Any]] | None:
+    """Read what a tool was asked for and the documents that it returned; None where it does not search.
+
+    Args:
+        name: The tool's name.
+        call: What holds its arguments.
+        output: The message or block with what it returned (`to_output`).
+        retriever: As for `find_conversation`.
+    """
+    documents = _documents(output)
+    if documents is None or not _is_search(name, documents, retriever):
+        return None
+    return _query(call), documents
+
+
+def to_output(value: Any, error: Any) -> dict[str, Any]:
+    """Return what a span of a tool holds as a message: its value may be one, bare, or below ``output``."""
+    inner = look_up(value, "output") if isinstance(value, Mapping) else None
+    message = _unwrapped(value if inner is None else object_in(inner))
+    if not isinstance(message, Mapping) or first_of(message, _KEYS["outputs"]) is None:
+        message = {"output": message}
+    return {**message, "error": error}
 
 
 def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:

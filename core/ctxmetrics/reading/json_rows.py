@@ -18,6 +18,8 @@ from ctxmetrics.reading.text_files import open_text
 _DEPTH = 3
 # The fewest fields of a sample that a metric looks at.
 _FEWEST = 2
+# Where a row about a conversation has its questions.
+_INNER = "qa"
 # The objects of LlamaIndex' EmbeddingQAFinetuneDataset: texts by id, and ids by the id of the question.
 _BY_QUESTION = ("queries", "corpus", "relevant_docs")
 
@@ -66,7 +68,7 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
         InputFileError: There are none.
     """
     if isinstance(data, list):
-        return data, ""
+        return _open_conversations(data), ""
     if isinstance(data, dict):
         rows = _table_rows(data, file)
         if rows is not None:
@@ -84,6 +86,19 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
                 return [data], ""
             return rows, path
     raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
+
+
+def _open_conversations(rows: list[Any]) -> list[Any]:
+    """Return the questions that rows hold about a conversation each, as LoCoMo has them; other rows as they are."""
+    if not rows or not all(
+        isinstance(row, dict) and _is_list_of_objects(row.get(_INNER)) for row in rows
+    ):
+        return rows
+    questions: list[Any] = []
+    for number, row in enumerate(rows, 1):
+        name = row.get("sample_id", number)
+        questions += [{"id": f"{name}-{place}", **item} for place, item in enumerate(row[_INNER], 1)]
+    return questions
 
 
 def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:

@@ -3,11 +3,12 @@
 A row is a span where it has the id of a trace and a kind. They stand in a list, as OpenTelemetry,
 Phoenix and Langfuse write them, or in each other (``child_runs`` of LangSmith, ``observations`` of
 Langfuse). Of retrievers in retrievers the outermost counts; several retrievers and rerankers are the
-stages of the retrieval.
+stages of the retrieval. Without a retriever, tools that search are the retrievers.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -16,7 +17,8 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.cells import list_in, object_in, read_cells
-from ctxmetrics.reading.documents import first_of, leaves, look_up
+from ctxmetrics.reading.conversations import find_conversation, read_messages, read_search, to_output
+from ctxmetrics.reading.documents import as_list, first_of, leaves, look_up
 from ctxmetrics.reading.retrievals import (
     RETRIEVERS,
     Retrieval,
@@ -30,6 +32,10 @@ from ctxmetrics.reading.rows import rest_of
 # Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
 # Phoenix, LangSmith, Langfuse.
 _KEYS = read_words("reading", "keys.json", "spans")
+# Kinds of the spans of tools, in small letters.
+_TOOLS = frozenset({"tool", "execute_tool"})
+# A text as JSON, without characters that JSON escapes otherwise.
+_QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
 # An attribute of a document, where each one stands by itself, as OpenInference writes them.
 _NUMBERED = re.compile(
     r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
@@ -50,20 +56,44 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for place, row in rows:
         spans = traces.setdefault(str(_at(row, "trace") or place), [])
         spans += [(place, span) for span in _tree(row)]
-    every_span = chain.from_iterable(traces.values())
-    has_retrievers = any(_retrieves(span) for _, span in every_span)
+    has_retrievers = _have_retrievers(traces)
+    if not has_retrievers and not any(find_conversation(spans[0][1]) for spans in traces.values()):
+        for name, spans in traces.items():
+            traces[name] = [(place, _as_retriever(span)) for place, span in spans]
+        has_retrievers = _have_retrievers(traces)
     for spans in traces.values():
         by_name: dict[Any, Any] = {}
         for number, (_, span) in enumerate(spans):
             name = _at(span, "name")
             by_name[number if name is None else str(name)] = span  # without a name it has its number
-        roots = ((place, span) for place, span in spans if str(_at(span, "parent")) not in by_name)
-        place, root = next(roots, spans[0])
+        roots = [(place, span) for place, span in spans if str(_at(span, "parent")) not in by_name]
+        asked = (pair for pair in roots if _text(pair[1], "question"))
+        place, root = next(asked, (roots or spans)[0])
         yield place, _trace_row(root, by_name) if has_retrievers else root
 
 
+def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
+    return any(_retrieves(span) for _, span in chain.from_iterable(traces.values()))
+
+
+def _as_retriever(span: Any) -> Any:
+    """Return the span of a tool that searched as that of a retriever, and any other span as it is."""
+    if str(_at(span, "kind")).lower() not in _TOOLS:
+        return span
+    call = {"arguments": _at(span, "question")}
+    output = to_output(object_in(_at(span, "answer")), look_up(span, "error"))
+    search = read_search(str(look_up(span, "name") or ""), call, output)
+    if search is None:
+        return span
+    values = {"kind": "retriever", "question": search[0], "documents": search[1]}
+    return {**span, **{_KEYS[what][0]: value for what, value in values.items()}}
+
+
 def _at(span: Any, what: str) -> Any:
-    return first_of(span, _KEYS[what])
+    value = first_of(span, _KEYS[what])
+    # MLflow writes each value as JSON.
+    is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
+    return json.loads(value) if is_quoted else value
 
 
 def _retrieves(span: Any) -> bool:
@@ -165,5 +195,9 @@ def _text(span: Any, side: str) -> str | None:
     """Return the text that went into a span or came out: by itself, or under a usual key."""
     text = object_in(_at(span, side))
     if hasattr(text, "items"):
+        messages = as_list(look_up(text, "messages"))
+        if isinstance(messages, list):
+            conversation = read_messages(messages)
+            return conversation.response if side == "answer" else conversation.user_input
         text = first_of(text, _KEYS[f"{side}s"])
     return text if isinstance(text, str) else None

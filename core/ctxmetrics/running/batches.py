@@ -358,7 +358,7 @@ def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
-    """Return a narwhals data frame of any kind of table; of an Arrow stream, of what is read from it.
+    """Return a narwhals data frame of any kind of table; of a lazy one or an Arrow stream, of what is read from it.
 
     Raises:
         MissingExtraError: narwhals is not installed.
@@ -366,6 +366,10 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
     """
     with importing("narwhals"):
         import narwhals.stable.v1 as nw
+    if type(table).__module__.startswith("pyarrow") and hasattr(table, "to_table"):
+        table = table.to_table()  # of a dataset or a scanner
+    elif type(table).__name__ == "LazyFrame":
+        table = table.collect()
     names = getattr(table, "column_names", getattr(table, "columns", ()))
     name = find_doubled(map(str, names))
     if name:
@@ -378,8 +382,8 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
                 import pyarrow as pa
             return nw.from_native(pa.table(table), eager_only=True)
         raise ParameterError(
-            f"score_table: {type(table).__name__} is no pyarrow, pandas or polars table, Ray dataset, Spark data frame or "
-            "Arrow stream. Score its parts: map_batches (polars) or map_partitions (Dask) with "
+            f"score_table: {type(table).__name__} is no table or dataset of pyarrow, pandas, polars, DuckDB, Ray or Spark, and "
+            "no Arrow stream. Score its parts (map_partitions of Dask) with "
             "ctxmetrics.running.batches.BatchScorer(metrics=METRICS).score."
         ) from None
 

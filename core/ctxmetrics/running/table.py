@@ -78,8 +78,9 @@ def score_table(
     ``keep_texts``, ``deadline`` and ``progress`` are refused.
 
     Args:
-        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, an Arrow stream (a reader, a
-            relation of DuckDB; a pyarrow table is returned), a Ray dataset or a Spark data frame, whose columns are the fields of a sample.
+        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
+            frame, whose columns are the fields of a sample. What is lazy (``LazyFrame`` of polars, a relation of DuckDB, a
+            dataset of pyarrow, an Arrow stream) is read whole, and a table of the same library is returned.
         metrics: The metrics. Each becomes two columns: its name (missing values are missing), and
             ``NAME.reason_code``, which says why a value is missing.
         schema: The system whose names the columns are (`ctxmetrics.reading.SCHEMAS`); ``"auto"``

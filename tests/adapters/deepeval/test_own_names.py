@@ -191,3 +191,9 @@ def test_golden_cases_under_deepevals_names(runner: Any, monkeypatch: Any) -> No
     cases = [case for case in load_cases() if case.metric in ("context_recall", "context_precision")]
     assert cases
     assert differences(runner, cases) == []
+
+
+def test_model_may_stand_second_without_its_name(name: str) -> None:
+    silent = Silent()
+    metric = getattr(ours, name)(0.7, silent)
+    assert (metric.threshold, metric.model) == (0.7, silent)

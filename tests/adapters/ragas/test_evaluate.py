@@ -127,7 +127,7 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
         MetricType.MULTI_TURN: {"reference", "user_input"},
     }
     assert metric.required_columns == {
-        "SINGLE_TURN": {"reference", "retrieved_contexts"},
+        "SINGLE_TURN": {"reference", "retrieved_contexts", "user_input"},
         "MULTI_TURN": {"reference", "user_input"},
     }
     evaluate([row], [metric])

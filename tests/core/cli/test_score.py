@@ -1078,7 +1078,9 @@ def test_every_option_has_help_and_every_help_an_option() -> None:
     used = set()
     for command in get_command(app).commands.values():
         if command.name != "cache":
-            assert all(option.help for option in command.params), command.name
+            # An older typer does not hand the help of an argument to a newer click.
+            options = [item for item in command.params if item.param_type_name == "option"]
+            assert all(option.help for option in options), command.name
             used |= {option.name for option in command.params}
     entries = {name for owner in texts.values() for name in owner}
     assert entries == used - {"config", "help"}

@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from ctxmetrics import Sample, evaluate, read_samples
-from ctxmetrics.errors import SampleError
+from ctxmetrics import ContextRecall, Sample, evaluate, read_samples
+from ctxmetrics.errors import MissingFieldError, SampleError
 from ctxmetrics.metrics import IDBasedContextRecall
 from ctxmetrics.reading import Place, Retrieval, Schema
 from support.command import run_command
@@ -238,7 +238,25 @@ def of_otel() -> Iterator[dict[str, Any]]:
         }
 
 
-@pytest.mark.parametrize("spans", [of_langsmith, of_openinference, of_otel])
+def of_mlflow() -> Iterator[dict[str, Any]]:
+    mlflow = pytest.importorskip("mlflow")
+
+    @mlflow.trace(span_type="CHAIN")
+    def app(question: str) -> str:
+        for name, kind, found in (
+            ("vectors", "RETRIEVER", (A, B)), ("words", "RETRIEVER", (B, C)), ("rerank", "RERANKER", (B, A))
+        ):  # fmt: skip
+            with mlflow.start_span(name, span_type=kind) as one:
+                one.set_inputs({"query": question})
+                one.set_outputs(documents(*found))
+        return "Tall."
+
+    app(QUESTION)
+    mlflow.flush_trace_async_logging()
+    yield json.loads(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())
+
+
+@pytest.mark.parametrize("spans", [of_langsmith, of_openinference, of_otel, of_mlflow])
 def test_traces_of_real_clients_give_the_stages_without_options(tmp_path: Path, spans: Any) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps([*spans()]), encoding="utf-8")
@@ -388,3 +406,146 @@ def test_partial_matches_are_dropped_by_the_reranker_alone(
     found = evaluate([labelled], [IDBasedContextRecall()], progress=False).stages()
     assert found.causes == {"never found": 1, "dropped by rank": 2}
     assert str(found.lost[0]) == "q, The t: The t of joined (rank 1), dropped by rank: The t"
+
+
+# --- tools that search, of agents without a retriever ---
+
+FIRST, SECOND = "How tall is the tower?", "Where are bananas grown?"
+CALLS = ((FIRST, (A, B)), (SECOND, (C,)))
+
+
+def tools_of_langsmith() -> Iterator[dict[str, Any]]:
+    """Yield what LangSmith's tracer of LangChain sends when tools run below a chain."""
+    pytest.importorskip("langsmith")
+    tools = pytest.importorskip("langchain_core.tools")
+    from langchain_core.documents import Document
+    from langchain_core.messages import ToolCall
+    from langchain_core.runnables import RunnableLambda
+    from langchain_core.tracers.langchain import LangChainTracer
+    from langsmith._internal._serde import dumps_json
+
+    def search(query: str):
+        found = [Document(text) for text in dict(CALLS)[query]]
+        return "\n".join(document.page_content for document in found), found
+
+    search_handbook = tools.StructuredTool.from_function(
+        search, name="search_handbook", description="Search.", response_format="content_and_artifact"
+    )
+
+    def act(_: str, config: Any) -> str:
+        for number, (query, _) in enumerate(CALLS):
+            call = ToolCall(
+                name="search_handbook", args={"query": query}, id=f"c{number}", type="tool_call"
+            )
+            search_handbook.invoke(call, config)
+        return "Tall."
+
+    client = Mock()
+    tracer = LangChainTracer(client=client)
+    RunnableLambda(act).with_config(run_name="agent").invoke(QUESTION, {"callbacks": [tracer]})
+    tracer.wait_for_futures()
+    sent = {call.kwargs["id"]: call.kwargs for call in client.create_run.call_args_list}
+    for call in client.update_run.call_args_list:
+        run = sent[call.kwargs["run_id"]]
+        run |= {name: value for name, value in call.kwargs.items() if value is not None}
+    yield from json.loads(dumps_json([*sent.values()]))
+
+
+def tools_of_openinference() -> Iterator[dict[str, Any]]:
+    openinference = pytest.importorskip("openinference.instrumentation")
+    sdk = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = openinference.OITracer(provider.get_tracer("rag"), config=openinference.TraceConfig())
+    with tracer.start_as_current_span("agent", openinference_span_kind="agent") as root:
+        root.set_input(QUESTION)
+        for query, texts in CALLS:
+            with tracer.start_as_current_span("search", openinference_span_kind="tool") as one:
+                one.set_input({"query": query})
+                one.set_output([{"content": text, "id": text[:5]} for text in texts])
+        with tracer.start_as_current_span("calculator", openinference_span_kind="tool") as one:
+            one.set_input({"term": "1 + 1"})
+            one.set_output("2")
+    for one in exporter.get_finished_spans():
+        yield json.loads(one.to_json())
+
+
+def tools_of_mlflow() -> Iterator[dict[str, Any]]:
+    mlflow = pytest.importorskip("mlflow")
+
+    @mlflow.trace(span_type="TOOL")
+    def search_handbook(query: str) -> list[dict[str, str]]:
+        return [{"page_content": text} for text in dict(CALLS)[query]]
+
+    @mlflow.trace(span_type="AGENT")
+    def agent(question: str) -> str:
+        for query, _ in CALLS:
+            search_handbook(query)
+        return "Tall."
+
+    agent(QUESTION)
+    mlflow.flush_trace_async_logging()
+    yield json.loads(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())
+
+
+def tools_of_langfuse() -> Iterator[dict[str, Any]]:
+    spans = [
+        {"id": "0", "traceId": "t", "type": "AGENT", "input": {"question": QUESTION}, "name": "agent"}
+    ]
+    for number, (query, texts) in enumerate(CALLS, 1):
+        output = {"results": [{"text": text, "score": 0.5} for text in texts]}
+        span = {"id": str(number), "traceId": "t", "parentObservationId": "0", "type": "TOOL"}
+        span |= {
+            "name": "kb_lookup",
+            "input": {"q": query},
+            "output": output,
+            "startTime": f"2026-01-01T00:0{number}",
+        }
+        spans.append(span)
+    yield from spans
+
+
+@pytest.mark.parametrize(
+    "spans", [tools_of_langsmith, tools_of_openinference, tools_of_mlflow, tools_of_langfuse]
+)
+def test_tools_that_search_are_searches(tmp_path: Path, spans: Any) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([*spans()]), encoding="utf-8")
+    (sample,) = read_samples(path)
+    assert sample.user_input == QUESTION
+    assert [(search.query, search.contexts) for search in sample.searches or ()] == [*CALLS]
+    assert sample.retrieved_contexts == (A, B, C)
+
+
+def test_a_tool_that_does_not_search_retrieves_nothing(tmp_path: Path) -> None:
+    span = {"trace_id": "t", "run_type": "tool", "name": "calculator", "inputs": {"term": "1 + 1"}}
+    path = tmp_path / "trace.json"
+    root = {"trace_id": "t", "id": "0", "run_type": "chain", "inputs": {"question": QUESTION}}
+    path.write_text(
+        json.dumps([root, {**span, "id": "1", "parent_run_id": "0", "outputs": {"output": "2"}}])
+    )
+    with pytest.raises(MissingFieldError, match="retrieved_contexts"):
+        evaluate(read_samples(path), [ContextRecall()], progress=False)
+
+
+def test_a_search_that_failed_is_a_search_without_contexts(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    root = {"trace_id": "t", "id": "0", "run_type": "chain", "inputs": {"question": QUESTION}}
+    spans = [root]
+    for number, (query, texts) in enumerate(CALLS, 1):
+        one = {
+            "trace_id": "t",
+            "id": str(number),
+            "parent_run_id": "0",
+            "run_type": "tool",
+            "name": "search",
+        }
+        one |= {"inputs": {"query": query}, "start_time": f"2026-01-01T00:0{number}"}
+        result = {"error": "Timeout"} if number == 2 else {"outputs": {"output": [*texts]}}
+        spans.append(one | result)
+    path.write_text(json.dumps(spans))
+    (sample,) = read_samples(path)
+    assert [search.contexts for search in sample.searches or ()] == [(A, B), ()]

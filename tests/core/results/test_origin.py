@@ -128,6 +128,21 @@ def test_the_page_of_a_comparison_has_its_gates(tmp_path):
         assert f"<bdi>{gate['gate']}</bdi>: <bdi>{gate['problem'] or 'passed'}</bdi>" in page
 
 
+def test_a_gate_that_passes_says_which_loss_it_finds(tmp_path):
+    """Differences -1, 0, 0, 0: their standard error is 1/4, and t(3) at 0.975 and 0.8 is 3.1824 and 0.9785."""
+    score().to_jsonl(tmp_path / "a.jsonl")
+    lost = [Sample(id=s.id, reference=s.reference, retrieved_contexts=["x"]) for s in SAMPLES[:2]]
+    evaluate([*lost, *SAMPLES[2:]], [ContextRecall(threshold=0.5)], progress=False).to_jsonl(
+        tmp_path / "b.jsonl"
+    )
+    gate = ("--max-drop", "context_recall=0.02")
+    done = run_command("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *gate)
+    assert done.returncode == 0
+    loss = 0.02 + (3.1824 + 0.9785) / 4
+    expected = f"a true difference of {loss:.3f} is found in 4 of 5 comparisons of 4 samples"
+    assert f"note: --max-drop context_recall=0.02: {expected}" in done.stderr
+
+
 def test_the_report_has_the_gates_of_its_run(tmp_path):
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(s.to_dict()) + "\n" for s in SAMPLES))
     options = ("--metric", "context_recall", "--fail-under", "context_recall=0.8")

@@ -216,7 +216,7 @@ def test_requested_failure_is_raised_and_names_the_row(kind, metric, rows):
 
 @pytest.mark.parametrize("table", [[{"a": 1}], {"a": [1]}, "text"])
 def test_what_is_no_table_is_refused(table):
-    with pytest.raises(ParameterError, match="is no pyarrow, pandas or polars table"):
+    with pytest.raises(ParameterError, match="is no table or dataset of pyarrow"):
         score_table(table, METRICS)
 
 
@@ -387,11 +387,19 @@ def test_an_arrow_stream_is_read_once(kind):
     assert scored == score_table(pa.table(IDS), METRICS)
 
 
-def test_what_is_scored_in_parts_says_how():
+@pytest.mark.parametrize("kind", ["dataset", "scanner"])
+def test_a_dataset_of_pyarrow_is_read_whole(kind):
+    dataset = pytest.importorskip("pyarrow.dataset").dataset(pa.table(IDS))
+    table = dataset.scanner() if kind == "scanner" else dataset
+    assert score_table(table, METRICS) == score_table(pa.table(IDS), METRICS)
+
+
+def test_a_lazy_frame_is_read_whole_or_scored_in_parts():
     frames = pytest.importorskip("polars", reason="polars is not installed")
     lazy = frames.DataFrame(IDS).lazy()
-    with pytest.raises(ParameterError, match=r"LazyFrame .*BatchScorer\(metrics=METRICS\)\.score"):
-        score_table(lazy, METRICS)
+    assert score_table(lazy, METRICS).equals(score_table(lazy.collect(), METRICS))
+    with pytest.raises(ParameterError, match=r"dict .*BatchScorer\(metrics=METRICS\)\.score"):
+        score_table(IDS, METRICS)
     scorer = BatchScorer(metrics=METRICS)
     schema = {**lazy.collect_schema(), **dict.fromkeys(scorer.columns, frames.Float64)}
     schema |= {name: frames.String for name, kind in scorer.columns.items() if kind is str}

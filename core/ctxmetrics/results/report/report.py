@@ -31,6 +31,8 @@ from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 # Verdicts of one score that are shown as text.
 _MOST = 5
+# The bars of a histogram.
+_TENTHS = 10
 # The most characters of a fact or a warning.
 _LONGEST_FACT = 4 * WIDTH
 
@@ -99,6 +101,16 @@ class Report:
         if summary.controls:
             notes.append(summary.controls.describe(self.language))
         return tuple(notes)
+
+    @property
+    def histograms(self) -> dict[str, list[int]]:
+        """By metric, how many samples have a score in each tenth of its scale; the last tenth holds the highest score too."""
+        counts = {name: [0] * _TENTHS for name in self.summary}
+        for row in self.rows:
+            for name, score in row.items():
+                if score.share is not None:
+                    counts[name][min(int(score.share * _TENTHS), _TENTHS - 1)] += 1
+        return counts
 
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""

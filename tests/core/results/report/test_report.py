@@ -335,3 +335,15 @@ def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
     assert "It is red." in page.marked
     rows = read_rows(tmp_path / "scores.jsonl")
     assert {row["metric"] for row in rows} == {"context_recall", "context_precision"}
+
+
+def test_scores_are_counted_by_tenths(tmp_path: Path) -> None:
+    """Recalls 0, 1/2, 1/2 and 1: the last tenth holds 1, the sixth 1/2."""
+    facts = ("Pumps move water.", "Fans move air.")
+    texts = ("Birds sing.", facts[0], facts[1], " ".join(facts))
+    samples = [Sample(reference=" ".join(facts), retrieved_contexts=[text]) for text in texts]
+    results = evaluate(samples, [ContextRecall()], progress=False)
+    assert results.report().histograms == {"context_recall": [1, 0, 0, 0, 0, 2, 0, 0, 0, 1]}
+    results.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'aria-label="context_recall: 1, 0, 0, 0, 0, 2, 0, 0, 0, 1"' in page
