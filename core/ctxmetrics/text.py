@@ -53,18 +53,18 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufa
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
-_LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t]+")
+_LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
 # behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
-_MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)]|[IVXL]{1,5}\.|[a-zа-я]\))"
+_MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)．）]|[IVXL]{1,5}\.|[a-zа-я]\))"
 # Words before the number of an item; behind any other word a number ends a sentence ("Apollo 11.").
 _ITEM_WORDS = (
     r"step|section|chapter|part|item|point|rule|phase|stage|schritt|abschnitt|kapitel|teil|punkt|regel|étape|partie|chapitre"
     r"|point|règle|paso|etapa|sección|capítulo|parte|punto|regla|passo|seção|шаг|раздел|глава|часть|пункт|этап|правило"
 )
 _MARK_ALONE = re.compile(rf"(?:(?i:{_ITEM_WORDS})\s+)?{_MARK}")
-_MARK_BEHIND = re.compile(r"(?<=[.!?])\s+\(?\d{1,3}[.)]$")
+_MARK_BEHIND = re.compile(r"(?:(?<=[.!?])\s+|(?<=[。！？])\s*)\(?\d{1,3}[.)．）]$")
 _ABBREVIATION = re.compile(
     r"\b(?:aprox|approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
     r"|табл|гл|п)\.$",
@@ -75,7 +75,8 @@ _ORDINAL = re.compile(
 )
 # Titles and kinds of places before a name, where the splitter knows no language's own.
 _TITLE = re.compile(
-    r"(?<![.\w])(?:M|MM|Mme|Mlle|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп|डॉ)\.$", re.IGNORECASE
+    r"(?<![.\w])(?:inkl|exkl|zzgl|sog|M|MM|Mme|Mlle|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп|डॉ)\.$",
+    re.IGNORECASE,
 )
 _DAY = re.compile(r"\b\d{1,2}\.$")
 _MONTH = re.compile(
@@ -309,11 +310,13 @@ def _continues(text: str, before: Span, start: int) -> bool:
         return True
     if rest[:1].isdigit():
         return _ABBREVIATION.search(piece) is not None
-    return rest[:1].isupper() and _needs_name(piece, rest)
+    return _needs_word(piece, rest)
 
 
-def _needs_name(piece: str, rest: str) -> bool:
-    """Whether a piece ends with what stands before a name: an ordinal, a title, or a day before its month."""
+def _needs_word(piece: str, rest: str) -> bool:
+    """Whether a piece ends with what stands before a word: an ordinal, a title, or a day before its month."""
+    if not rest[:1].isupper():  # "3. maja"
+        return rest[:1].islower() and _DAY.search(piece) is not None
     is_title = _ORDINAL.search(piece) or _TITLE.search(piece)
     return bool(is_title or (_DAY.search(piece) and _MONTH.match(rest)))
 

@@ -43,6 +43,8 @@ MUTATIONS = {
     ),
     "a probability of the bar is a no": ("p >= bar, code", "p > bar, code"),
     "a higher probability hides a failure": ("cells.find((one) => one.code) ??", ""),
+    "a refusal is an empty reference": ('"unanswerable"', '"no_reference"'),
+    "a number of a list stays": ("[.!?]\\s+)", "[!]\\s+)"),
     "ids keep their repetitions": ("[unique(retrieved.map(String))", "[retrieved.map(String)"),
 }
 

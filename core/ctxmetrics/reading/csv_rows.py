@@ -121,6 +121,7 @@ def make_row(names: list[str], cells: list[str], file: Path, where: str) -> dict
         )
     if len(row) < len(names) and [row[name] for name in names] != cells:
         raise InputFileError(
-            f"{file}, line 1: two columns are named {find_doubled(names)!r}, and differ in {where}. Rename one."
+            f"{file}, line 1: two columns are named {find_doubled(names)!r}, and differ in {where}. Rename one, or write "
+            "--no-header (in Python header=False) if line 1 is no header."
         )
     return row

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
-from ctxmetrics.reading.documents import are_messages, leaves, look_up, text_of
+from ctxmetrics.reading.documents import are_messages, is_missing, leaves, look_up, text_of
 from ctxmetrics.reading.formats import FORMATS, KNOWN, SEARCHES, answers_in, matches, texts_beside_ids
 from ctxmetrics.reading.names import letters_of
 from ctxmetrics.reading.rows import Reading, find_fault, is_ambiguous, paths_in, rest_of
@@ -28,7 +28,7 @@ from ctxmetrics.reading.schema import (
     nearest,
     some_of,
 )
-from ctxmetrics.reading.shapes import header_in, joined_by, refusal_of, texts_in
+from ctxmetrics.reading.shapes import GROUPED, header_in, joined_by, refusal_of, texts_in
 from ctxmetrics.reading.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -45,6 +45,10 @@ _NOT_RETRIEVED = re.compile(
     r"|oracle|ideal|target|label|citation|(?:^|[\W_])(?:gt|pos|neg|true|facts?)(?:[\W_]|$)",
     re.IGNORECASE,
 )
+# The question of a row, and what is expected of it.
+_OF_QUESTION = (
+    "user_input", "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
+)  # fmt: skip
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -142,7 +146,7 @@ def recognise(
             "header=False or header=[..]); if it is one, --header (header=True)."
         )
         return replace(reading, refusal=no_header)
-    if not grouped and "retrieved_contexts" in reading.mapping and not reading.unsure:
+    if not grouped and not reading.unsure and reading.mapping.keys() & GROUPED:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
         refusal = refusal_of(records, reading.mapping)
         joined = None if split else joined_by(map(texts_in, records))
@@ -233,19 +237,20 @@ def _has_usable(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> b
     """Whether one of the first rows has a value that a field can use."""
     for row in rows[:PEEKED]:
         _, opened = reading.opened(row)
-        if any(value and not find_fault(value, name) for _, value in reading.spots(opened, name)):
+        if any(not find_fault(value, name) and value for _, value in reading.spots(opened, name)):
             return True
     return False
 
 
 def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """Return question and reference of a row as texts, and what was retrieved."""
+    """Return question and what is expected of a row as texts, and what was retrieved."""
     _, opened = reading.opened(row)
 
-    question = first_value(reading.spots(opened, "user_input"))
-    reference = first_value(reading.spots(opened, "reference"))
-    retrieved = first_value(reading.spots(opened, "retrieved_contexts"))
-    return str(question or ""), str(reference or ""), retrieved
+    question, *references = [first_value(reading.spots(opened, name)) for name in _OF_QUESTION]
+    texts = first_value(reading.spots(opened, "retrieved_contexts"))
+    ids = first_value(reading.spots(opened, "retrieved_context_ids"))
+    expected = "".join(str(value) for value in references if not is_missing(value))
+    return "" if is_missing(question) else str(question), expected, ids if texts is None else texts
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -272,7 +277,7 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     """Whether a value tells more about its column than the one before."""
-    if value is None:
+    if is_missing(value):
         return False
     if _is_empty(before):
         return True
@@ -283,7 +288,7 @@ def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and not value)
+    return is_missing(value) or (isinstance(value, list) and not value)
 
 
 def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:

@@ -338,7 +338,7 @@ class Reading:
                 if self.absent is not None:  # one of several rows
                     if is_missing(value):
                         continue
-                    value = _number_as_text(value, name)
+                    value = _number_as_meant(value, name)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
@@ -548,10 +548,17 @@ def _is_text(cell: Any, value: Any, name: str) -> bool:
     return name != "reference" or not is_list_of_texts  # a list of references is no text
 
 
-def _number_as_text(value: Any, name: str) -> Any:
-    """Return a number or a truth value in the place of a text as a text, and anything else as it is."""
+def _number_as_meant(value: Any, name: str) -> Any:
+    """Return a number or a truth value in the place of a text as a text, and a whole number in that of an id as an integer.
+
+    A table writes whole numbers with a point where its column has a gap.
+    """
     if name in _LISTS_OF_TEXTS and isinstance(value, (list, tuple)):
-        return [_number_as_text(item, "reference") for item in value]
+        return [_number_as_meant(item, "reference") for item in value]
+    if name in TEXTS_OF and isinstance(value, (list, tuple)) and float in map(type, value):
+        return [_number_as_meant(item, "id") for item in value]
+    if name == "id" and isinstance(value, float) and value.is_integer():
+        return int(value)
     if name == "id" or name not in TEXTS:
         return value
     if isinstance(value, bool):

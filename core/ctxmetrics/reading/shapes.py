@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in
 from ctxmetrics.reading.documents import as_list, look_up, text_of
@@ -20,16 +21,20 @@ from ctxmetrics.reading.documents import as_list, look_up, text_of
 _MOST_ROWS, _MOST_TEXTS = 0.5, 0.8
 # The fewest texts that tell something about a run.
 _FEW = 2
-# A text that is no more than an address, a path, a file, a UUID or an id: a key of letters with a number.
+# The fields that are joined where the rows of a question become one sample.
+GROUPED = ("retrieved_contexts", "retrieved_context_ids")
+# A text that is no more than an address, a path, a file, or an id: a word with a number in it, or several words with marks between.
 _NO_TEXT = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?//\S+|(?:[\w.-]*/)+[\w.-]+|[^\s/]+\.[a-z][a-z0-9]{1,4}|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-    r"|[0-9a-f]{16,}|\d+|[a-z]+(?:[_:#-]+[a-z0-9]+)*[_:#-]*\d+(?:[_:#.-]+[a-z0-9]+)*",
+    r"(?:[a-z][a-z0-9+.-]*:)?//\S+|(?:[\w.-]*/)+[\w.-]+|[^\s/]+\.[a-z][a-z0-9]{1,4}(?:[#:?]\S*)?|\d+|[a-z]+(?:_[a-z]+)+"
+    r"|[a-z]+(?:-[a-z]+){2,}|[\d-]{8,}|(?=[^a-z]*[a-z])(?=\D*\d)[\w:#=+?&@-]+(?:\.\w[\w:#=+?&@/-]*)*",
     re.IGNORECASE | re.ASCII,
 )
 # What stands before each of several passages, or between them: what to write for --split, and its form.
 _HEADINGS: Mapping[str, re.Pattern[str]] = {
-    f"[{name} 1]": re.compile(rf"^[ \t]*\[?{name}[ #]*(\d+)\b[\]:.)]*", re.IGNORECASE | re.MULTILINE)
-    for name in ("Chunk", "Passage", "Document", "Doc", "Context", "Source", "Excerpt")
+    f"[{name} 1]": re.compile(
+        rf"^[ \t]*[\[(【（]?{name}[ #№]*(\d+)\b[\]:.)】）：]*", re.IGNORECASE | re.MULTILINE
+    )
+    for name in read_words("reading", "keys.json", "passages")["names"]
 } | {
     "[1]": re.compile(r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)", re.MULTILINE),
     "1.": re.compile(r"^[ \t]*(\d+)[.)](?=[ \t])", re.MULTILINE),
@@ -39,6 +44,8 @@ _RULE = re.compile(r"(?:^|\s)(?:-{3,}|={3,}|\*{3,}|#{3,})(?=\s|$)")
 _TAG = re.compile(r"<(doc|document|context|chunk|passage|source)(?:\s[^<>]*)?>", re.IGNORECASE)
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
+# The characters of a text that are looked at: an address may go on.
+_LONGEST_NAME = 500
 # The words of a name from which on it is a text.
 _MOST_WORDS = 8
 # A number, a date, a UUID or an address, which no column is named.
@@ -52,7 +59,8 @@ def header_in(names: Iterable[str]) -> str | None:
     """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence; else None."""
     for name in names:
         words = len(name.split())
-        sentence = words >= _FEWEST_WORDS and name.rstrip().endswith((".", "?", "。", "？"))
+        sentence = words >= _FEWEST_WORDS and name.rstrip().endswith((".", "?"))
+        sentence = sentence or name.rstrip().endswith(("。", "？", "؟", "।"))
         if _VALUE.fullmatch(name.strip()) or is_list_text(name) or sentence or words >= _MOST_WORDS:
             return name
     return None
@@ -60,16 +68,20 @@ def header_in(names: Iterable[str]) -> str | None:
 
 def are_no_texts(texts: Sequence[str]) -> bool:
     """Whether all texts of a run are addresses, files or ids."""
-    return len(texts) >= _FEW and all(_NO_TEXT.fullmatch(text.strip()) for text in texts)
+    return len(texts) >= _FEW and all(
+        _NO_TEXT.fullmatch(text.strip()[:_LONGEST_NAME]) for text in texts
+    )
 
 
 def separator_in(text: str) -> str | None:
     """Return the explicit separator at which a text falls apart into several passages; None for one passage."""
     stripped = text.strip()
     for separator, heading in _HEADINGS.items():
+        if heading.match(stripped) is None:
+            continue
         numbers = [int(match[1]) for match in heading.finditer(stripped)]
         in_order = all(second == first + 1 for first, second in pairwise(numbers))
-        if len(numbers) >= _FEW and in_order and heading.match(stripped):
+        if len(numbers) >= _FEW and in_order:
             return separator
     rule = _RULE.search(stripped)
     if rule and len(_strip_pieces(_RULE.split(stripped))) >= _FEW:
@@ -174,16 +186,13 @@ def group_rows(
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
             )
-        group, _ = groups.setdefault(str(name), ({**values, **dict.fromkeys(_JOINED)}, where))
-        for field in _JOINED:
+        group, _ = groups.setdefault(str(name), ({**values, **dict.fromkeys(GROUPED)}, where))
+        for field in GROUPED:
             value = values.get(field)
             if value is not None:
                 items = value if isinstance(value, (list, tuple)) else [value]
                 group[field] = [*(group[field] or ()), *items]
     yield from groups.values()
-
-
-_JOINED = ("retrieved_contexts", "retrieved_context_ids")
 
 
 def refusal_of(
@@ -197,7 +206,8 @@ def refusal_of(
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
     texts = [*chain.from_iterable(map(texts_in, records))]
-    if all(isinstance(text, str) for text in texts) and are_no_texts(texts):
+    has_texts = "retrieved_contexts" in columns and all(isinstance(text, str) for text in texts)
+    if has_texts and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
         return (
             f"'{column}' holds addresses, files or ids, such as {texts[0][:60]!r}, and no texts. Write --map "

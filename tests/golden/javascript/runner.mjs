@@ -304,8 +304,8 @@ class Judge {
 }
 // A sentence ends at its mark or at a line's end; marks of list items go; a piece without letter or digit is none.
 function sentences(text) {
-  const lines = text.split("\n").map((line) => line.replace(/^\s*([-*•]|\d+[.)])\s+/, ""));
-  const ends = /(?<=[.!?]["”»']?)\s+|(?<=[。！？।])|(?<=\p{Script=Thai})\s+(?=\p{Script=Thai})/u;
+  const lines = text.split("\n").map((line) => line.replace(/(^\s*[-*•]|(?<=^\s*|[.!?]\s+)\d+[.)])\s+/g, ""));
+  const ends = /(?<=[.!?]["”»']?)(?<!\b(?:Step|am) \d+\.)\s+|(?<=[。！？।])|(?<=\p{Script=Thai})\s+(?=\p{Script=Thai})/u;
   return lines.flatMap((line) => line.split(ends)).map((piece) => piece.trim()).filter(hasWord);
 }
 // The sentence in which a place stands; whether it denies a word that a unit does not deny.
@@ -417,13 +417,13 @@ function filled(sample) {
 function score(metric, params, sample, replies) {
   const [given, [[expectedField, retrievedField]]] = [checkParams(metric, params), METRICS[metric]];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
-  if (sample.references && sample.reference) fail("invalid_sample");
-  if (sample.searches && sample.stages) fail("invalid_sample");
+  if ((sample.references && sample.reference) || (sample.searches && sample.stages)) fail("invalid_sample");
   if (sample.searches) sample = { ...sample, stages: stagesOf(sample.searches) };
   if (sample.stages) sample = filled(sample);
   if (sample.searches?.length > 1 && !metric.endsWith("recall")) return scaled(false, given, { value: null, reason_code: "several_searches" });
   if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
+  if (expectedField === "reference" && /^(I don['’]t know|No Answer Present|Unanswerable)\.?$/i.test(sample.reference)) return scaled(false, given, { value: null, reason_code: "unanswerable" });
   if (params.group === "source" && sample.retrieved_context_ids?.length !== sample.retrieved_contexts.length) fail("invalid_sample");
   const cut = { ...sample };
   for (const field of ["retrieved_contexts", "retrieved_context_ids"])
