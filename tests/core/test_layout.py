@@ -30,7 +30,8 @@ CALLED_BY_OTHERS = [
     ),
     *("library", "cache_info", "*_key", "ctxmetrics_card"),
     "interval_shares",  # read by a page
-    *("default_map", "readable"),  # typer and io read them
+    *("default_map", "readable", "format_options"),  # typer and io read them
+    "splitters",  # the history reads it by its name
     *(
         "on_error",
         "keep_texts",

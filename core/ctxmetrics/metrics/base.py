@@ -243,7 +243,8 @@ class Metric(Definition, ABC):
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
             elif name == "stages":
-                texts = _texts_of_stages(sample)
+                stages = (value or {}).values()
+                texts = [context for stage in stages for context in stage.contexts or ()]
             for number, text in enumerate(texts, 1):
                 picture = in_text(text, alone=is_list)
                 if picture:
@@ -471,13 +472,6 @@ def _by_source(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
         source = id_.partition(SPAN_MARK)[0]
         hits[source] = hits.get(source, False) or verdict.value is True
     return list(hits.values())
-
-
-def _texts_of_stages(sample: Sample) -> list[str]:
-    texts: list[str] = []
-    for stage in (sample.stages or {}).values():
-        texts += stage.contexts or ()
-    return texts
 
 
 def _are_pairs(sample: Sample) -> bool:
