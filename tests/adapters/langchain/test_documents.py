@@ -51,7 +51,15 @@ def ids_of(record, **keys):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
     "key",
-    ["retrieved_contexts", "documents", "contexts", "context", "source_documents", "retrieved_docs"],
+    [
+        "retrieved_contexts",
+        "documents",
+        "contexts",
+        "context",
+        "source_documents",
+        "retrieved_docs",
+        "retrieved_context",
+    ],
 )
 def test_every_shape_under_every_usual_key(shape, key):
     assert contexts_of({"outputs": {"answer": "x", key: SHAPES[shape]}}) == ("one", "two")
@@ -401,7 +409,16 @@ def test_documents_without_an_id_have_no_source_and_each_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["reference", "ground_truth", "reference_answer", "expected_answer", "expected", "answer"]
+    "key",
+    [
+        "reference",
+        "ground_truth",
+        "reference_answer",
+        "expected_answer",
+        "expected",
+        "expected_output",
+        "answer",
+    ],
 )
 def test_a_reference_under_every_usual_key(key):
     record = {"outputs": {"answer": "given"}, "reference_outputs": {key: "expected"}}
