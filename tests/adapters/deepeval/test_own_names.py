@@ -184,6 +184,7 @@ def test_every_attribute_of_deepevals_is_here_or_refused(name: str, metric: Any)
     assert all(table[name].endswith(".") for name in refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 def test_golden_cases_under_deepevals_names(runner: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(ours, "ContextRecallMetric", ours.ContextualRecallMetric)

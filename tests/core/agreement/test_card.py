@@ -562,6 +562,7 @@ def test_a_card_that_was_refused_before_the_run_stays_refused(
     assert "corrected by" not in run.stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_is_not_corrected(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mean is of the samples that were judged before; so no table of corrected means is begun."""
     pytest.importorskip("openai", reason="the openai extra is not installed")

@@ -123,6 +123,7 @@ def test_clusters_widen_the_interval_as_statsmodels_says():
     assert single.interval == pytest.approx(paired_mean(CLUSTERED).interval, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_clusters_of_one_run_match_live_statsmodels():
     api = pytest.importorskip("statsmodels.api")
     values, groups = RANDOM.normal(size=60), RANDOM.integers(0, 12, 60)
@@ -176,6 +177,7 @@ def test_a_judge_that_is_worth_nothing_leaves_peoples_difference():
     assert corrected_difference(PEOPLE, JUDGE, [])[1] == pytest.approx(interval, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_corrected_difference_of_one_run_matches_live_ppi():
     ppi = pytest.importorskip("ppi_py")
     people, judge, others = RANDOM.normal(size=40), RANDOM.normal(size=40), RANDOM.normal(size=200)
