@@ -42,7 +42,7 @@ def open_ai(url: str) -> Any:
     return OpenAIModel("fake", base_url=url, api_key="sk-not-a-key-7")
 
 
-@pytest.mark.parametrize("make", [open_ai, chat_openai])
+@pytest.mark.parametrize("make", [open_ai, pytest.param(chat_openai, marks=pytest.mark.slow)])
 def test_a_closed_port_is_tried_once_a_sample(make: Callable[[str], Any], closed: str) -> None:
     results = evaluate(SAMPLES, [ContextRecall(judge=LLMJudge(make(closed)))], progress=False)
     assert results.usage.calls <= len(SAMPLES)

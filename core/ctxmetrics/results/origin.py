@@ -20,6 +20,8 @@ _COMMIT = "GITHUB_SHA CI_COMMIT_SHA BUILDKITE_COMMIT CIRCLE_SHA1 BITBUCKET_COMMI
 _BRANCH = "GITHUB_HEAD_REF GITHUB_REF_NAME CI_COMMIT_REF_NAME BUILDKITE_BRANCH CIRCLE_BRANCH"
 # The characters of a commit that are shown, and the most of the line that holds them.
 SHORT, _LONGEST_LINE = 12, 1000
+# The digits of a time in seconds up to the year 5138.
+_LONGEST_EPOCH = 11
 # The fields of a provenance, and where their values stand in an origin.
 _FIELDS = {
     "judge": "judges",
@@ -36,7 +38,8 @@ def describe_start() -> dict[str, str]:
     ``SOURCE_DATE_EPOCH`` sets the time, so that two runs can write the same bytes.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    is_set = epoch.isdecimal() and len(epoch) <= _LONGEST_EPOCH
+    now = datetime.fromtimestamp(int(epoch), UTC) if is_set else datetime.now(UTC)
     start = {"started": f"{now:%Y-%m-%d %H:%M UTC}"}
     for name, variables in (("commit", _COMMIT), ("branch", _BRANCH)):
         value = next(filter(None, map(os.environ.get, variables.split())), None)

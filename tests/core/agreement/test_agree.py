@@ -148,6 +148,7 @@ def test_intervals_take_samples_whole():
     assert narrow[1] - narrow[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 100), rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_ends_are_near_those_of_many_more_draws():
     """Sixty thousand draws of another generator; a tenth of the library's draws would be off by 0.15 deviations."""
     np = pytest.importorskip("numpy")

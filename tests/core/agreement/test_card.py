@@ -115,6 +115,7 @@ def test_a_run_of_few_samples_makes_the_interval_wide(samples: list[Sample], tmp
     assert found.interval == pytest.approx(ends, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_equal_scores_of_a_small_run_keep_the_interval_wide(
     samples: list[Sample], tmp_path: Path
 ) -> None:

@@ -304,6 +304,7 @@ def command(*arguments, **environment):
     return run_command("check-judge", *arguments, **environment)
 
 
+@pytest.mark.slow
 def test_command_states_the_cost_before_the_figures():
     done = command("lexical", "--repetitions", "1")
     assert done.returncode == 0, done.stderr

@@ -121,6 +121,7 @@ def test_a_gate_on_a_metric_without_a_value_fails(tmp_path: Path) -> None:
     assert "no_reference 1" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_gate_on_a_part_of_the_samples_fails(tmp_path: Path) -> None:
     file = written(tmp_path, "s.jsonl", GOOD, {**GOOD, "id": "b", "reference": "Lyon is a city."})
     with FakeOpenAIServer(answer_from()) as server:
@@ -396,17 +397,17 @@ KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
 @pytest.mark.parametrize(
     ("number", "report"),
     [
-        (signal.SIGKILL, True),
         *(
             pytest.param(*values, marks=pytest.mark.slow)
             for values in [
+                (signal.SIGKILL, True),
                 (signal.SIGTERM, True),
                 (signal.SIGKILL, False),
-                (signal.SIGINT, False),
                 (signal.SIGINT, True),
                 (signal.SIGHUP, False),
             ]
         ),
+        (signal.SIGINT, False),
     ],
 )
 def test_a_run_that_was_stopped_is_resumed(

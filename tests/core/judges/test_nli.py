@@ -246,6 +246,7 @@ def samples(count=12, units=3, contexts=4):
 METRICS = [ContextRecall(), ContextPrecision()]
 
 
+@pytest.mark.slow
 def test_pairs_of_many_samples_fill_batches():
     model = TinyModel()
     judge = judge_of(model, batch_size=25, wait_seconds=2)

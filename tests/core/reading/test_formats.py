@@ -101,6 +101,7 @@ def test_rows_of_a_database_get_a_command(tmp_path: Path) -> None:
     assert means_in(run_command(*shlex.split(line))) == TEXTS
 
 
+@pytest.mark.slow
 def test_an_answer_of_qdrants_client_scores(tmp_path: Path) -> None:
     qdrant = pytest.importorskip("qdrant_client")
     client = qdrant.QdrantClient(":memory:")

@@ -60,6 +60,10 @@ METRICS = {
 }
 
 
+# Of one table in several forms, the README's command tries a list of rows.
+_MORE_PATHS = ("xlsx", "parquet", "command", "table")
+
+
 def list_paths() -> Iterator[Any]:
     """Yield each input with each path that it takes."""
     for item in INPUTS:
@@ -68,7 +72,8 @@ def list_paths() -> Iterator[Any]:
             paths = ROW_PATHS if "rows" in item else FILE_PATHS
         for path in paths:
             name = f"{item['class']}: {item['id']}-{path}"
-            yield pytest.param({**item, **item.get(path, {})}, path, id=name)
+            marks = [pytest.mark.slow] if path in _MORE_PATHS else []
+            yield pytest.param({**item, **item.get(path, {})}, path, id=name, marks=marks)
 
 
 def replace_missing(value: Any) -> Any:

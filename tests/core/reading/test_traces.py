@@ -256,7 +256,9 @@ def of_mlflow() -> Iterator[dict[str, Any]]:
     yield json.loads(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())
 
 
-@pytest.mark.parametrize("spans", [of_langsmith, of_openinference, of_otel, of_mlflow])
+@pytest.mark.parametrize(
+    "spans", [of_langsmith, of_openinference, of_otel, pytest.param(of_mlflow, marks=pytest.mark.slow)]
+)
 def test_traces_of_real_clients_give_the_stages_without_options(tmp_path: Path, spans: Any) -> None:
     path = tmp_path / "trace.json"
     path.write_text(json.dumps([*spans()]), encoding="utf-8")
@@ -509,7 +511,13 @@ def tools_of_langfuse() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "spans", [tools_of_langsmith, tools_of_openinference, tools_of_mlflow, tools_of_langfuse]
+    "spans",
+    [
+        tools_of_langsmith,
+        tools_of_openinference,
+        pytest.param(tools_of_mlflow, marks=pytest.mark.slow),
+        tools_of_langfuse,
+    ],
 )
 def test_tools_that_search_are_searches(tmp_path: Path, spans: Any) -> None:
     path = tmp_path / "trace.json"

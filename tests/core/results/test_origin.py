@@ -64,6 +64,12 @@ def test_a_first_line_that_says_nothing_of_the_run(tmp_path, line):
     assert read_start(tmp_path / "nowhere.jsonl") == {}
 
 
+@pytest.mark.parametrize("epoch", ["9" * 30, "-1", "now", "²", ""])
+def test_a_time_that_is_none_is_the_present(monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert score().start["started"] > STARTED
+
+
 def test_a_comparison_says_what_was_compared(tmp_path, monkeypatch):
     score().to_baseline(tmp_path / "a.jsonl")
     monkeypatch.setenv("GITHUB_SHA", "0123456789abcdef")

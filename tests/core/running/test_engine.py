@@ -233,6 +233,7 @@ def test_samples_may_be_any_iterable_of_samples_or_dicts(kind):
     assert values(again) == values(results)
 
 
+@pytest.mark.slow
 def test_generator_is_read_during_the_run_and_not_far_ahead():
     finished, ahead = [], []
 

@@ -593,6 +593,7 @@ def test_a_lasting_fault_is_told_and_never_a_wrong_number(kind):
         assert {verdict.code for verdict in score.verdicts} == {CODES[kind]}
 
 
+@pytest.mark.slow
 def test_a_server_with_room_for_eight_loses_nothing():
     with FakeOpenAIServer(labelled(), latency=0.05, max_parallel=8, retry_after=0.1) as server:
         results = evaluate(
