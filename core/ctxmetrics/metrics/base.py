@@ -243,7 +243,7 @@ class Metric(Definition, ABC):
             elif name == "reference_facts":
                 texts = tuple(fact.text for fact in value or ())
             elif name == "stages":
-                stages = (value or {}).values()
+                stages = (sample.stages or {}).values()
                 texts = [context for stage in stages for context in stage.contexts or ()]
             for number, text in enumerate(texts, 1):
                 picture = in_text(text, alone=is_list)
