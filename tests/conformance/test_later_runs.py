@@ -73,6 +73,7 @@ def score(
     return list(runners[name].score(metric, samples(word)))
 
 
+@pytest.mark.slow
 @each(SHOW_THEIR_RUNS + OTHERS, "core", "langsmith.evaluate")
 def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
     with serving("500") as server:

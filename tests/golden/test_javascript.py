@@ -82,6 +82,7 @@ def test_no_case_differs(node: str) -> None:
     assert counts["left_out"] <= 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_is_noticed(name: str, node: str, tmp_path: Path) -> None:
     before, after = MUTATIONS[name]

@@ -30,6 +30,7 @@ CLIENT_FAILS = {
 """Where a framework's own client raises over the counts and the reply is lost before this library sees it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", each_adapter("openai", "deepeval_openai", "langchain"))
 @pytest.mark.parametrize("kind", COUNTS)
 def test_counts_that_are_none_cost_no_score(adapter, kind):

@@ -142,6 +142,7 @@ class Structure(HTMLParser):
     handle_pi = unknown_decl = handle_comment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     text = TEXTS[name]

@@ -393,20 +393,16 @@ def started(*arguments: object) -> subprocess.Popen[str]:
 KEY = {"OPENAI_API_KEY": "sk-not-a-real-key"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9, and Ctrl-C is for a whole console")
 @pytest.mark.parametrize(
     ("number", "report"),
     [
-        *(
-            pytest.param(*values, marks=pytest.mark.slow)
-            for values in [
-                (signal.SIGKILL, True),
-                (signal.SIGTERM, True),
-                (signal.SIGKILL, False),
-                (signal.SIGINT, True),
-                (signal.SIGHUP, False),
-            ]
-        ),
+        (signal.SIGKILL, True),
+        (signal.SIGTERM, True),
+        (signal.SIGKILL, False),
+        (signal.SIGINT, True),
+        (signal.SIGHUP, False),
         (signal.SIGINT, False),
     ],
 )
@@ -612,14 +608,15 @@ def test_estimate_needs_no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 NOTHING_RETRIEVED = {**GOOD, "id": "n", "retrieved_contexts": []}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "count"),
     [
         ("dead server", 30),
         ("wrong key", 2),
-        pytest.param("dead server", 2, marks=pytest.mark.slow),
-        pytest.param("wrong key", 30, marks=pytest.mark.slow),
-        pytest.param("unusable", 2, marks=pytest.mark.slow),
+        ("dead server", 2),
+        ("wrong key", 30),
+        ("unusable", 2),
     ],
 )
 def test_a_run_without_any_verdict_exits_3(tmp_path: Path, fault: str, count: int) -> None:
