@@ -45,10 +45,12 @@ from ctxmetrics.errors import MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A shell starts its background commands with SIGINT ignored, and a process that is started inherits that: where the tests
-# run in the background, Ctrl-C would reach none of the processes that they start.
+# A shell starts its background commands with SIGINT ignored, nohup with SIGHUP ignored, and a process that is started inherits
+# that: where the tests run in the background, neither would reach the processes that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
