@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("langchain_core", reason="the langchain extra is not installed")
 
-import pandas as pd
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
@@ -57,6 +56,8 @@ def by_key(row: Any) -> dict[str, Any]:
 
 
 def test_graph_state_in_a_data_frame(case: Any, client: Any, core_value: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+
     async def run_graph(inputs: dict[str, Any]) -> dict[str, Any]:
         messages = [HumanMessage(inputs["question"]), AIMessage(case.outputs["answer"])]
         return {"messages": messages, "documents": case.documents}
@@ -80,7 +81,7 @@ def test_graph_state_in_a_data_frame(case: Any, client: Any, core_value: Any) ->
         await results.wait()
         return results
 
-    frame = pd.DataFrame(by_key(row) for row in asyncio.run(run())._results)
+    frame = pandas.DataFrame(by_key(row) for row in asyncio.run(run())._results)
     assert frame.mean().to_dict() == {
         "context_recall": core_value("ContextRecall"),
         "id_based_hit_rate": core_value("IDBasedHitRate"),
