@@ -153,7 +153,7 @@ def _describe(option: Parameter, owners: Sequence[str], title: str | None) -> Pa
         settings["metavar"] = _find_metavar(option.annotation)
     if option.annotation is bool:  # else typer adds --no-NAME
         names = names or (f"--{option.name.replace('_', '-')}",)
-    annotation = Annotated[option.annotation, kind(*names, **settings)]  # type: ignore[name-defined]  # made here
+    annotation = Annotated[option.annotation, kind(*names, **settings)]  # type: ignore[name-defined]  # a type that is known at run time only
     return option.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation)
 
 

@@ -68,15 +68,15 @@ def compare(
     outcomes: list[Outcome] = []
     for name, comparison in comparisons.runs.items():
         outcomes += _check_gates(comparison, gates, f"{name}: " if several else "")
+    gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
     if format == "json":
-        rows = [{"gate": outcome.gate, "problem": outcome.problem} for outcome in outcomes]
+        rows = [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
         print_result(json.dumps({**result.to_dict(), "gates": rows}, indent=1))
     elif format == "markdown":
         print_result(result.markdown())
     else:
         print_result(str(result))
     if report is not None:
-        gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
         write_whole(report, [result.html(gates=gate_rows)])
     if tell_ci(outcomes, "ctxmetrics compare", result.markdown(), verdict.junit):
         raise typer.Exit(GATE_FAILED)
@@ -96,9 +96,8 @@ def _check_gates(
         problem = rule(comparison, item, margin)
         gate = f"{run}{option} {name}={margin:g}"
         if not problem:
-            if (
-                option == "--max-drop" and item.detectable
-            ):  # it fails where the interval ends below the margin
+            # This gate fails where the interval ends below the margin.
+            if option == "--max-drop" and item.detectable:
                 power = describe_power(number(margin + item.detectable, item))
                 message(f"note: {gate}: {power} comparisons of {plural(item.samples, 'sample')}")
             yield Outcome(gate, problem)
