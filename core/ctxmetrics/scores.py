@@ -44,6 +44,21 @@ ReasonCode = Literal[
 FAILURES = frozenset({"not_judged", "metric_error"})
 # Reason codes of samples that another run may score.
 NOT_FINAL = FAILURES | {"cancelled"}
+# The keys of an ``--out`` row.
+_FIELDS = (
+    *(
+        "sample_id",
+        "metric",
+        "value",
+        "reason_code",
+        "message",
+        "threshold",
+        "passed",
+        "band",
+        "verdicts",
+    ),
+    *("doubtful", "context_lengths", "signals", "metadata", "usage", "provenance"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,23 +232,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
-        return {
-            "sample_id": self.sample_id,
-            "metric": self.metric,
-            "value": self.value,
-            "reason_code": self.reason_code,
-            "message": self.message,
-            "threshold": self.threshold,
-            "passed": self.passed,
-            "band": self.band,
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "doubtful": dict(self.doubtful),
-            "context_lengths": plain(self.context_lengths),
-            "signals": plain(self.signals),
-            "metadata": plain(self.metadata),
-            "usage": self.usage.to_dict(),
-            "provenance": self.provenance.to_dict(),
-        }
+        return {name: plain(getattr(self, name)) for name in _FIELDS}
 
 
 _slot: Any = Score.__dict__["verdicts"]

@@ -136,16 +136,7 @@ def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
 
 def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
-    trial = judge.asking(
-        judge.model,
-        joint=True,
-        per_context=False,
-        votes=1,
-        max_repairs=0,
-        reuse=False,
-        evidence="flag",
-        keep_raw=True,
-    )
+    trial = judge.asking(judge.model, **_DATA["options"])
     score = ContextRecall(judge=trial).score(trial_sample().sample)
     if not score.metadata.get("raw_replies"):
         yield explain_failure(score.verdicts[0], run.problem)
