@@ -10,19 +10,9 @@ from typing import Any, Literal
 from ctxmetrics._internal.frozen import EMPTY, Plain, plain
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
+from ctxmetrics.presentation import wording
 from ctxmetrics.presentation.pages import render
-from ctxmetrics.presentation.wording import (
-    MESSAGE,
-    TEXT,
-    clean,
-    describe_count,
-    describe_doubts,
-    describe_low_ranks,
-    format_number,
-    format_sentence,
-    format_verdict,
-    say,
-)
+from ctxmetrics.presentation.wording import clean, say
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. These codes are stable: programs may rely on them.
@@ -147,7 +137,9 @@ class Score:
         """The value as its convention writes it; rounding is for display only."""
         if self.value is None:
             return f"{say('no value', self.language)} ({self.reason_code})"
-        whole, point, digits = format_number(self.value, self.provenance.convention).partition(".")
+        whole, point, digits = wording.format_number(self.value, self.provenance.convention).partition(
+            "."
+        )
         return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
 
     @property
@@ -156,7 +148,7 @@ class Score:
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]
-        return describe_count(
+        return wording.describe_count(
             values.count(True), len(values), values.count(None), self.counted, self.language
         )
 
@@ -164,10 +156,10 @@ class Score:
     def explanation(self) -> str | None:
         """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
         if self.message is not None:
-            text = clean(say(self.message, self.language), MESSAGE)
+            text = clean(say(self.message, self.language), wording.MESSAGE)
             return f"{self.reason_code}: {text}" if self.reason_code else text
         if self.provenance.formula == "average_precision":
-            return describe_low_ranks(self.verdicts, self.language)
+            return wording.describe_low_ranks(self.verdicts, self.language)
         return None
 
     @property
@@ -192,14 +184,16 @@ class Score:
         lines += [f"{text}." for text in (self.count, self.doubts) if text]
         # Those that are no yes come first.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        lines += [format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight]
+        lines += [
+            wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
+        ]
         return "\n".join(lines)
 
     @property
     def doubts(self) -> str | None:
         """How many verdicts are doubtful, by their code, in words; None where none is."""
         counts = self.doubtful
-        return describe_doubts(counts, self.language) if counts else None
+        return wording.describe_doubts(counts, self.language) if counts else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -208,12 +202,13 @@ class Score:
             color: Colour the ticks and crosses with ANSI escapes.
             warnings: End with the judge's warnings; a run shows them once.
         """
-        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
+        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, wording.TEXT)}]"
         remarks = (self.band, self._mark, self.explanation, self.count, self.doubts)
         lines = [f"{self.metric}: {self.formatted_value}{name}"]
         lines += [f"  {text}" for text in remarks if text]
         lines += [
-            format_verdict(verdict, color=color, language=self.language) for verdict in self.verdicts
+            wording.format_verdict(verdict, color=color, language=self.language)
+            for verdict in self.verdicts
         ]
         if warnings:
             lines += [f"  ! {warning}" for warning in self.provenance.warnings]

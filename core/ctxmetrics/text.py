@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data, read_words
 
@@ -35,8 +35,10 @@ MOST_STEPS = 200_000_000
 # What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
 _STEPS_A_CHARACTER, _STEPS_A_PIECE = 600, 250
 
-_LISTS = read_data("_internal", "sentences.json")
-_SCRIPTS = {language: re.compile(f"[{letters}]") for language, letters in _LISTS["scripts"].items()}
+_LISTS: Mapping[str, Any] = read_data("_internal", "sentences.json")
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    language: re.compile(f"[{letters}]") for language, letters in _LISTS["scripts"].items()
+}
 # Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 # A word, also with an apostrophe in it.

@@ -75,7 +75,7 @@ class JudgeCheck(Plain):
     seconds: float
 
     def __str__(self) -> str:
-        rows = [_HEADER]
+        rows: list[tuple[str, ...]] = [_HEADER]
         for title, item, groups in (
             ("sentences supported", self.units, {**self.by_kind, **self.by_language}),
             ("contexts useful", self.contexts, self.by_place),

@@ -6,7 +6,7 @@ the function; `probabilities` turns its answers into verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -14,10 +14,9 @@ from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.batches import Pair, Queue, Score, score_pairs
+from ctxmetrics.judges.batches import Pair, Queue, score_pairs
 from ctxmetrics.judges.probabilities import (
     Bar,
-    Cell,
     Row,
     describe_rules,
     judge_contexts,
@@ -145,7 +144,10 @@ class NLIJudge:
         scores, calls = await score_pairs(self._queue, self.identity, _list_pairs(compared))
         rows = []
         for unit, contexts in compared:
-            cells = [_find_likeliest(unit, context, scores) for context in contexts]
+            cells = []
+            for context in contexts:
+                read = [to_cell(scores[window.span.quote, unit], window.span) for window in context]
+                cells.append(likeliest(read))
             rows.append(Row(tuple(cells)))
         together: dict[int, tuple[Pair, tuple[Evidence, ...]]] = {}
         for index, (unit, contexts) in enumerate(compared[: len(units)]):
@@ -166,8 +168,3 @@ def _list_pairs(compared: Iterable[tuple[str, list[list[Window]]]]) -> list[Pair
         for context in contexts:
             pairs += [(window.span.quote, unit) for window in context]
     return pairs
-
-
-def _find_likeliest(unit: str, context: Sequence[Window], scores: Mapping[Pair, Score]) -> Cell:
-    """Find the likeliest window of a context, or what went wrong."""
-    return likeliest(to_cell(scores[window.span.quote, unit], window.span) for window in context)

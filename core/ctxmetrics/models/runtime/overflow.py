@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 _TOO_LARGE = 413
+# Parameters that bound the length of the reply.
+_REPLY_BOUNDS = ("max_tokens", "max_completion_tokens")
 # Statuses whose texts are about something else, whatever they name.
 _OTHER_STATUSES = frozenset({401, 402, 403, 404})
 _OVERLOAD = 429
@@ -30,7 +32,8 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
         _names(field).intersection(WORDS["too_long_codes"]) for field in fields
     ):
         return True
-    if status in _OTHER_STATUSES or any(_is_about_reply(field) for field in fields):
+    about_reply = any(field.get("param") in _REPLY_BOUNDS for field in fields)
+    if status in _OTHER_STATUSES or about_reply:
         return False
     name = "too_long_for_minute" if status == _OVERLOAD else "too_long"
     return PATTERNS[name].search(_plain(text)) is not None
@@ -69,8 +72,3 @@ def _fields(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, 
 
 def _names(field: Mapping[str, object]) -> set[str]:
     return {str(field.get(name)).lower() for name in ("code", "type", "Code", "error_type")}
-
-
-def _is_about_reply(field: Mapping[str, object]) -> bool:
-    """Whether the refused parameter is the length of the reply."""
-    return field.get("param") in ("max_tokens", "max_completion_tokens")
