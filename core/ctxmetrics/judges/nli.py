@@ -13,17 +13,10 @@ from typing import Any
 from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.batches import Pair, Queue, score_pairs
-from ctxmetrics.judges.probabilities import (
-    Bar,
-    Row,
-    describe_rules,
-    judge_contexts,
-    judge_units,
-    likeliest,
-    to_cell,
-)
+from ctxmetrics.judges.probabilities import Bar, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage
@@ -110,7 +103,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _RULES)}"
+        return f"nli:{hide_keys(self.identity)}{probabilities.describe_rules(self, _RULES)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied
@@ -119,7 +112,8 @@ class NLIJudge:
         """Say for each unit whether the contexts support it."""
         rows, usage = await self._compare(request, request.units)
         return Judgement(
-            verdicts=judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)), usage=usage
+            verdicts=probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)),
+            usage=usage,
         )
 
     async def rate(self, request: JudgeRequest) -> Judgement:
@@ -127,7 +121,7 @@ class NLIJudge:
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
         alone = [f"{request.user_input} {request.answer}"] if request.user_input else []
         rows, usage = await self._compare(request, units, alone)
-        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
+        verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return Judgement(verdicts=verdicts, usage=usage)
 
     async def _compare(
@@ -146,8 +140,11 @@ class NLIJudge:
         for unit, contexts in compared:
             cells = []
             for context in contexts:
-                read = [to_cell(scores[window.span.quote, unit], window.span) for window in context]
-                cells.append(likeliest(read))
+                read = [
+                    probabilities.to_cell(scores[window.span.quote, unit], window.span)
+                    for window in context
+                ]
+                cells.append(probabilities.likeliest(read))
             rows.append(Row(tuple(cells)))
         together: dict[int, tuple[Pair, tuple[Evidence, ...]]] = {}
         for index, (unit, contexts) in enumerate(compared[: len(units)]):
@@ -157,7 +154,7 @@ class NLIJudge:
         pairs = [pair for pair, _ in together.values()]
         scores, more_calls = await score_pairs(self._queue, self.identity, pairs)
         for index, (pair, spans) in together.items():
-            rows[index] = Row(rows[index].cells, to_cell(scores[pair]), spans)
+            rows[index] = Row(rows[index].cells, probabilities.to_cell(scores[pair]), spans)
         return rows, Usage(reused=int(calls + more_calls == 0))
 
 

@@ -72,12 +72,12 @@ class Capabilities:
         """Remember that a form was refused with a schema of this size; 0: with any."""
         if size < self.smallest_refused.get(form, size + 1):
             self.smallest_refused[form] = size
-            logging.getLogger("ctxmetrics").info(
-                "%s: the server takes no %s%s; it is not sent any more",
-                self._model,
-                form,
-                f" of {size} characters or more" if size else "",
-            )
+            self._log_refusal(f"{form} of {size} characters or more" if size else form)
+
+    def _log_refusal(self, what: str) -> None:
+        logging.getLogger("ctxmetrics").info(
+            "%s: the server takes no %s; it is not sent any more", self._model, what
+        )
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:
@@ -116,9 +116,7 @@ class Capabilities:
             return not fixed_form
         if name not in self.refused:
             self.refused.add(name)
-            logging.getLogger("ctxmetrics").info(
-                "%s: the server takes no %s; it is not sent any more", self._model, name
-            )
+            self._log_refusal(name)
         return True
 
 
