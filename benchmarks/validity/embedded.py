@@ -26,7 +26,7 @@ from _shared.verdicts import fingerprint
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import words
-from ctxmetrics.judges.lexical import LexicalJudge, attribution, index
+from ctxmetrics.judges.lexical import LexicalJudge, index, support
 from ctxmetrics.text import split_sentences
 from validity.agreement import CLAPNQ, DATA, read, usefulness
 
@@ -222,13 +222,13 @@ def without(part: str):
     if part == "stems":
         replaced = [mock.patch.object(words, "_stem", lambda word: word)]
     elif part in {"negation", "number"}:
-        check = attribution.contradiction
+        check = support.contradiction
 
         def other(unit, evidence, language):
             found = check(unit, evidence, language)
             return None if found and found.kind == part else found
 
-        replaced = [mock.patch.object(attribution, "contradiction", other)]
+        replaced = [mock.patch.object(support, "contradiction", other)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(words.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:

@@ -38,7 +38,7 @@ from ctxmetrics.models.base import Decisions as Decisions
 from ctxmetrics.models.base import Model as Model
 from ctxmetrics.models.base import Prompt as Prompt
 from ctxmetrics.models.base import Reply as Reply
-from ctxmetrics.models.openai.decisions import DecisionAPI as DecisionAPI
+from ctxmetrics.models.openai.decision_api import DecisionAPI as DecisionAPI
 from ctxmetrics.models.openai.model import OpenAIModel as OpenAIModel
 from ctxmetrics.models.runtime.cache import VerdictCache as VerdictCache
 from ctxmetrics.results.comparison.compare import compare as compare

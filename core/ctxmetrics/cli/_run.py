@@ -140,7 +140,7 @@ def _find_judge(name: str, base_url: str | None, api_key: str | None) -> Judge:
     provider, _, model = name.partition("/")
     if model and provider in DECISION_PROVIDERS:
         from ctxmetrics.judges.decision import DecisionJudge
-        from ctxmetrics.models.openai.decisions import DecisionAPI
+        from ctxmetrics.models.openai.decision_api import DecisionAPI
 
         return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url, api_key=api_key))
     offered = {entry.name: entry for entry in entry_points(group=MODELS)}

@@ -21,9 +21,9 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm.splitting import Part, halves, split_request
+from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.judges.probabilities import Bar, Cell, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.models.base import DecisionModel

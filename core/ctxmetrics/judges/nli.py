@@ -1,6 +1,6 @@
 """Judging with a cross-encoder: a function that says how sure it is that one text entails another.
 
-The judge asks about windows of neighbouring sentences (`windows`); `batches` gathers the pairs of many samples and calls
+The judge asks about windows of neighbouring sentences (`windows`); `pair_queue` gathers the pairs of many samples and calls
 the function; `probabilities` turns its answers into verdicts.
 """
 
@@ -15,7 +15,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.batches import Pair, Queue, score_pairs
+from ctxmetrics.judges.pair_queue import Pair, Queue, score_pairs
 from ctxmetrics.judges.probabilities import Bar, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.text import split_sentences

@@ -20,7 +20,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.batches import PredictionError, read_scores
+from ctxmetrics.judges.pair_queue import PredictionError, read_scores
 from ctxmetrics.models.runtime.memo import Memo, hashed
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, JudgeRequest
-from ctxmetrics.judges.batches import PredictionError, read_scores
 from ctxmetrics.judges.nli import joined, windows
+from ctxmetrics.judges.pair_queue import PredictionError, read_scores
 from ctxmetrics.models.runtime.memo import hashed
 
 WORD = re.compile(r"\w+")

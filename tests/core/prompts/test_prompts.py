@@ -12,8 +12,8 @@ import pytest
 
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.llm.asking import Question
 from ctxmetrics.judges.llm.encoding import Answer
+from ctxmetrics.judges.llm.exchange import Question
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.runtime.background import run_sync

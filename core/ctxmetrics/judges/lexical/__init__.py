@@ -5,7 +5,7 @@ after a deduction for numbers and names that stand nowhere; a context is useful 
 the answer's words. What it counts depends on the sample alone. It is deterministic and fast, and it
 compares words, not meaning.
 
-``index`` holds the contexts, ``phrase`` reads a unit, ``attribution`` counts, ``usefulness`` judges
+``index`` holds the contexts, ``phrase`` reads a unit, ``support`` counts, ``usefulness`` judges
 contexts, ``judge`` makes the verdicts.
 """
 

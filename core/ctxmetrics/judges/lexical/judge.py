@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, get_args
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.support import Rule, Support, attribute
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
 from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread

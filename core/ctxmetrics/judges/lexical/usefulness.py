@@ -10,9 +10,9 @@ from math import log
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import Token, tokens
-from ctxmetrics.judges.lexical.attribution import TOLERANCE, fullest
 from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.support import TOLERANCE, fullest
 from ctxmetrics.verdicts import Evidence, Verdict
 
 _K1, _B = 1.2, 0.75

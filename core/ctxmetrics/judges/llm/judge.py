@@ -16,10 +16,10 @@ from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
-from ctxmetrics.judges.batches import scores_of_process
-from ctxmetrics.judges.llm.asking import Exchange, Question, describe_part
 from ctxmetrics.judges.llm.encoding import Answer, decode, encode
+from ctxmetrics.judges.llm.exchange import Exchange, Question, describe_part
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
+from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.prompt_size import least_tokens

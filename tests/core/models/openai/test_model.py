@@ -27,7 +27,7 @@ from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.capabilities import response_format
-from ctxmetrics.models.openai.decisions import DecisionAPI
+from ctxmetrics.models.openai.decision_api import DecisionAPI
 from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.runtime import run
 from ctxmetrics.models.runtime.background import run_sync
