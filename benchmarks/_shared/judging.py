@@ -12,7 +12,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,17 +213,6 @@ def _serve(options: dict) -> None:
 
 
 # --- contenders ---
-
-
-class Clock:
-    """Wall and CPU seconds of a block, of this process."""
-
-    def __enter__(self):
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.wall, self.cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
 
 
 def judge_at(base_url: str, **options):

@@ -174,7 +174,7 @@ SHARES = (0.02, 0.05, 0.1, 0.2)
 # The size of a change, and how many of the changes are losses.
 CHANGES = {"1, 3 of 4 lose": (1.0, 0.75), "1/2, all lose": (0.5, 1.0), "1, all lose": (1.0, 1.0)}
 JUDGES = ("exact", "wrong", "blind")
-LABEL_HEADER = (
+LABEL_HEADER = [
     "path",
     "change",
     "share",
@@ -185,7 +185,7 @@ LABEL_HEADER = (
     "high",
     "width",
     "before",
-)
+]
 
 
 def changes(source, share, change, judge, n):

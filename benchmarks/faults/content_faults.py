@@ -35,7 +35,7 @@ from _shared import docs, judging
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.adapting.runners import aside
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.prompts import get_pack
+from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.verdicts import DOUBTFUL
 from faults import reply_faults as paths
 from support import FakeOpenAIServer
@@ -187,10 +187,13 @@ def honest(ask: Ask) -> dict[str, Any]:
     return reply
 
 
+def asked(ask: Ask, data: dict[str, Any]) -> Any:
+    """The question of a request about other data."""
+    return read_question(render(get_pack("en"), ask.question.step, data).text)
+
+
 def of_sample(ask: Ask, number: int) -> dict[str, Any]:
     """The honest reply about another sample, with the code of that request."""
-    from ctxmetrics.prompts import render
-
     data = copy.deepcopy(dict(ask.question.data))
     for key, texts in (("sentences", sentences(number)), ("contexts", contexts(number))):
         for item, text in zip(data.get(key, ()), texts, strict=False):
@@ -198,8 +201,7 @@ def of_sample(ask: Ask, number: int) -> dict[str, Any]:
     data["question"] = f"What about number {number}?"
     if "answer" in data:
         data["answer"] = " ".join(sentences(number))
-    other = read_question(render(get_pack("en"), ask.question.step, data).text)
-    return honest(Ask(other, number))
+    return honest(Ask(asked(ask, data), number))
 
 
 # --- the faults: each makes a reply from an honest one and the request ---
@@ -238,8 +240,6 @@ def earlier(*, reverse: bool = False, reference: bool = False) -> Callable[..., 
     """A reply of an earlier run: with the contexts in another order, or about another reference."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        from ctxmetrics.prompts import render
-
         data = copy.deepcopy(dict(ask.question.data))
         if reverse:
             texts = [item["text"] for item in data["contexts"]][::-1]
@@ -250,16 +250,8 @@ def earlier(*, reverse: bool = False, reference: bool = False) -> Callable[..., 
                 item["text"] = sentences((ask.number + 3) % 10)[int(item["id"][1:]) - 1]
             if "answer" in data:
                 data["answer"] = " ".join(sentences((ask.number + 3) % 10))
-            found = copy.deepcopy(honest(ask))
-            for entry in units_of(found).values():
-                entry.update(evidence=[], missing="all of it", supported=False)
-            for entry in rated_of(found).values():
-                entry.update(quote="", useful=False)
-            found["code"] = read_question(render(get_pack("en"), ask.question.step, data).text).code
-            return found
-        return honest(
-            Ask(read_question(render(get_pack("en"), ask.question.step, data).text), ask.number)
-        )
+            return {**all_false(honest(ask), ask), "code": asked(ask, data).code}
+        return honest(Ask(asked(ask, data), ask.number))
 
     return fault
 
@@ -361,12 +353,8 @@ def all_false(reply: dict[str, Any], _: Ask) -> Any:
 
 def opposite(reply: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The reply that says the opposite, with true quotes from the contexts."""
-    turned = copy.deepcopy(reply)
-    for entry in units_of(turned).values():
-        entry["supported"] = not entry["supported"]
-    for entry in rated_of(turned).values():
-        entry["useful"] = not entry["useful"]
-    return turned
+    turn = both(inverted("sentences", "supported"), inverted("useful", "useful"))
+    return turn(copy.deepcopy(reply), ask)
 
 
 def doubled(reply: dict[str, Any], _: Ask) -> str:
@@ -541,7 +529,6 @@ def _telling(ask: Ask) -> str:
     return _PLACES[4][ask.number % 10]
 
 
-HEADING = "heading"
 FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     # replies that belong to another request
     "the reply about the next sample": other(1),

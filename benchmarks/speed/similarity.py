@@ -1,31 +1,26 @@
 """CPU time of the two string metrics: Ragas' own against ctxmetrics, the same scores.
 
-    python benchmarks/run.py similarity [--data DIR] [--rounds N]
+    python benchmarks/run.py similarity [--rounds N]
 
 Per sample, recall and precision together, with Levenshtein. The contenders take turns in every round; the figures are
 medians over the rounds, in process time. ``samples`` are ``Metric.score`` of a `Sample`, with nothing remembered of another
 sample; ``verdicts`` are the same, and all verdicts and their evidence are read; ``table`` is ``score_table`` over columns of
-texts. ``loop`` is rapidfuzz asked once per pair without a cutoff: what is left of Ragas' time without Ragas. ``bare`` is
-rapidfuzz with the cutoff, called once for the pairs that no equal text settles. Ragas and ``loop`` run on the first samples
-of each load.
+texts. ``bare`` is rapidfuzz with the cutoff, called once for the pairs that no equal text settles. Ragas runs on the first
+samples of each load.
 
 Text: seeded random words; one reference in five reappears among the retrieved contexts with a tenth of its words
-changed, or as the load's name says. With ``--data DIR``, also the first 60 samples of ``clapnq-dev.jsonl`` there, one
-JSON object a line with ``retrieved_contexts`` and ``reference_contexts`` (CLAPNQ, https://github.com/primeqa/clapnq):
-every passage split into sentences, so that texts are short.
+changed, or as the load's name says.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
 import statistics
 import time
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -93,12 +88,6 @@ def synthetic(
     return Workload(name, threshold, [sample() for _ in range(count)], bar)
 
 
-def recorded(folder: Path, threshold: float) -> Workload:
-    lines = (folder / "clapnq-dev.jsonl").read_text(encoding="utf-8").splitlines()[:60]
-    samples = [(row["retrieved_contexts"], row["reference_contexts"]) for row in map(json.loads, lines)]
-    return Workload(f"CLAPNQ, {len(samples)} samples", threshold, samples)
-
-
 class Ragas:
     name = "ragas"
 
@@ -116,24 +105,6 @@ class Ragas:
 
         sample = SingleTurnSample(retrieved_contexts=retrieved, reference_contexts=references)
         return [await metric.single_turn_ascore(sample) for metric in self.metrics]
-
-
-class Loop:
-    name = "loop"
-
-    def __init__(self, threshold: float) -> None:
-        self.threshold = threshold
-
-    async def score(self, retrieved: list[str], references: list[str]) -> list[float]:
-        from rapidfuzz.distance import Levenshtein
-
-        from ctxmetrics.formulas import average_precision, share
-
-        ask = Levenshtein.normalized_distance
-        rows = [[1 - ask(one, other) for other in references] for one in retrieved]
-        recall = share([max(column) > self.threshold for column in zip(*rows, strict=True)])
-        precision = average_precision([max(row) >= self.threshold for row in rows], epsilon=1e-10)
-        return [recall, precision]
 
 
 class Bare:
@@ -213,7 +184,7 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
     """Time every contender once per round, in seconds a sample, and see that their scores are equal."""
     import polars as pl
 
-    contenders = [kind(workload.threshold) for kind in (Ragas, Loop, Bare, Samples, Verdicts)]
+    contenders = [kind(workload.threshold) for kind in (Ragas, Bare, Samples, Verdicts)]
     times: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {"table": []}
     names = ("retrieved_contexts", "reference_contexts")
     table = pl.DataFrame(
@@ -222,7 +193,7 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
     for round_number in range(rounds + 1):  # the first one warms up
         scores = {}
         for contender in contenders:
-            samples = workload.samples[: PEERS if contender.name in ("ragas", "loop") else None]
+            samples = workload.samples[: PEERS if contender.name == "ragas" else None]
             start = time.process_time()
             scores[contender.name] = [await contender.score(*texts) for texts in samples]
             if round_number:
@@ -233,22 +204,19 @@ async def measure(workload: Workload, rounds: int) -> dict[str, list[float]]:
             times["table"].append((time.process_time() - start) / len(table))
         ours = scores["samples"]
         alike = ours == scores["verdicts"] == scores["table"]
-        if not alike or not scores["ragas"] == scores["loop"] == ours[:PEERS]:
+        if not alike or not scores["ragas"] == ours[:PEERS]:
             raise SystemExit(f"{workload.name}: the scores differ: {scores}")
     return times
 
 
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="similarity", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with clapnq-dev.jsonl")
     parser.add_argument("--rounds", type=int, default=9, help="at least 7")
     options = parser.parse_args(argv)
     if options.rounds < 7:
         parser.error("--rounds: a median needs at least 7")
 
     workloads = [synthetic(*shape) for shape in WORKLOADS]
-    if options.data:
-        workloads += [recorded(options.data, 0.5), recorded(options.data, 0.8)]
     print("CPU us a sample, and ratios (medians; in brackets the range over the rounds)")
     rows = [_row(workload, asyncio.run(measure(workload, options.rounds))) for workload in workloads]
     return {
