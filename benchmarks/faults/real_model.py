@@ -273,11 +273,7 @@ def list_ways() -> dict[str, Callable[[list[Any], Endpoint], list[Outcome]]]:
         name: lambda samples, server, make=make: _score(samples, make, server)
         for name, make in MODELS.items()
     }
-    return {
-        **ours,
-        "Ragas' own metrics": _score_by_ragas,
-        "DeepEval's own metrics": _score_by_deepeval,
-    }
+    return {**ours, "Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
 
 
 # --- what the replies hold ---
@@ -406,10 +402,7 @@ def _mean(outcomes: list[Outcome], metric: str) -> float | None:
 
 def format_table(figures: dict[str, Figures]) -> list[str]:
     """Format the table in Markdown."""
-    lines = [
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-    ]
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for name, item in figures.items():
         first = item.first
         cells = [

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.data_files import read_data, read_words
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
@@ -35,17 +35,9 @@ MOST_STEPS = 200_000_000
 # What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
 _STEPS_A_CHARACTER, _STEPS_A_PIECE = 600, 250
 
-_SCRIPTS = {
-    "ja": re.compile(r"[\u3040-\u30ff]"),
-    "zh": re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"),
-    "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
-    "th": re.compile(r"[\u0e00-\u0e7f]"),
-    "uk": re.compile(r"[іїєґІЇЄҐ]"),
-    "ru": re.compile(r"[\u0400-\u04ff]"),
-    "el": re.compile(r"[\u0370-\u03ff]"),
-    "ar": re.compile(r"[\u0600-\u06ff]"),
-    "he": re.compile(r"[\u0590-\u05ff]"),
-    "hi": re.compile(r"[\u0900-\u097f]"),
+_LISTS: Mapping[str, Any] = read_data("_internal", "sentences.json")
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    language: re.compile(f"[{letters}]") for language, letters in _LISTS["scripts"].items()
 }
 # Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -58,28 +50,13 @@ _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
 _MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)．）]|[IVXL]{1,5}\.|[a-zа-я]\))"
-# Words before the number of an item; behind any other word a number ends a sentence ("Apollo 11.").
-_ITEM_WORDS = (
-    r"step|section|chapter|part|item|point|rule|phase|stage|schritt|abschnitt|kapitel|teil|punkt|regel|étape|partie|chapitre"
-    r"|point|règle|paso|etapa|sección|capítulo|parte|punto|regla|passo|seção|шаг|раздел|глава|часть|пункт|этап|правило"
-)
-_MARK_ALONE = re.compile(rf"(?:(?i:{_ITEM_WORDS})\s+)?{_MARK}")
+_MARK_ALONE = re.compile(rf"(?:(?i:{_LISTS['item_words']})\s+)?{_MARK}")
 _NUMBER_ALONE = re.compile(r"\(?(\d{1,3})[.)．）]")
 _ANY_MARK = re.compile(r"(?:(?<!\S)|(?<=[。！？]))\(?(\d{1,3})[.)．）](?!\d)")
 _MARK_BEHIND = re.compile(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.)．）]$")
-_ABBREVIATION = re.compile(
-    r"\b(?:aprox|approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
-    r"|табл|гл|п|д|кв|корп|abb|tab|kap|ziff|bd|blz|pag|afb|hfst|sid|kl|kap|obr|str|č|rys|rozdz|godz|pkt|cap|tel|jl)\.$",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(
-    r"\b(?<!I )(?:am|der|die|das|dem|den|des|vom|zum|zur|im|bis|seit)\s+\d{1,4}\.$", re.IGNORECASE
-)
-# Titles and kinds of places before a name, where the splitter knows no language's own.
-_TITLE = re.compile(
-    r"(?<![.\w])(?:inkl|exkl|zzgl|sog|M|MM|Mme|Mlle|Fa|Frl|Dhr|Mevr|Sig|Dott|ul|ул|пл|просп|डॉ|रु|د|(?-i:Dl|Dna|TS|ThS|PGS|TP|Jl|Bpk|Av|Cd|Cad))\.$",
-    re.IGNORECASE,
-)
+_ABBREVIATION = re.compile(rf"\b(?:{_LISTS['abbreviations']})\.$", re.IGNORECASE)
+_ORDINAL = re.compile(rf"\b(?<!I )(?:{_LISTS['articles']})\s+\d{{1,4}}\.$", re.IGNORECASE)
+_TITLE = re.compile(rf"(?<![.\w])(?:{_LISTS['titles']})\.$", re.IGNORECASE)
 _DAY = re.compile(r"\b\d{1,2}\.$")
 # An abbreviation before a word in small letters, whatever the language: a word with stops ("o.a. in"), one without a vowel
 # ("tj. autorzy"), and a Roman number ("Friedrich II. regierte").
@@ -89,9 +66,7 @@ _SHORTENED = re.compile(
     rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
 )
 _MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
-_MONTH = re.compile(
-    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
-)
+_MONTH = re.compile(rf"(?:{_LISTS['months']})\b")
 _SAYING = re.compile(
     r"[—–-]\s*[^\W\d_]|(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))|[^\W\d_]"
 )
@@ -111,8 +86,8 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The most frequent words of languages in Latin script.
 _FREQUENT_WORDS = {
-    language: frozenset(words.split())
-    for language, words in read_data("_internal", "function_words.json")["words"].items()
+    language: frozenset(words)
+    for language, words in read_words("_internal", "function_words.json", "words").items()
 }
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000

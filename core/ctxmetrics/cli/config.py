@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_origin
 
 import typer
 
@@ -242,7 +242,7 @@ class _Reader:
         from pydantic import TypeAdapter, ValidationError
 
         kind = get_args(parameter.annotation)[0]
-        if _takes_list(kind):
+        if any(get_origin(item) is list for item in (kind, *get_args(kind))):
             if isinstance(value, dict) and not any(
                 isinstance(item, (dict, list)) for item in value.values()
             ):
@@ -271,10 +271,6 @@ class _Reader:
         if isinstance(value, list):
             return [self._place(item) for item in value]
         return self.path.parent / value if isinstance(value, Path) else value
-
-
-def _takes_list(kind: Any) -> bool:
-    return any(getattr(item, "__origin__", None) is list for item in (kind, *get_args(kind)))
 
 
 def _parameters(command: Any) -> dict[str, Parameter]:

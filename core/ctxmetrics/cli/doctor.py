@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ctxmetrics.cli._options import (
-    Columns,
-    Input,
-    Judging,
-    Pace,
-    Prices,
-    Selection,
-)
+from ctxmetrics.cli._options import Columns, Input, Judging, Pace, Prices, Selection
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.presentation.wording import plural
@@ -39,7 +32,6 @@ def doctor(
     from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
-    from ctxmetrics.running.check_decisions import check_decisions
     from ctxmetrics.running.check_model import check_model
 
     judge = build_judge(**vars(judging))
@@ -49,11 +41,7 @@ def doctor(
     if file is not None:
         task = build_task(Input(file=file, **vars(columns)), selection, judge)
     if isinstance(judge, (DecisionJudge, LLMJudge)):
-        retries = pace.max_retries or 0
-        if isinstance(judge, DecisionJudge):
-            check = check_decisions(judge, timeout=pace.timeout, max_retries=retries)
-        else:
-            check = check_model(judge, timeout=pace.timeout, max_retries=retries)
+        check = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
         print_result(str(check))
         if not check.ok:
             raise typer.Exit(BAD_INPUT)

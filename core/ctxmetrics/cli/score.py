@@ -112,9 +112,7 @@ def score(
         message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
 
 
-def demo(
-    report: Path = Path("ctxmetrics-demo.html"),
-) -> None:
+def demo(report: Path = Path("ctxmetrics-demo.html")) -> None:
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
     paths = [path for path in _PLACES if path.is_file()]
     if not paths:
