@@ -126,3 +126,8 @@ def test_the_texts_for_assistants_hold_every_page(tmp_path: Path) -> None:
     for name in METRICS:
         assert f"\n# {name}\n" in full
         assert ":::" not in full
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {ctxmetrics.__version__}\n" in citation
