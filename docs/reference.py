@@ -138,9 +138,9 @@ def read_parts() -> list[Part]:
 
 def build_table() -> str:
     """Build the table of all metrics: what each measures, and the fields that it needs."""
-    lines = ["| metric | measures | needs |", "|---|---|---|"]
+    lines = ["| metric | what it measures, and what it needs |", "|---|---|"]
     for name, kind in metrics_by_class().items():
-        lines.append(f"| `{name}` | {_summary(kind)} | {_needs(kind)} |")
+        lines.append(f"| `{name}` | {_summary(kind)} It needs {_needs(kind)}. |")
     return "\n".join(lines) + "\n"
 
 
