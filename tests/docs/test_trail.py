@@ -13,7 +13,7 @@ QUESTIONS = {
         "start.md#ragas",
         [
             "from ctxmetrics_ragas import ContextPrecision, ContextRecall",
-            "`found.reason` says what was\nmissed",
+            "The `reason` of its result says what was\nmissed",
         ],
     ),
     "I use Ragas: why is its own number higher?": (
