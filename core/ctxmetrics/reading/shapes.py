@@ -9,7 +9,6 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -28,45 +27,29 @@ RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
 LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
 # The question of a row, what is expected of it, and what was retrieved.
 COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
-# Names of passages, marks before headings, and what stands before passages; see `separator_in`.
+# Names of passages, and forms of texts that are none, of headings, of what separates passages, and of cells.
 _WORDS = read_words("reading", "keys.json", "passages")
 # A text that is no more than an address, a path, a file, a place or an id: a word with a number in it, or several words with
-# marks between.
+# marks between. What stands around one, and between several.
 _NO_TEXT = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?//\S+|(?:[\w.-]*/)+[\w.-]+|[^\s/]+\.[a-z][a-z0-9]{1,4}(?:[#:?]\S*)?|[§#+-]?\s?\d[\d.:/_-]*|@\w+"
-    r"|[a-z]+(?:_[a-z]+)+|[a-z]+(?:-[a-z]+){2,}|[a-f]{12,}|[a-z][\w.-]*:[^\s:]+|!?\[[^\]]*\]\(\S+\)"
-    r"|(?=[^a-z]*[a-z])(?=\D*\d)[\w:#=+?&@-]+(?:\.\w[\w:#=+?&@/-]*)*"
-    rf"|(?:{'|'.join(_WORDS['names'] + _WORDS['places'])})\W{{0,3}}\d+|§\s?\d+ \w+\.? \d+"
-    r"|(?:[^\n.?!]|\.(?!\s)){1,150}\.(?:pdf|docx?|pptx?|xlsx?|odt|rtf|md|rst|txt|html?|xml|jsonl?|csv|tsv|epub)",
+    rf"{'|'.join(_WORDS['no_texts'])}|(?:{'|'.join(_WORDS['names'] + _WORDS['places'])})\W{{0,3}}\d+",
     re.IGNORECASE,
 )
-# What stands around one, and between several.
 _AROUND, _BETWEEN = "\"'<>[]{}() ", re.compile(r"\s*[,;()]\s*")
-# What stands before each of several passages, or between them: what to write for --split, and its form.
-_MARKS = r"[ \t\[(【（*#]*"
-_HEADINGS: Mapping[str, re.Pattern[str]] = {
-    "[1]": re.compile(r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)", re.MULTILINE),
-    "(1)": re.compile(r"(?:^|(?<=\s))\((\d+)\)(?=\s)", re.MULTILINE),
-    "{1}": re.compile(r"(?:^|(?<=\s))\{(\d+)\}(?=\s)", re.MULTILINE),
-    "【1】": re.compile(r"【(\d+)】"),
-    "①": re.compile(r"^[ \t]*([①-⑳❶-❿])", re.MULTILINE),
-    "1.": re.compile(r"^[ \t]*(\d+)[.):](?=[ \t])", re.MULTILINE),
-}
-# The same with a name of a passage before the number or letter.
+# What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
+_HEADINGS = dict(zip(_WORDS["headings"], _WORDS["forms"], strict=True))
 _NAMED = re.compile(r"\[(.+) 1\]")
-# Lines of one mark, and the marks.
-_RULE = re.compile(
-    r"(?:^|\s)(?:-{3,}|={3,}|\*{3,}|#{3,})(?=\s|$)|^[ \t]*([~_+—─━═])\1{2,}[ \t]*$", re.MULTILINE
-)
+# Marks before a name or a label, and any name.
+_MARKS = r"[ \t\[(【（*#]*"
+_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?!\w)", re.IGNORECASE)
+# Lines of one mark, or tokens as in the input of a model, between passages; and the marks.
+_RULE = re.compile("|".join(_WORDS["rules"]), re.IGNORECASE | re.MULTILINE)
 _RULE_MARKS = frozenset("-=*#~_+—─━═")
-# The token between passages, as in the input of a model: <sep>, [SEP], <|endofdoc|>.
-_TOKEN = re.compile(r"<\|?\w*(?:sep|eod|eos|end_?of|split|delim)\w*\|?>|\[sep\]|</s>", re.IGNORECASE)
-# The label before each passage: Source: guide.md
-_LABEL = re.compile(
-    rf"{_MARKS}(?:(?:{'|'.join(_WORDS['labels'])})[ \t]*[:：=]|(?:BEGIN|START)[ _]\w+)", re.IGNORECASE
+# The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
+_OPENER = re.compile(
+    rf"(?:<\w+>\s*)?{_MARKS}((?:{'|'.join(_WORDS['labels'])})[ \t]*[:：=]|BEGIN[ _]\w+|<(?:{'|'.join(_WORDS['tags'])})\b)",
+    re.IGNORECASE,
 )
-# The tag before each passage, as prompts have it: <document index="1">, also in one tag around all.
-_TAG = re.compile(rf"(?:<\w+>\s*)?<({'|'.join(_WORDS['tags'])})(?:\s[^<>]*)?>", re.IGNORECASE)
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
 # The characters of a text that are looked at: an address may go on.
@@ -74,27 +57,16 @@ _LONGEST_NAME = 500
 # The words of a name from which on it is a text.
 _MOST_WORDS = 8
 # A number, a date, a UUID or an address, which no column is named.
-_VALUE = re.compile(
-    r"[+-]?\d+(?:[.,]\d+)?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|https?://\S+",
-    re.IGNORECASE,
-)
-
-
-@lru_cache(maxsize=128)
-def _compile_heading(names: str) -> re.Pattern[str]:
-    """Compile the form of a heading with one of these names, such as ``Chunk #1`` or ``[Passage A]``."""
-    return re.compile(
-        rf"^{_MARKS}({names})[ #№\[]*(?:(\d+)\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
-        re.IGNORECASE | re.MULTILINE,
-    )
+_VALUE = re.compile("|".join(_WORDS["values"]), re.IGNORECASE)
 
 
 def _find_heading(separator: str) -> re.Pattern[str] | None:
-    """Return the form of the headings that a separator stands for; None for any other separator."""
+    """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``; None for any other separator."""
     named = _NAMED.fullmatch(separator)
+    form = _HEADINGS.get(separator)
     if named and named[1].capitalize() in _WORDS["names"]:
-        return _compile_heading(named[1])
-    return _HEADINGS.get(separator)
+        form = rf"^{_MARKS}{named[1]}[ #№\[]*(?:(\d+)\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*"
+    return re.compile(form, re.MULTILINE | re.IGNORECASE) if form else None
 
 
 class Record(NamedTuple):
@@ -125,17 +97,13 @@ def header_in(names: Iterable[str]) -> str | None:
 
 
 def are_no_texts(texts: Sequence[str]) -> bool:
-    """Whether all texts of a run are addresses, files or ids."""
-    return len(texts) >= _FEW and all(map(_is_no_text, texts))
-
-
-def _is_no_text(text: str) -> bool:
-    """Whether a text is an address, a file or an id, or several of them."""
-    start = text.strip()[:_LONGEST_NAME]
-    if _NO_TEXT.fullmatch(start):
-        return True
-    pieces = [piece for piece in _BETWEEN.split(start.strip(_AROUND)) if piece]
-    return bool(pieces) and all(map(_NO_TEXT.fullmatch, pieces))
+    """Whether all texts of a run are addresses, files or ids, or several of them."""
+    pieces: list[str] = []
+    for text in texts:
+        start = text.strip()[:_LONGEST_NAME]
+        parts = [start] if _NO_TEXT.fullmatch(start) else _BETWEEN.split(start.strip(_AROUND))
+        pieces += filter(None, parts)
+    return len(texts) >= _FEW and len(pieces) >= _FEW and all(map(_NO_TEXT.fullmatch, pieces))
 
 
 def separator_in(text: str) -> str | None:
@@ -154,7 +122,7 @@ def separator_in(text: str) -> str | None:
 
 def _heading_in(text: str) -> str | None:
     """Return the numbered heading with which a text and its passages begin."""
-    named = _compile_heading("|".join(_WORDS["names"])).match(text)
+    named = _NAMES.match(text)
     for separator in [f"[{named[1]} 1]"] if named else _HEADINGS:
         heading = _find_heading(separator)
         if heading is None or heading.match(text) is None:
@@ -167,17 +135,14 @@ def _heading_in(text: str) -> str | None:
 
 def _mark_in(text: str) -> str | None:
     """Return the line of marks or the token between passages, or the tag or label before each."""
-    for mark in (_RULE.search(text), _TOKEN.search(text)):
-        if mark and len(_strip_pieces(text.split(mark[0]))) >= _FEW:
-            separator = mark[0].strip()
-            return separator[:3] if _RULE_MARKS.issuperset(separator) else separator
-    tag = _TAG.match(text)
-    if tag and len(split_at(text, f"<{tag[1]}>")) >= _FEW:
-        return f"<{tag[1]}>"
-    label = _LABEL.match(text)
-    if label and len(re.findall(rf"(?<!\S){re.escape(label[0])}", text)) >= _FEW:
-        return label[0]
-    return None
+    rule = _RULE.search(text)
+    if rule and len(_strip_pieces(text.split(rule[0]))) >= _FEW:
+        separator = rule[0].strip()
+        return separator[:3] if _RULE_MARKS.issuperset(separator) else separator
+    opener = _OPENER.match(text)
+    if opener is None or text.count(opener[1]) < _FEW:
+        return None
+    return opener[1] + ">" * opener[1].startswith("<")
 
 
 def _follows(first: str, second: str) -> bool:
@@ -227,8 +192,8 @@ def split_at(text: str, separator: str) -> list[str]:
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
     pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
-    if _TAG.fullmatch(separator):
-        name = separator[1:-1]
+    name = separator[1:-1]
+    if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
         # A tag around all is no piece.
         pattern = rf"</?{name}(?:\s[^<>]*)?>(?:\s*</\w+>\s*\Z)?|\A\s*<\w+>\s*(?=<{name}\b)"
     if _RULE_MARKS.issuperset(separator):
@@ -315,15 +280,9 @@ def _join_rows(rows: list[dict[str, Any]], where: str) -> dict[str, Any]:
         joined = {**row, **{name: value for name, value in joined.items() if value is not None}}
     references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
     if len(references) > 1:
-        raise (
-            SampleError(
-                "differs between the rows of one question.",
-                "Parts that are all needed are facts: --map COLUMN=reference_facts. Answers of which one is enough: "
-                "--map COLUMN=references.",
-            )
-            .inside(field="reference")
-            .at(where)
-        )
+        problem = "differs between the rows of one question."
+        fix = "Parts that are all needed are facts: --map COLUMN=reference_facts. Answers of which one is enough are references."
+        raise SampleError(problem, fix).inside(field="reference").at(where)
     is_once = False
     for name in LISTED:
         lists = [to_list(row[name]) for row in rows if row.get(name) is not None]

@@ -67,7 +67,11 @@ class Source:
             if mappings:
                 self._reading = recognise(mappings, written=False, source="samples")
             checked = [self._checked(sample) for sample in samples]
-            _check_passages(checked)
+            read = attrgetter(*COMPARED)
+            alone = (sample for sample in checked[:PEEKED] if sample.stages is None)
+            refusal = refusal_of([to_record(read(sample)) for sample in alone], {})
+            if refusal is not None:
+                raise SampleError(refusal)
             self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)
             self._samples = iter(checked)
             if self._lacking and samples:
@@ -124,19 +128,6 @@ class Source:
         if self._lacking:
             self._lacking = {name for name in self._lacking if not sample.has(name)}
         return sample
-
-
-def _check_passages(samples: Sequence[Sample]) -> None:
-    """Raise if samples are single passages of their questions, as rows of a file would be refused.
-
-    Raises:
-        SampleError: They are.
-    """
-    read = attrgetter(*COMPARED)
-    records = [to_record(read(sample)) for sample in samples[:PEEKED] if sample.stages is None]
-    refusal = refusal_of(records, {})
-    if refusal is not None:
-        raise SampleError(refusal)
 
 
 def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
