@@ -41,7 +41,7 @@ _HEADINGS = dict(zip(_WORDS["headings"], _WORDS["forms"], strict=True))
 _NAMED = re.compile(r"\[(.+) 1\]")
 # Marks before a name or a label, and any name.
 _MARKS = r"[ \t\[(【（*#]*"
-_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?!\w)", re.IGNORECASE)
+_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE)
 # Lines of one mark, or tokens as in the input of a model, between passages; and the marks.
 _RULE = re.compile("|".join(_WORDS["rules"]), re.IGNORECASE | re.MULTILINE)
 _RULE_MARKS = frozenset("-=*#~_+—─━═")
