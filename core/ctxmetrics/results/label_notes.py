@@ -14,6 +14,7 @@ from typing import Any
 
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import OPTIONS, in_spans, phrase_kind
+from ctxmetrics.reading.shapes import RETRIEVED
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.samples import Sample
@@ -111,7 +112,9 @@ class Labels:
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
-        self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
+        unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
+        # A baseline has no field.
+        self.unanswered += not (retrieved or unusable) and any(map(sample.has, OPTIONS))
         self.yes_or_no += phrase_kind(sample.reference or "") == "yes_no"
         if sample.unanswerable:
             self.without_answer["all"] += 1
