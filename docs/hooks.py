@@ -50,7 +50,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     here = uri.removeprefix(f"{BESIDE}/") if uri.startswith(f"{BESIDE}/") else f"docs/{uri}"
     text = _LINK.sub(lambda found: _moved(found[0], here, uri), markdown)
     text = re.sub(r"^```(\w+) [^\n]+$", r"```\1", text, flags=re.MULTILINE)  # `no-run` is for the tests
-    if uri == "glossary.md" or uri.startswith((f"{BESIDE}/", "api/")) or uri.endswith(".ipynb"):
+    if (
+        uri == "glossary.md"
+        or uri.startswith((f"{BESIDE}/", "api/", "metric/"))
+        or uri.endswith(".ipynb")
+    ):
         return text
     return linked(text, relpath("glossary.md", str(Path(uri).parent)))
 

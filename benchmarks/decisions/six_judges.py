@@ -294,7 +294,7 @@ def _told(measured: Measured) -> str:
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
     apart = by_size(measured)[30]["spread"]
     return (
-        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labelled questions (about 190 answers) they are "
+        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labelled questions (about 190 labels) they are "
         f"{apart:.3f} apart"
     )
 

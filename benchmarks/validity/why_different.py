@@ -86,8 +86,8 @@ EPSILON = {"ragas": "adds 1e-10 to the number of relevant contexts"}
 SHIFTS = {
     "deepeval": "takes verdicts by their place: behind a context that the judge left out all move up"
 }
-CUT = {"ragas": "wants more than the cut in recall, where its precision wants at least the cut"}
-EMPTY = {"ragas": "has another value where a side is empty"}
+CUT = {"ragas": "wants more than the cut in recall; its precision wants at least the cut"}
+EMPTY = {"ragas": "has another value if a side is empty"}
 
 
 def each(rule: str) -> dict[str, str]:

@@ -32,7 +32,7 @@ def test_the_number_of_answers_on_30_queries() -> None:
     answers = 30 * len(rows) / len({row["query_id"] for row in rows})
     assert round(answers, -1) == 190
     for page in ("README.md", "docs/trust.md", "docs/index.md"):
-        assert "(about 190 answers)" in words_of(page)
+        assert "(about 190 labels)" in words_of(page)
 
 
 def test_the_coverage_on_real_labels() -> None:
@@ -82,14 +82,14 @@ def test_held_out_order_and_flags_are_those_of_the_data() -> None:
 def test_how_many_samples_show_a_difference() -> None:
     page = words_of("docs/comparing.md")
     assert (
-        "A difference of .05 takes 100 to 300 samples where differences have a standard deviation of .18 to .3"
+        "A difference of .05 takes 100 to 300 samples if differences have a standard deviation of .18 to .3"
         in page
     )
     assert round(samples_needed(0.05, 0.18), -2) == 100
     assert round(samples_needed(0.05, 0.3), -2) == 300
-    assert "about 800 where a quarter of the scores, all 0 or 1, change" in page
+    assert "about 800 if a quarter of the scores, all 0 or 1, change" in page
     assert round(samples_needed(0.05, 0.5, 0.25), -2) == 800
-    assert "50 samples find .10 to .15 where it is .25 to .37" in page
+    assert "50 samples find .10 to .15 if it is .25 to .37" in page
     assert samples_needed(0.1, 0.25) == 52
     assert samples_needed(0.15, 0.37) == 50
 

@@ -52,4 +52,5 @@ def test_the_page_lists_the_files_that_are_read() -> None:
 if __name__ == "__main__":
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(HEAD)
-    PAGE.write_text(before + build_table() + rest[rest.index("\n\n") + 1 :], encoding="utf-8")
+    after = rest[rest.index("<!-- known-files:end -->") :]
+    PAGE.write_text(before + build_table() + after, encoding="utf-8")

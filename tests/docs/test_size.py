@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
-MOST_PAGES, MOST_WORDS = 25, 23_600
+MOST_PAGES, MOST_WORDS = 25, 24_000
 _WORD = re.compile(r"\S*\w\S*")
 """Between spaces, with a letter or a digit: the bars and rules of a table are no words. Code and tables count."""
 _GENERATED = re.compile(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", re.DOTALL)

@@ -35,6 +35,8 @@ _TABLE = "[tool.ctxmetrics"
 # The command whose options stand at the top of the file, and those that share them where they have one of that name.
 _MAIN = "score"
 _SHARING = ("inspect", "estimate", "doctor")
+# Options of compare that are shared as well.
+_GATES = {"max_drop", "not_worse"}
 # These take no option from a file.
 _WITHOUT = ("demo", "init")
 _Group = TypeVar("_Group", Input, Selection, Judging, Gates, score.Budget, score.Output)
@@ -189,14 +191,15 @@ class _Reader:
         main = {key: value for key, value in tables.items() if key not in own}
         commands: dict[str, dict[str, Any]] = {name: {} for name in signatures}
         commands[_MAIN] = self._check(main, signatures[_MAIN], _MAIN)
-        for name in _SHARING:
-            shared = signatures[name].values()
-            names = {parameter.name for parameter in shared} & commands[_MAIN].keys()
-            commands[name] = {key: commands[_MAIN][key] for key in names}
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise InputFileError(f"{self.path}: {name} is a command. Write a table: [{name}].")
-            commands[name] |= self._check(table, signatures[name], name)
+            commands[name] = self._check(table, signatures[name], name)
+        gates = {key: commands["compare"][key] for key in _GATES & commands["compare"].keys()}
+        for name in _SHARING:
+            names = {parameter.name for parameter in signatures[name].values()}
+            shared = commands[_MAIN] | gates
+            commands[name] = {key: shared[key] for key in names & shared.keys()} | commands[name]
         return commands
 
     def _tables(self) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class IDBasedContextPrecision(IDMetric):
 @registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedNDCG(IDMetric):
-    """Normalised discounted cumulative gain of the ranked ids, graded where the sample has grades.
+    """Normalised discounted cumulative gain of the ranked ids, graded if the sample has grades.
 
     Formula: DCG of the first k / DCG of the best order, with DCG = sum(grade / log2(rank + 1)). A
     reference id has the grade 1, or what ``labels["relevance"]`` says. That is a row of qrels: a
@@ -193,7 +193,7 @@ class IDBasedHitRate(IDMetric):
 @registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedPrecisionAtK(IDMetric):
-    """Reference ids among the first k / k, also where fewer were retrieved.
+    """Reference ids among the first k / k, even if fewer were retrieved.
 
     Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
     ``P_k`` of trec_eval.

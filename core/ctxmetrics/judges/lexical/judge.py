@@ -20,7 +20,7 @@ from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
-LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"
+LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
 VERSION = "lexical-37d98d062e7b"

@@ -123,11 +123,12 @@ class Exchange:
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
             about: tuple[Sequence[str], Sequence[str]] = units, contexts
             if self._verdicts or most:
-                every = units if left[0] in units else contexts
-                first = [id_ for id_ in every if id_ in left][:most]
-                again = [id_ for id_ in every if id_ in first or id_ in self._weak]
-                self._weak.difference_update(again)
-                about = (again, ()) if every is units else ((), again)
+                again = {*left[:most], *self._weak}
+                self._weak.clear()
+                about = (
+                    [id_ for id_ in units if id_ in again],
+                    [id_ for id_ in contexts if id_ in again],
+                )
             ids = {*about[0], *about[1]}
             note = await self._ask(step, data, ids, partial(self._read, about))
             if note is not None:
