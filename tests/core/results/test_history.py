@@ -176,3 +176,13 @@ def test_a_line_that_is_no_row_is_refused(tmp_path, edit, problem):
 def test_no_sample_is_built_for_a_history(runs, monkeypatch):
     monkeypatch.setattr(Sample, "__init__", lambda *_, **__: pytest.fail("a sample was built"))
     assert len(read_history(runs).runs) == 5
+
+
+def test_intervals_are_drawn_beside_the_points(tmp_path):
+    path = write_run(tmp_path / "1.jsonl", {1, 2, 3})
+    # Wilson's interval of 3 of 4: 0.3006 to 0.9544 (see the command's table); from 1 at 20 to 0 at 140.
+    (drawn,) = read_history([path]).draw_intervals("context_recall")
+    assert drawn == pytest.approx((40, 140 - 120 * 0.3006, 140 - 120 * 0.9544), abs=0.01)
+    page = read_history([path]).html()
+    assert 'x1="40.0" x2="40.0" y1="103.9" y2="25.5"' in page
+    assert '<td data-name="not comparable with the run before"></td>' in page  # hidden on a phone
