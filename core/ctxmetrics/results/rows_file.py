@@ -473,13 +473,13 @@ def _check_span(
         raise InputFileError(f"{where} is not its quote.")
 
 
-def check_fields(kinds: Mapping[str, Any], *, required: bool = True, whole: bool = True) -> Any:
-    """Return what checks these fields of a mapping; it may have others, which stay if it is read ``whole``."""
+def check_fields(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
+    """Return what checks these fields of a mapping; it may have others."""
     from pydantic_core import core_schema as schema
 
     return schema.typed_dict_schema(
         {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()},
-        extra_behavior="allow" if whole else "ignore",
+        extra_behavior="allow",
     )
 
 

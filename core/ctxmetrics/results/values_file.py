@@ -80,16 +80,18 @@ def _build_value_reader() -> Any:
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
-    def pick(**fields: Any) -> Any:
-        return check_fields(fields, required=False, whole=False)
+    def pick(needed: Mapping[str, Any] = EMPTY, **fields: Any) -> Any:
+        checks = check_fields(needed)["fields"] | check_fields(fields, required=False)["fields"]
+        return schema.typed_dict_schema(checks, extra_behavior="ignore")
 
     kinds = build_types(schema.str_schema(strict=True))
     text, texts, number = kinds["str | None"], kinds["list | None"], kinds["float | None"]
     contradiction = schema.with_default_schema(kinds["dict"], on_error="omit")
     details = pick(weight=number, unnamed=kinds["Any"], contradiction=contradiction)
-    verdict = pick(id=kinds["str"], value=kinds["bool | None"], code=text, details=details)
+    verdict = pick({"id": kinds["str"], "value": kinds["bool | None"]}, code=text, details=details)
     ids = dict.fromkeys(("context_hashes", "retrieved_context_ids", "reference_context_ids"), texts)
     line = pick(
+        {"metric": kinds["str"], "value": number},
         **dict.fromkeys(("sample_id", "reason_code"), text),
         threshold=number,
         metadata=kinds["dict"],
@@ -98,5 +100,4 @@ def _build_value_reader() -> Any:
         provenance=build_object(Provenance, kinds),
         provenance_id=kinds["Any"],
     )
-    needed = check_fields({"metric": kinds["str"], "value": number})
-    return SchemaValidator(schema.typed_dict_schema(line["fields"] | needed["fields"]))
+    return SchemaValidator(line)

@@ -159,6 +159,12 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
             lambda line: line.replace('"provenance_id": 1', '"provenance_id": 9'),
             "no line before it has 9",
         ),
+        (lambda line: line.replace('"value": true, ', ""), r"verdicts\.0\.value: Field required"),
+        (
+            lambda line: line.replace('"id": "s1", ', '"code": "x", '),
+            r"verdicts\.0\.id: Field required",
+        ),
+        (lambda line: line.replace('"value": 1.0, ', ""), "value: Field required"),
         (lambda line: line[:80], "the line is cut off"),
         (lambda line: "<html>", "a page of HTML"),
     ],
