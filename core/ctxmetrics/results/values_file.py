@@ -55,10 +55,10 @@ class _ValueReader(LineReader):
 
     def read_score(self, data: dict[str, Any]) -> Score:
         """Read the score of a row."""
-        if isinstance(data["provenance"], dict):  # of a line that says it for many, or of a baseline
+        if not isinstance(data.get("provenance"), Provenance):  # it stands in another line
             data = check_types(_build_value_reader(), data)
             if "provenance_id" in data:
-                self._provenances[str(data["provenance_id"])] = data["provenance"]
+                self._provenances[str(data["provenance_id"])] = data.get("provenance")
         score = Score(
             **{name: data[name] for name in _FIELDS if name in data},
             metadata=FrozenDict(data.get("metadata", EMPTY)),

@@ -192,3 +192,16 @@ def test_intervals_are_drawn_beside_the_points(tmp_path):
     page = read_history([path]).html()
     assert 'x1="40.0" x2="40.0" y1="103.9" y2="25.5"' in page
     assert '<td data-name="not comparable with the run before"></td>' in page  # hidden on a phone
+
+
+def test_a_baseline_without_a_provenance_is_refused_or_read_as_elsewhere(tmp_path):
+    path = write_run(tmp_path / "base", {1, 2})
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'"provenance": ?\{.*?\}', '"provenance": []', text), encoding="utf-8")
+    with pytest.raises(InputFileError, match=r"line 3: .*provenance: Input should be a dictionary"):
+        read_history([path])
+    bare = re.sub(r', "provenance": \{.*?\}', "", text)
+    assert bare != text
+    path.write_text(bare, encoding="utf-8")
+    (run,) = read_history([path]).runs
+    assert run.metrics == dict(Results.from_jsonl(path).summary())
