@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from langsmith.run_helpers import get_tracing_context
 from langsmith.schemas import Example, Run
 
-from ctxmetrics.adapting import SCHEMAS, Retrieval, retrieval_of
+from ctxmetrics.adapting import SCHEMAS, Retrieval, retrieval_of, retrieval_of_tool
 
 # The ``value`` of a result with a pass mark, by whether the score passed.
 VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: None}
@@ -29,19 +29,38 @@ def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _retrievals(run: Any) -> Iterator[Retrieval]:
-    """Yield what the outermost retriever runs found, and the rerankers, which LangSmith shows by their names only."""
+def _retrievals(run: Any) -> list[Retrieval]:
+    """Return what the outermost retriever runs found; without any, what tools that search found."""
+    return [*_read_steps(run, _read_retriever)] or [*_read_steps(run, _read_tool)]
+
+
+def _read_steps(run: Any, read: Callable[[Any], Retrieval | None]) -> Iterator[Retrieval]:
+    """Yield what the outermost runs of one kind found, and the rerankers."""
+    step = read(run)
+    if step is None or (
+        step.reranks and not step.retrieves
+    ):  # what it chose from may have been found below it
+        for child in getattr(run, "child_runs", None) or ():
+            yield from _read_steps(child, read)
+    if step is not None:
+        yield step
+
+
+def _read_retriever(run: Any) -> Retrieval | None:
+    """Read the run of a retriever, or of a reranker, which LangSmith shows by its name only."""
     outputs = getattr(run, "outputs", None) or {}
-    step = retrieval_of(
+    return retrieval_of(
         getattr(run, "run_type", None),
         getattr(run, "name", None),
         lambda: outputs.get("documents", outputs.get("output")),
+        (getattr(run, "inputs", None) or {}).get("query"),
     )
-    if step is None or not step.retrieves:  # what it chose from may have been found below it
-        for child in getattr(run, "child_runs", None) or ():
-            yield from _retrievals(child)
-    if step is not None:
-        yield step
+
+
+def _read_tool(run: Any) -> Retrieval | None:
+    if getattr(run, "run_type", None) != "tool":
+        return None
+    return retrieval_of_tool(run.name, run.inputs, run.outputs, run.error)
 
 
 def _experiment(_: Any) -> str | None:

@@ -16,9 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parents[2] / "tests")
-)  # the fake server is in tests/support
+# The fake server is in tests/support.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 FACT = re.compile(r"Fact \d+-\d+ holds\.")
 NOTE = re.compile(r"Note \d+-\d+:")
@@ -65,16 +64,15 @@ def _case(number: int, sentences: int, k: int) -> Case:
         f"Note {number}-{rank}: {_FILLER * 2}{' '.join(found)} {_FILLER * 2}".strip()
         for rank, found in enumerate(held)
     )
-    useful = [bool(found) for found in held]
-    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
-    supported = sum(map(len, held))
-    return Case(
-        f"What holds about {number}?",
-        " ".join(facts),
-        contexts,
-        supported / sentences,
-        sum(hits) / len(hits),
-    )
+    supported, useful = sum(map(len, held)), [bool(found) for found in held]
+    question = f"What holds about {number}?"
+    return Case(question, " ".join(facts), contexts, supported / sentences, precision_of(useful))
+
+
+def precision_of(useful: list[bool]) -> float:
+    """Average precision of contexts, of which some are useful."""
+    hits = [sum(useful[:rank]) / rank for rank, one in enumerate(useful, 1) if one]
+    return sum(hits) / len(hits)
 
 
 def samples_of(given: list[Case]):
@@ -240,34 +238,36 @@ def ragas_scores(given: list[Case], base_url: str, **run_config) -> list[tuple[f
     import warnings
 
     warnings.simplefilter("ignore")
-    from langchain_openai import ChatOpenAI
-    from ragas import EvaluationDataset, RunConfig, SingleTurnSample, evaluate
-    from ragas.llms import LangchainLLMWrapper
+    from ragas import RunConfig
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
-    dataset = EvaluationDataset(
-        [
-            SingleTurnSample(
-                user_input=case.question,
-                reference=case.reference,
-                retrieved_contexts=list(case.contexts),
-            )
-            for case in given
-        ]
-    )
-    llm = LangchainLLMWrapper(ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-fake"))
     options = {"run_config": RunConfig(**run_config)} if run_config else {}
-    found = evaluate(
-        dataset,
-        [LLMContextRecall(), LLMContextPrecisionWithReference()],
-        llm=llm,
-        show_progress=False,
-        raise_exceptions=False,
-        **options,
-    )
-    return [
-        (row["context_recall"], row["llm_context_precision_with_reference"]) for row in found.scores
-    ]
+    metrics = [LLMContextRecall(), LLMContextPrecisionWithReference()]
+    return in_ragas(given, base_url, metrics, raise_exceptions=False, **options)
+
+
+def in_ragas(given: list[Case], base_url: str, metrics: list, **options) -> list[tuple[float, ...]]:
+    """The values of metrics in `ragas.evaluate` with a chat model of LangChain."""
+    from ragas import EvaluationDataset, SingleTurnSample, evaluate
+    from ragas.llms import LangchainLLMWrapper
+
+    dataset = EvaluationDataset([SingleTurnSample(**fields) for fields in ragas_fields(given)])
+    llm = LangchainLLMWrapper(chat_at(base_url))
+    found = evaluate(dataset, metrics, llm=llm, show_progress=False, **options)
+    return [tuple(row[metric.name] for metric in metrics) for row in found.scores]
+
+
+def chat_at(base_url: str):
+    from langchain_openai import ChatOpenAI
+
+    return ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-fake")
+
+
+def ragas_fields(given: list[Case]) -> list[dict]:
+    """The cases under the names of Ragas' fields."""
+    names = ("user_input", "reference", "retrieved_contexts")
+    rows = [(case.question, case.reference, list(case.contexts)) for case in given]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, float]]:
@@ -280,14 +280,7 @@ def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, fl
     from ragas.llms import llm_factory
     from ragas.metrics.collections import ContextPrecisionWithReference, ContextRecall
 
-    inputs = [
-        {
-            "user_input": case.question,
-            "reference": case.reference,
-            "retrieved_contexts": list(case.contexts),
-        }
-        for case in given
-    ]
+    inputs = ragas_fields(given)
 
     async def main():
         async with AsyncOpenAI(base_url=base_url, api_key="sk-fake") as client:
@@ -334,14 +327,14 @@ def deepeval_scores(
             [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)],
             **options,
         )
-    by_name = {
-        result.name: {item.name: item.score for item in result.metrics_data}
-        for result in found.test_results
-    }
-    return [
-        tuple(by_name[str(index)].get(name) for name in ("Contextual Recall", "Contextual Precision"))
-        for index in range(len(given))
-    ]
+    return deepeval_values(found, ("Contextual Recall", "Contextual Precision"))
+
+
+def deepeval_values(found, names: tuple[str, ...]) -> list[tuple[float | None, ...]]:
+    """The values of metrics of these names in a result of `deepeval.evaluate`, in the order of `deepeval_cases`."""
+    rows = sorted(found.test_results, key=lambda result: int(result.name))
+    scores = [{item.name: item.score for item in row.metrics_data} for row in rows]
+    return [tuple(row.get(name) for name in names) for row in scores]
 
 
 def wrong(scores, given: list[Case]) -> int:

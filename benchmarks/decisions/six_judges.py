@@ -270,10 +270,7 @@ def table(measured: Measured) -> str:
 def short(measured: Measured) -> str:
     """Return what a user needs of the tables, as Markdown."""
     sizes, draws = by_size(measured), measured.draws[30]
-    lines = [
-        "| judge | its mean | corrected |",
-        "|---|---|---|",
-    ]
+    lines = ["| judge | its mean | corrected |", "|---|---|---|"]
     for name, values in measured.scores.items():
         corrected = fmean(found.corrected[name][0] for found in draws)
         lines.append(f"| {name} | {fmean(values):.3f} | {corrected:.3f} |")

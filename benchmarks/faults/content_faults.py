@@ -174,11 +174,7 @@ def honest(ask: Ask) -> dict[str, Any]:
             home = ids.get(truth[text]) if truth[text] else None
             found = [{"context": home, "quote": quote(shown[home]), "whole": True}] if home else []
             missing = "" if found else text
-            reply["sentences"][id_] = {
-                "evidence": found,
-                "missing": missing,
-                "supported": bool(found),
-            }
+            reply["sentences"][id_] = {"evidence": found, "missing": missing, "supported": bool(found)}
     if "useful" in question.keys:
         cells = units_of(reply).values()
         named = {item["context"] for cell in cells for item in cell["evidence"]}
@@ -293,15 +289,6 @@ def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[dict
     ]
 
 
-def useful_all(own: Callable[[str], str | None]) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for id_, entry in rated_of(reply).items():
-            entry.update(quote=own(ask.question.contexts[id_]), useful=True)
-        return reply
-
-    return fault
-
-
 def _swapped(name: str, one: str, two: str) -> str:
     return two if name == one else one if name == two else name
 
@@ -339,27 +326,6 @@ def both(*faults: Callable[..., Any]) -> Callable[..., Any]:
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
         for each in faults:
             reply = each(reply, ask)
-        return reply
-
-    return fault
-
-
-def fourth(quote_of: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[..., Any]:
-    """The fourth sentence, which a context denies, called supported by these quotes; its context is called useful."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        ids = {text: id_ for id_, text in ask.question.contexts.items()}
-        for id_, entry in units_of(reply).items():
-            if ask.question.units[id_] == sentences(ask.number)[3]:
-                found = [
-                    {
-                        "context": ids.get(contexts(ask.number)[int(place[1:]) - 1], place),
-                        "quote": text,
-                        "whole": whole,
-                    }
-                    for place, text, whole in quote_of(ask)
-                ]
-                entry.update(evidence=found, missing="", supported=True)
         return reply
 
     return fault
@@ -503,20 +469,12 @@ def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
     return evidence
 
 
-def words_of(count: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
-    """Evidence: the first words of the closest sentence."""
+def words_of(part: slice) -> Callable[[str, Ask], list[dict[str, Any]]]:
+    """Evidence: some words of the closest sentence."""
 
     def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
         (found,) = best(unit, ask)
-        return [{**found, "quote": " ".join(found["quote"].split()[:count])}]
-
-    return evidence
-
-
-def last_words_of(count: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
-        (found,) = best(unit, ask)
-        return [{**found, "quote": " ".join(found["quote"].rstrip(".").split()[-count:])}]
+        return [{**found, "quote": " ".join(found["quote"].rstrip(".").split()[part])}]
 
     return evidence
 
@@ -543,12 +501,16 @@ def shifted(step: int) -> Callable[..., Any]:
 
 
 def one_unit(number: int, evidence: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[..., Any]:
-    """One sentence, counted from 1, called supported by these quotes."""
+    """One sentence, counted from 1, called supported by these quotes; ``c3`` is the third context of the sample."""
 
     def fault(reply: dict[str, Any], ask: Ask) -> Any:
+        ids = {text: id_ for id_, text in ask.question.contexts.items()}
         for id_, entry in units_of(reply).items():
             if ask.question.units[id_] == sentences(ask.number)[number - 1]:
-                found = [{"context": c, "quote": q, "whole": w} for c, q, w in evidence(ask)]
+                found = []
+                for place, text, whole in evidence(ask):
+                    home = ids.get(contexts(ask.number)[int(place[1:]) - 1], place)
+                    found.append({"context": home, "quote": text, "whole": whole})
                 entry.update(evidence=found, missing="", supported=True)
         return reply
 
@@ -632,42 +594,43 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "all yes, ids as quotes": all_true(cited(lambda *_: "s1, s2, s3"), lambda _: "c1"),
     "all yes, what each context really says": all_true(cited(lambda _, text: quote(text)), quote),
     # the sentence that is denied
-    "a denied sentence, an ellipsis hides the denial": fourth(
-        lambda ask: [("c3", f"Wild {_telling(ask)} ... thrives behind the old stables", True)]
+    "a denied sentence, an ellipsis hides the denial": one_unit(
+        4, lambda ask: [("c3", f"Wild {_telling(ask)} ... thrives behind the old stables", True)]
     ),
-    "a denied sentence, the denial left out": fourth(
+    "a denied sentence, the denial left out": one_unit(
+        4,
         lambda ask: [
             ("c3", f"Wild {_telling(ask)}, as the gardeners say, thrives behind the old stables", True)
-        ]
+        ],
     ),
-    "a denied sentence, an ellipsis joins two sentences": fourth(
-        lambda ask: [("c3", f"Wild {_telling(ask)} ... The council met on Mondays.", True)]
+    "a denied sentence, an ellipsis joins two sentences": one_unit(
+        4, lambda ask: [("c3", f"Wild {_telling(ask)} ... The council met on Mondays.", True)]
     ),
-    "a denied sentence, its heading": fourth(lambda ask: [("c3", f"Wild {_telling(ask)}", True)]),
-    "a denied sentence, a quote over two contexts": fourth(spanning),
-    "a denied sentence, one part of two is invented": fourth(
+    "a denied sentence, its heading": one_unit(4, lambda ask: [("c3", f"Wild {_telling(ask)}", True)]),
+    "a denied sentence, a quote over two contexts": one_unit(4, spanning),
+    "a denied sentence, one part of two is invented": one_unit(
+        4,
         lambda ask: [
             ("c3", "behind the old stables", False),
             ("c4", f"wild {_telling(ask)} thrives", False),
-        ]
+        ],
     ),
-    "a denied sentence, quoted with its denial": fourth(
-        lambda ask: [("c3", quote(contexts(ask.number)[2]), True)]
+    "a denied sentence, quoted with its denial": one_unit(
+        4, lambda ask: [("c3", quote(contexts(ask.number)[2]), True)]
     ),
     # usefulness
-    "all useful, no quote": useful_all(lambda _: ""),
-    'all useful, quote "the"': useful_all(lambda _: "the"),
-    "all useful, the heading": useful_all(lambda text: text.partition("\n")[0]),
-    "all useful, the whole context": useful_all(lambda text: text),
-    "all useful, a sentence about nothing": useful_all(lambda _: "Bread was dear that year."),
-    "all useful, what each context really says": useful_all(quote),
+    "all useful, no quote": rated_only(always, lambda _: ""),
+    'all useful, quote "the"': rated_only(always, lambda _: "the"),
+    "all useful, the heading": rated_only(always, lambda text: text.partition("\n")[0]),
+    "all useful, the whole context": rated_only(always, lambda text: text),
+    "all useful, a sentence about nothing": rated_only(always, lambda _: "Bread was dear that year."),
+    "all useful, what each context really says": rated_only(always, quote),
     "useful and useless turned round": inverted("useful", "useful"),
     # everything supported, by evidence that looks right
     "all supported, the closest sentence": answered(always),
     "all supported and useful, the closest sentence": answered(always, best, always),
     "all supported, the closest sentence of each context": answered(
-        always,
-        lambda unit, ask: [at_home(id_)(unit, ask)[0] for id_ in ask.question.contexts],
+        always, lambda unit, ask: [at_home(id_)(unit, ask)[0] for id_ in ask.question.contexts]
     ),
     "all supported, the closest context as a whole": answered(
         always, lambda unit, ask: best(unit, ask, lambda text: [text])
@@ -677,8 +640,12 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     ),
     "all supported, the sentence after the closest": answered(always, beside(1)),
     "all supported, the sentence before the closest": answered(always, beside(-1)),
-    "all supported, the first three words of the closest sentence": answered(always, words_of(3)),
-    "all supported, the last three words of the closest sentence": answered(always, last_words_of(3)),
+    "all supported, the first three words of the closest sentence": answered(
+        always, words_of(slice(3))
+    ),
+    "all supported, the last three words of the closest sentence": answered(
+        always, words_of(slice(-3, None))
+    ),
     "all supported, one word in common": answered(always, shared_word),
     "all supported, all evidence in the second context": answered(always, at_home("c2")),
     "all supported, all evidence in the third context": answered(always, at_home("c3")),
@@ -806,8 +773,8 @@ FAULTS |= {
     ),
     "near: all useful, the first sentence": rated_only(always, lambda text: sentences_in(text)[0]),
     "near: all useful, the last sentence": rated_only(always, lambda text: sentences_in(text)[-1]),
-    "near: all useful, the whole context": useful_all(lambda text: text),
-    "near: all useful, no quote": useful_all(lambda _: ""),
+    "near: all useful, the whole context": rated_only(always, lambda text: text),
+    "near: all useful, no quote": rated_only(always, lambda _: ""),
     "near: all supported, the closest sentence": answered(always),
     "near: all supported, the closest context": answered(
         always, lambda unit, ask: best(unit, ask, lambda text: [text])

@@ -438,11 +438,7 @@ def attempt(row: Row) -> Found:
     refused = next((one.problem for one in seen if one.problem), None)
     last = seen[-1] if seen else None
     return Found(
-        values,
-        len(seen),
-        (last and last.format) or "-",
-        last.form if last else "-",
-        problem or refused,
+        values, len(seen), (last and last.format) or "-", last.form if last else "-", problem or refused
     )
 
 

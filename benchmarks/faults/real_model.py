@@ -56,6 +56,8 @@ COLUMNS = (
     "seconds a sample",
     "no value because",
 )
+# The most tokens of a reply to a framework's model object: a small model may write without an end.
+_REPLY_TOKENS = 1024
 _BLOCK = re.compile(r"BEGIN DATA ([0-9a-f]{24})\r?\n(.*?)\r?\ncode: ", re.DOTALL)
 
 
@@ -130,6 +132,7 @@ def _chat(server: Endpoint):
         temperature=0,
         timeout=server.timeout,
         max_retries=0,
+        max_tokens=_REPLY_TOKENS,
     )
 
 
@@ -154,13 +157,15 @@ def _ragas_factory(server: Endpoint):
     client = AsyncOpenAI(
         base_url=server.base_url, api_key=server.key, timeout=server.timeout, max_retries=0
     )
-    return RagasModel(llm_factory(server.model, client=client, temperature=0))
+    return RagasModel(llm_factory(server.model, client=client, temperature=0, max_tokens=_REPLY_TOKENS))
 
 
 def _deepeval_local(server: Endpoint):
     from deepeval.models import LocalModel
 
-    return LocalModel(model=server.model, base_url=server.base_url, api_key=server.key, temperature=0)
+    limit = {"max_tokens": _REPLY_TOKENS}
+    key = {"base_url": server.base_url, "api_key": server.key}
+    return LocalModel(model=server.model, temperature=0, generation_kwargs=limit, **key)
 
 
 def _deepeval_model(server: Endpoint):
@@ -273,11 +278,7 @@ def list_ways() -> dict[str, Callable[[list[Any], Endpoint], list[Outcome]]]:
         name: lambda samples, server, make=make: _score(samples, make, server)
         for name, make in MODELS.items()
     }
-    return {
-        **ours,
-        "Ragas' own metrics": _score_by_ragas,
-        "DeepEval's own metrics": _score_by_deepeval,
-    }
+    return {**ours, "Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
 
 
 # --- what the replies hold ---
@@ -406,10 +407,7 @@ def _mean(outcomes: list[Outcome], metric: str) -> float | None:
 
 def format_table(figures: dict[str, Figures]) -> list[str]:
     """Format the table in Markdown."""
-    lines = [
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-    ]
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for name, item in figures.items():
         first = item.first
         cells = [

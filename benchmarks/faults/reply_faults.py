@@ -75,7 +75,7 @@ HIDDEN = {
         "deepeval",
         "server-refusal_field-every-reply",
     ): "deepeval/models/llms/openai_model.py:248 returns "
-    "message.parsed, which is None for a refusal as for an empty message",
+    "message.parsed, which is None for a refusal as for an empty message"
 }
 """What a framework hides from the adapter, by path and case, with the file and line that does (deepeval 4.3.1)."""
 
@@ -219,19 +219,9 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
             "--judge",
             f"openai/{NAME}",
         ]
-        command = [
-            sys.executable,
-            "-m",
-            "ctxmetrics",
-            "score",
-            str(given),
-            "--base-url",
-            url,
-            "--out",
-            str(out),
-        ]
+        command = [sys.executable, "-m", "ctxmetrics", "score", str(given), "--base-url", url]
         done = subprocess.run(
-            [*command, *arguments],
+            [*command, "--out", str(out), *arguments],
             env={**os.environ, "OPENAI_API_KEY": KEY},
             capture_output=True,
             text=True,

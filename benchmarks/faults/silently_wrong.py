@@ -133,18 +133,10 @@ class Faulty:
 
 
 def _ragas(metric: str, base_url: str) -> float:
-    from langchain_openai import ChatOpenAI
-    from ragas import EvaluationDataset, SingleTurnSample, evaluate
-    from ragas.llms import LangchainLLMWrapper
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
-    sample = SingleTurnSample(
-        user_input=CASE.question, reference=CASE.reference, retrieved_contexts=list(CASE.contexts)
-    )
     asked = LLMContextRecall() if metric == "recall" else LLMContextPrecisionWithReference()
-    llm = LangchainLLMWrapper(ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-fake"))
-    found = evaluate(EvaluationDataset([sample]), [asked], llm=llm, show_progress=False)
-    return found.scores[0][asked.name]
+    return judging.in_ragas([CASE], base_url, [asked])[0][0]
 
 
 def _collections(metric: str, base_url: str) -> float:
@@ -157,12 +149,7 @@ def _collections(metric: str, base_url: str) -> float:
             asked = (ContextRecall if metric == "recall" else ContextPrecisionWithReference)(
                 llm=llm_factory("fake-judge", client=client)
             )
-            found = await asked.ascore(
-                user_input=CASE.question,
-                reference=CASE.reference,
-                retrieved_contexts=list(CASE.contexts),
-            )
-            return found.value
+            return (await asked.ascore(**judging.ragas_fields([CASE])[0])).value
 
     return asyncio.run(main())
 
@@ -171,17 +158,10 @@ def _deepeval(metric: str, base_url: str) -> float | None:
     from deepeval import evaluate
     from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
     from deepeval.models import OpenAIModel
-    from deepeval.test_case import LLMTestCase
 
     model = OpenAIModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
     asked = (ContextualRecallMetric if metric == "recall" else ContextualPrecisionMetric)(model=model)
-    test = LLMTestCase(
-        input=CASE.question,
-        actual_output="-",
-        expected_output=CASE.reference,
-        retrieval_context=list(CASE.contexts),
-    )
-    found = evaluate([test], [asked])
+    found = evaluate(judging.deepeval_cases([CASE]), [asked])
     return found.test_results[0].metrics_data[0].score
 
 

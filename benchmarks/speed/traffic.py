@@ -90,15 +90,9 @@ def _case(number: int, k: int, copies: int = 1) -> judging.Case:
         while len(text) < CONTEXT:
             text += f" {source.choice(_WORDS)}"
         contexts.append(text[:CONTEXT])
-    useful = [bool(found) for found in held]
-    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(k) if useful[rank]]
-    return judging.Case(
-        question,
-        " ".join(sentences),
-        tuple(contexts),
-        len({text for found in held for text in found}) / SENTENCES,
-        sum(hits) / len(hits),
-    )
+    recall = len({text for found in held for text in found}) / SENTENCES
+    precision = judging.precision_of([bool(found) for found in held])
+    return judging.Case(question, " ".join(sentences), tuple(contexts), recall, precision)
 
 
 def _data_tokens(case: judging.Case) -> float:
@@ -117,26 +111,10 @@ def _core(given, url):
 
 
 def _in_ragas(given, url):
-    from langchain_openai import ChatOpenAI
-    from ragas import EvaluationDataset, SingleTurnSample, evaluate
-    from ragas.llms import LangchainLLMWrapper
-
     from ctxmetrics_ragas import ContextPrecision, ContextRecall
 
-    dataset = EvaluationDataset(
-        [
-            SingleTurnSample(
-                user_input=case.question,
-                reference=case.reference,
-                retrieved_contexts=list(case.contexts),
-            )
-            for case in given
-        ]
-    )
-    llm = LangchainLLMWrapper(ChatOpenAI(model="fake-judge", base_url=url, api_key="sk-fake"))
     metrics = [ContextRecall(judge="framework"), ContextPrecision(judge="framework")]
-    found = evaluate(dataset, metrics, llm=llm, show_progress=False)
-    return [(row["context_recall"], row["context_precision"]) for row in found.scores]
+    return judging.in_ragas(given, url, metrics)
 
 
 def _in_deepeval(given, url):
@@ -148,18 +126,10 @@ def _in_deepeval(given, url):
     model = OpenAIModel(model="gpt-4o-mini", base_url=url, api_key="sk-fake")
     tests = judging.deepeval_cases(given)
     found = evaluate(tests, [ContextRecallMetric(model=model), ContextPrecisionMetric(model=model)])
-    by_name = {
-        result.name: {item.name: item.score for item in result.metrics_data}
-        for result in found.test_results
-    }
-    return [
-        (by_name[str(index)]["context_recall"], by_name[str(index)]["context_precision"])
-        for index in range(len(given))
-    ]
+    return judging.deepeval_values(found, ("context_recall", "context_precision"))
 
 
 def _in_langsmith(given, url):
-    from langchain_openai import ChatOpenAI
     from langsmith import Client, evaluate
     from langsmith.schemas import Example
 
@@ -173,7 +143,7 @@ def _in_langsmith(given, url):
 
         update_run = create_run
 
-    chat = ChatOpenAI(model="fake-judge", base_url=url, api_key="sk-fake")
+    chat = judging.chat_at(url)
     examples = [
         Example(
             id=UUID(int=index),
@@ -286,14 +256,13 @@ def _prose(number: int) -> judging.Case:
     chosen = source.sample([text for text, sentences in whole.items() if sentences], AT_K + 1)
     stated = chosen[: 2 * SUPPORTED : 2]
     sentences = [source.choice(whole[text]) for text in (*stated, chosen[-1])]
-    useful = [text in stated for text in chosen[:AT_K]]
-    hits = [sum(useful[: rank + 1]) / (rank + 1) for rank in range(AT_K) if useful[rank]]
+    precision = judging.precision_of([text in stated for text in chosen[:AT_K]])
     return judging.Case(
         "What does the handbook say about the place, the filters, the noise and the guarantee of the unit?",
         " ".join(sentences),
         tuple(chosen[:AT_K]),
         SUPPORTED / len(sentences),
-        sum(hits) / len(hits),
+        precision,
     )
 
 

@@ -32,23 +32,11 @@ BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 KEPT = 0.95
 FLAGGED = 0.02
 MONTHS = list(calendar.month_name)[1:]
-UNITS = {
-    "miles": "kilometres", "mile": "kilometre", "kilometres": "miles", "kilometers": "miles", "km": "miles",
-    "metres": "feet", "meters": "feet", "feet": "metres", "ft": "m", "m": "ft", "foot": "metre", "inches": "centimetres",
-    "years": "months", "year": "month", "months": "weeks", "weeks": "days", "days": "weeks", "day": "week",
-    "hours": "minutes", "hour": "minute", "minutes": "hours", "seconds": "minutes", "century": "decade",
-    "kilograms": "pounds", "kg": "lb", "tonnes": "kilograms", "tons": "pounds", "litres": "gallons", "gallons": "litres",
-    "acres": "hectares", "hectares": "acres", "percent": "degrees", "%": " degrees", "mph": "km/h",
-}  # fmt: skip
-CURRENCIES = {
-    "$": "€",
-    "€": "$",
-    "£": "$",
-    "dollars": "euros",
-    "euros": "dollars",
-    "pounds": "dollars",
-    "yen": "euros",
-}
+TEMPLATES = json.loads(
+    (Path(__file__).resolve().parents[1] / "data" / "attacks.json").read_text(encoding="utf-8")
+)
+UNITS, CURRENCIES = TEMPLATES["units"], TEMPLATES["currencies"]
+SMALL, SPELLING = TEMPLATES["small_numbers"], TEMPLATES["spelling"]
 AUXILIARY = r"\b(is|was|are|were|has|have|had|can|could|will|would|may|should|must)\b(?! not)"
 
 
@@ -136,27 +124,6 @@ def swap_roles(unit, contexts, source):
 
 
 # --- harmless changes ---
-
-SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-SPELLING = [
-    ("color", "colour"), ("center", "centre"), ("organized", "organised"), ("theater", "theatre"), ("meter", "metre"),
-    ("traveled", "travelled"), ("gray", "grey"), ("defense", "defence"), ("recognized", "recognised"), ("labor", "labour"),
-    ("program", "programme"), ("favorite", "favourite"), ("neighbor", "neighbour"), ("kilometers", "kilometres"),
-]  # fmt: skip
 
 
 def number_word(unit, contexts, source):
@@ -253,9 +220,7 @@ def judged(judge: LexicalJudge, unit: str, contexts: tuple[str, ...]):
 def measure(data: Path | None, judge: LexicalJudge | None = None) -> dict:
     """Count per kind and source: sentences, caught (or kept); and how many unchanged sentences are flagged."""
     judge = judge or LexicalJudge()
-    templates = json.loads(
-        (Path(__file__).resolve().parents[1] / "data" / "attacks.json").read_text(encoding="utf-8")
-    )
+    templates = TEMPLATES
     figures: dict = {"caught": {}, "kept": {}, "unchanged": {}}
     misses = figures["misses"] = defaultdict(list)
 

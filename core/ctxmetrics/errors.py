@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, Self
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.verdicts import Usage
 
@@ -219,22 +220,7 @@ class BudgetExceededError(CtxMetricsError):
 
 
 # The extra that brings each optional package.
-EXTRAS: Mapping[str, str] = MappingProxyType(
-    {
-        "deepeval": "deepeval",
-        "inspect-ai": "inspect",
-        "langchain-classic": "langchain-classic",
-        "langchain-core": "langchain",
-        "mlflow": "mlflow",
-        "narwhals": "tables",
-        "openai": "openai",
-        "openpyxl": "excel",
-        "pandas": "pandas",
-        "pyarrow": "parquet",
-        "pydantic-evals": "pydantic-evals",
-        "ragas": "ragas",
-    }
-)
+EXTRAS: Mapping[str, str] = MappingProxyType(read_data("", "extras.json"))
 
 
 @contextmanager

@@ -616,12 +616,8 @@ def _passage(value: object) -> str:
     text = text_of(value)
     if not isinstance(text, str):
         kind = _kind(value if text is None else text)
-        keys = ", ".join(TEXT_KEYS)
-        problem, fix = (
-            f"must be a string, not {kind}.",
-            f"A document has its text under one of: {keys}.",
-        )
-        raise SampleError(problem, fix, wrong_kind=True)
+        fix = f"A document has its text under one of: {', '.join(TEXT_KEYS)}."
+        raise SampleError(f"must be a string, not {kind}.", fix, wrong_kind=True)
     return _text(text)
 
 

@@ -10,19 +10,9 @@ from typing import Any, Literal
 from ctxmetrics._internal.frozen import EMPTY, Plain, plain
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
+from ctxmetrics.presentation import wording
 from ctxmetrics.presentation.pages import render
-from ctxmetrics.presentation.wording import (
-    MESSAGE,
-    TEXT,
-    clean,
-    describe_count,
-    describe_doubts,
-    describe_low_ranks,
-    format_number,
-    format_sentence,
-    format_verdict,
-    say,
-)
+from ctxmetrics.presentation.wording import clean, say
 from ctxmetrics.verdicts import DOUBTFUL, Usage, Verdict
 
 # Why a score has no value. These codes are stable: programs may rely on them.
@@ -44,6 +34,21 @@ ReasonCode = Literal[
 FAILURES = frozenset({"not_judged", "metric_error"})
 # Reason codes of samples that another run may score.
 NOT_FINAL = FAILURES | {"cancelled"}
+# The keys of an ``--out`` row.
+_FIELDS = (
+    *(
+        "sample_id",
+        "metric",
+        "value",
+        "reason_code",
+        "message",
+        "threshold",
+        "passed",
+        "band",
+        "verdicts",
+    ),
+    *("doubtful", "context_lengths", "signals", "metadata", "usage", "provenance"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +137,9 @@ class Score:
         """The value as its convention writes it; rounding is for display only."""
         if self.value is None:
             return f"{say('no value', self.language)} ({self.reason_code})"
-        whole, point, digits = format_number(self.value, self.provenance.convention).partition(".")
+        whole, point, digits = wording.format_number(self.value, self.provenance.convention).partition(
+            "."
+        )
         return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
 
     @property
@@ -141,7 +148,7 @@ class Score:
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]
-        return describe_count(
+        return wording.describe_count(
             values.count(True), len(values), values.count(None), self.counted, self.language
         )
 
@@ -149,10 +156,10 @@ class Score:
     def explanation(self) -> str | None:
         """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
         if self.message is not None:
-            text = clean(say(self.message, self.language), MESSAGE)
+            text = clean(say(self.message, self.language), wording.MESSAGE)
             return f"{self.reason_code}: {text}" if self.reason_code else text
         if self.provenance.formula == "average_precision":
-            return describe_low_ranks(self.verdicts, self.language)
+            return wording.describe_low_ranks(self.verdicts, self.language)
         return None
 
     @property
@@ -177,14 +184,16 @@ class Score:
         lines += [f"{text}." for text in (self.count, self.doubts) if text]
         # Those that are no yes come first.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
-        lines += [format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight]
+        lines += [
+            wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
+        ]
         return "\n".join(lines)
 
     @property
     def doubts(self) -> str | None:
         """How many verdicts are doubtful, by their code, in words; None where none is."""
         counts = self.doubtful
-        return describe_doubts(counts, self.language) if counts else None
+        return wording.describe_doubts(counts, self.language) if counts else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -193,12 +202,13 @@ class Score:
             color: Colour the ticks and crosses with ANSI escapes.
             warnings: End with the judge's warnings; a run shows them once.
         """
-        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, TEXT)}]"
+        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, wording.TEXT)}]"
         remarks = (self.band, self._mark, self.explanation, self.count, self.doubts)
         lines = [f"{self.metric}: {self.formatted_value}{name}"]
         lines += [f"  {text}" for text in remarks if text]
         lines += [
-            format_verdict(verdict, color=color, language=self.language) for verdict in self.verdicts
+            wording.format_verdict(verdict, color=color, language=self.language)
+            for verdict in self.verdicts
         ]
         if warnings:
             lines += [f"  ! {warning}" for warning in self.provenance.warnings]
@@ -217,23 +227,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
-        return {
-            "sample_id": self.sample_id,
-            "metric": self.metric,
-            "value": self.value,
-            "reason_code": self.reason_code,
-            "message": self.message,
-            "threshold": self.threshold,
-            "passed": self.passed,
-            "band": self.band,
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "doubtful": dict(self.doubtful),
-            "context_lengths": plain(self.context_lengths),
-            "signals": plain(self.signals),
-            "metadata": plain(self.metadata),
-            "usage": self.usage.to_dict(),
-            "provenance": self.provenance.to_dict(),
-        }
+        return {name: plain(getattr(self, name)) for name in _FIELDS}
 
 
 _slot: Any = Score.__dict__["verdicts"]

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.data_files import read_data, read_words
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
 FUZZY_BAR = 0.9
@@ -35,17 +35,9 @@ MOST_STEPS = 200_000_000
 # What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
 _STEPS_A_CHARACTER, _STEPS_A_PIECE = 600, 250
 
-_SCRIPTS = {
-    "ja": re.compile(r"[\u3040-\u30ff]"),
-    "zh": re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"),
-    "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
-    "th": re.compile(r"[\u0e00-\u0e7f]"),
-    "uk": re.compile(r"[іїєґІЇЄҐ]"),
-    "ru": re.compile(r"[\u0400-\u04ff]"),
-    "el": re.compile(r"[\u0370-\u03ff]"),
-    "ar": re.compile(r"[\u0600-\u06ff]"),
-    "he": re.compile(r"[\u0590-\u05ff]"),
-    "hi": re.compile(r"[\u0900-\u097f]"),
+_LISTS: Mapping[str, Any] = read_data("_internal", "sentences.json")
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    language: re.compile(f"[{letters}]") for language, letters in _LISTS["scripts"].items()
 }
 # Every character of `_SCRIPTS`, and some more.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -58,31 +50,29 @@ _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
 _MARK = r"\(?(?:\d{1,3}(?:\.\d{1,3})*[.)．）]|[IVXL]{1,5}\.|[a-zа-я]\))"
-# Words before the number of an item; behind any other word a number ends a sentence ("Apollo 11.").
-_ITEM_WORDS = (
-    r"step|section|chapter|part|item|point|rule|phase|stage|schritt|abschnitt|kapitel|teil|punkt|regel|étape|partie|chapitre"
-    r"|point|règle|paso|etapa|sección|capítulo|parte|punto|regla|passo|seção|шаг|раздел|глава|часть|пункт|этап|правило"
-)
-_MARK_ALONE = re.compile(rf"(?:(?i:{_ITEM_WORDS})\s+)?{_MARK}")
-_MARK_BEHIND = re.compile(r"(?:(?<=[.!?])\s+|(?<=[。！？])\s*)\(?\d{1,3}[.)．）]$")
-_ABBREVIATION = re.compile(
-    r"\b(?:aprox|approx|ca|circa|nos?|nr|vols?|pp?|figs?|eqs?|secs?|chap|ch|art|arts|max|min|abs|bzw|etwa|env|núm|pág|стр|рис|ок|см"
-    r"|табл|гл|п)\.$",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(
-    r"\b(?<!I )(?:am|der|die|das|dem|den|des|vom|zum|zur|im|bis|seit)\s+\d{1,4}\.$", re.IGNORECASE
-)
-# Titles and kinds of places before a name, where the splitter knows no language's own.
-_TITLE = re.compile(
-    r"(?<![.\w])(?:inkl|exkl|zzgl|sog|M|MM|Mme|Mlle|Fa|Frl|Dhr|Mevr|Sig|Dott|ул|пл|просп|डॉ)\.$",
-    re.IGNORECASE,
-)
+_MARK_ALONE = re.compile(rf"(?:(?i:{_LISTS['item_words']})\s+)?{_MARK}")
+_NUMBER_ALONE = re.compile(r"\(?(\d{1,3})[.)．）]")
+_ANY_MARK = re.compile(r"(?:(?<!\S)|(?<=[。！？]))\(?(\d{1,3})[.)．）](?!\d)")
+_MARK_BEHIND = re.compile(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.)．）]$")
+_ABBREVIATION = re.compile(rf"\b(?:{_LISTS['abbreviations']})\.$", re.IGNORECASE)
+_ORDINAL = re.compile(rf"\b(?<!I )(?:{_LISTS['articles']})\s+\d{{1,4}}\.$", re.IGNORECASE)
+_TITLE = re.compile(rf"(?<![.\w])(?:{_LISTS['titles']})\.$", re.IGNORECASE)
 _DAY = re.compile(r"\b\d{1,2}\.$")
-_MONTH = re.compile(
-    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+# An abbreviation before a word in small letters, whatever the language: a word with stops ("o.a. in"), one without a vowel
+# ("tj. autorzy"), and a Roman number ("Friedrich II. regierte").
+_VOWELS = "aeiouyäöüàâéèêëíîïóôúùûąęýаеёиоуыэюяіїє"
+_CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
+_SHORTENED = re.compile(
+    rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
 )
-_SAYING = re.compile(r"[—–-]\s*[^\W\d_]|と|って|[^\W\d_]")
+_MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
+_MONTH = re.compile(rf"(?:{_LISTS['months']})\b")
+_SAYING = re.compile(
+    r"[—–-]\s*[^\W\d_]|(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))|[^\W\d_]"
+)
+_DASH_BEFORE_SAYING = re.compile(r"[—–]\s*([^\W\d_])")
+# A name that ends with a mark: "Yahoo!の".
+_NAME_WITH_MARK, _KANA = re.compile(r"[A-Za-z][!?]$"), re.compile(r"[\u3040-\u309f]")
 # Characters of ASCII at which the splitter may begin a sentence in English.
 _SENTENCE_END = re.compile(r"[\n!.?)]")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
@@ -96,8 +86,8 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The most frequent words of languages in Latin script.
 _FREQUENT_WORDS = {
-    language: frozenset(words.split())
-    for language, words in read_data("_internal", "function_words.json")["words"].items()
+    language: frozenset(words)
+    for language, words in read_words("_internal", "function_words.json", "words").items()
 }
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000
@@ -267,7 +257,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
             span = Span(start, end)
             if len(spans) > count:
                 spans[-1] = _without_mark(text, spans[-1])
-                if _continues(text, spans[-1], start):
+                if _continues(text, spans[-1], span):
                     span = _join(text, spans.pop(), span)
             spans.append(span)
     return tuple(spans)
@@ -290,35 +280,65 @@ def _join(text: str, before: Span, span: Span) -> Span:
 
 def _without_mark(text: str, piece: Span) -> Span:
     """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
-    mark = _MARK_BEHIND.search(text[piece.start : piece.end])
-    if mark is None:
+    words = text[piece.start : piece.end]
+    mark = _MARK_BEHIND.search(words)
+    if mark is None or not _is_in_list(text, words[: mark.start()], mark):
         return piece
     return Span(piece.start, piece.start + mark.start())
 
 
-def _continues(text: str, before: Span, start: int) -> bool:
-    """Whether what begins at a place continues the piece before it, which the splitter ended too early."""
-    piece, rest = text[before.start : before.end], text[start : start + 20]
-    if _MARK_ALONE.fullmatch(piece):
-        return True
-    if piece[-1] in '»”"」』':
-        saying = _SAYING.match(rest)
-        return saying is not None and (saying[0][-1].islower() or saying[0] in {"と", "って"})
-    if piece[-1] != ".":
+def _is_in_list(text: str, before: str, mark: re.Match[str]) -> bool:
+    """Whether a number with a stop is the mark of a list: the first, or one beside another, and behind no abbreviation."""
+    if _ABBREVIATION.search(before):
         return False
-    if piece[-2:-1].isspace() and start == before.end:  # ".NET"
+    number = int(mark[1])
+    return number <= 1 or not _mark_numbers(text).isdisjoint((number - 1, number + 1))
+
+
+@lru_cache(maxsize=1)
+def _mark_numbers(text: str) -> frozenset[int]:
+    """Return the numbers in a text that may be marks of a list."""
+    return frozenset(int(match[1]) for match in _ANY_MARK.finditer(text))
+
+
+def _continues(text: str, before: Span, span: Span) -> bool:
+    """Whether a piece continues the one before it, which the splitter ended too early."""
+    piece, start = text[before.start : before.end], span.start
+    rest = text[start : start + 20]
+    number = _NUMBER_ALONE.fullmatch(text, *span)
+    if number and "\n" not in text[before.end : start] and not _is_in_list(text, piece, number):
+        return True  # "ст. 10."
+    if _MARK_ALONE.fullmatch(piece) or _is_said(piece, rest):
+        return True
+    if piece[-1] != ".":
+        return _KANA.match(rest) is not None and _NAME_WITH_MARK.search(piece) is not None
+    if start == before.end and (piece[-2:-1].isspace() or rest[0] == "-"):  # ".NET", "J.-C."
         return True
     if rest[:1].isdigit():
         return _ABBREVIATION.search(piece) is not None
     return _needs_word(piece, rest)
 
 
+def _is_said(piece: str, rest: str) -> bool:
+    """Whether what follows says who spoke."""
+    dash = _DASH_BEFORE_SAYING.match(rest)
+    if dash is not None and dash[1].islower():
+        return True
+    saying = _SAYING.match(rest) if piece[-1] in '»”"」』' else None
+    return saying is not None and (saying[0][-1].islower() or saying[1] is not None)
+
+
 def _needs_word(piece: str, rest: str) -> bool:
-    """Whether a piece ends with what stands before a word: an ordinal, a title, or a day before its month."""
-    if not rest[:1].isupper():  # "3. maja"
-        return rest[:1].islower() and _DAY.search(piece) is not None
-    is_title = _ORDINAL.search(piece) or _TITLE.search(piece)
-    return bool(is_title or (_DAY.search(piece) and _MONTH.match(rest)))
+    """Whether a piece ends with what stands before a word: an abbreviation, an ordinal, a title, or a day before its month."""
+    if not rest[:1].isalpha():
+        return False
+    if _TITLE.search(piece):
+        return True
+    if rest[:1].islower():  # "3. maja", "o.a. in"
+        return bool(_DAY.search(piece) or (not piece[0].islower() and _SHORTENED.search(piece)))
+    if not rest[:1].isupper():  # "5. 3. 시작"
+        return _MONTH_AND_DAY.search(piece) is not None
+    return bool(_ORDINAL.search(piece) or (_DAY.search(piece) and _MONTH.match(rest)))
 
 
 def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+from ctxmetrics import ContextRecall, LexicalJudge, Sample, ScriptedJudge, evaluate
 from ctxmetrics.reading.conversations import read_messages
 from ctxmetrics.samples import read_samples
 from ctxmetrics.stages import Search
+from support import answer_from
 
 PARIS, YEAR = "The tower stands in Paris.", "The tower was finished in 1889."
 QUESTION = "Where is the tower, and since when?"
@@ -25,6 +28,12 @@ EXPECTED = (
     Search("when", (YEAR,), None, 1),
 )
 JUDGE = LexicalJudge()
+# Several plain words in a page.
+PLAIN = re.compile(r"\b[a-z]+(?: [a-z]+){5,}")
+# Says yes to a sentence whose words, without its first letter and full stop, stand in a context.
+SCRIPTED = ScriptedJudge(
+    answer_from(lambda unit, contexts: (any(unit[1:-1] in text for text in contexts), None, unit[1:-1]))
+)
 # By hand: two of three sentences are in what the searches brought together, the first search has one of them.
 RECALL = 2 / 3
 
@@ -426,15 +435,31 @@ class TestAgent:
         )
         return create_agent(model, [search]).invoke({"messages": [("user", QUESTION)]})["messages"]
 
-    def test_its_searches_are_those_judged_alone(self) -> None:
+    @pytest.mark.parametrize("judge", [JUDGE, SCRIPTED], ids=["embedded", "scripted"])
+    def test_its_searches_are_those_judged_alone(self, judge: Any) -> None:
         queries = ["reciprocal rank of ids", "embedded judge words", "resume a run"]
         messages = self.run(queries)
-        row = {"messages": messages, "reference": "A run is resumed. Ids are compared as strings."}
-        one = Sample.from_dict(row, "auto")
+        searches = read_messages(messages).searches
+        first, _, last = (
+            "\n".join(document.page_content for document in search["contexts"]) for search in searches
+        )
+        # A sentence of the first search, one of the last, and one that is nowhere.
+        words = [PLAIN.findall(first)[0], PLAIN.findall(last)[-1], "bananas are yellow and sweet"]
+        units = [f"{text.capitalize()}." for text in words]
+        one = Sample.from_dict({"messages": messages, "reference": " ".join(units)}, "auto")
         assert one.searches is not None
         assert [search.query for search in one.searches] == queries
         assert [len(search.contexts or ()) for search in one.searches] == [2, 2, 2]
-        (found,) = evaluate([one], [ContextRecall(judge=JUDGE)], progress=False).searches().samples
-        for search, recall in zip(one.searches, found.recalls, strict=True):
-            alone = Sample(reference=one.reference, retrieved_contexts=search.contexts)
-            assert ContextRecall(judge=JUDGE).score(alone).value == recall
+        results = evaluate([one], [ContextRecall(judge=judge)], progress=False)
+        score = results[0]["context_recall"]
+        assert results.usage.calls == (judge is SCRIPTED)
+        for number, search in enumerate(one.searches):
+            verdicts = [verdict.details["stages"][number]["value"] for verdict in score.verdicts]
+            alone = ContextRecall(judge=judge).score(
+                replace(one, searches=None, stages=None, retrieved_contexts=search.contexts)
+            )
+            assert verdicts == [verdict.value for verdict in alone.verdicts]
+            if judge is SCRIPTED:
+                assert verdicts == [
+                    any(text[1:] in context for context in search.contexts or ()) for text in words
+                ]

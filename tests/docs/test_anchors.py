@@ -17,6 +17,7 @@ PAGES = sorted(
     ]
 )
 _LINK = re.compile(r"\]\(([^)#:\s]*)#([^)\s]+)\)")
+_PLACE = re.compile(r"(docs/[\w-]+\.md)#([\w-]+)")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -32,6 +33,19 @@ def test_anchors_exist(page: Path) -> None:
         other = (page.parent / target).resolve() if target else page
         assert other.exists(), target
         assert anchor in anchors(other), f"{target}#{anchor}"
+
+
+def test_places_that_the_library_names_exist() -> None:
+    """A message may send the reader to a heading of a page."""
+    files = [
+        file
+        for folder in ("core", "adapters")
+        for file in (ROOT / folder).rglob("*")
+        if file.suffix in {".py", ".json"}
+    ]
+    places = {place for file in files for place in _PLACE.findall(file.read_text(encoding="utf-8"))}
+    assert places
+    assert [place for place in places if place[1] not in anchors(ROOT / place[0])] == []
 
 
 def test_headings_are_named_as_github_does(tmp_path: Path) -> None:

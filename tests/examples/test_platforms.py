@@ -173,8 +173,9 @@ def test_langfuse_script_prints_core_means_and_sends_nothing(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def promptfoo() -> Path:
-    """The program, kept beside the repository's other caches."""
-    folder = ROOT / ".cache" / "promptfoo"
+    """The program, kept in the user's cache: npm takes minutes to install it."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = caches / "ctxmetrics-tests" / PROMPTFOO
     program = folder / "node_modules" / ".bin" / "promptfoo"
     if program.exists():
         return program

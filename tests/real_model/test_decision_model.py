@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, DecisionAPI, DecisionJudge, evaluate, forget
-from ctxmetrics.running.check_decisions import check_decisions
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    DecisionAPI,
+    DecisionJudge,
+    check_model,
+    evaluate,
+    forget,
+)
 from support import missing
 from support.llama import PACKAGES, LlamaServer, find_weights
 from support.short_samples import SAMPLES
@@ -74,6 +81,6 @@ def test_every_id_has_a_verdict(model: DecisionAPI, layout) -> None:
 
 
 def test_doctor_reaches_the_model(model: DecisionAPI) -> None:
-    check = check_decisions(DecisionJudge(model, max_questions=8), timeout=300)
+    check = check_model(DecisionJudge(model, max_questions=8), timeout=300)
     assert check.findings[0].name == "answer"
     assert check.findings[0].cause is None

@@ -98,6 +98,8 @@ STORES = (
     _store("Chroma", "chroma", {"results": _CHROMA}),
     _store("Chroma", "chroma_columns", _CHROMA),
     _store("pgvector", "pgvector", {"rows": _hits(id="ID", content="TEXT", distance="RANK")}),
+    _store("pgvector", "pgvector_tuples", {"rows": [[id_, text, rank] for id_, text, rank in zip(IDS, CONTEXTS, (0.1, 0.2), strict=True)]}),
+    _store("pgvector", "pgvector_pairs", {"rows": [[text, rank] for text, rank in zip(CONTEXTS, (0.1, 0.2), strict=True)]}, values=TEXTS),
     _store("Supabase", "supabase", {"matches": _hits(id="ID", content="TEXT", metadata={"a": 1}, similarity="RANK")}),
     _store("Weaviate", "weaviate", {"objects": _hits(uuid="ID", properties={"text": "TEXT"}, metadata={"distance": "RANK"}, collection="D")}),
     _store("Weaviate", "weaviate_graphql", {"response": {"data": {"Get": {"Doc": _hits(text="TEXT", _additional={"id": "ID", "distance": "RANK"})}}}}),

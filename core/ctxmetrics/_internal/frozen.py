@@ -21,16 +21,8 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)
 
 
-for _changing in (
-    "__setitem__",
-    "__delitem__",
-    "__ior__",
-    "clear",
-    "pop",
-    "popitem",
-    "setdefault",
-    "update",
-):
+_CHANGES = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update")
+for _changing in _CHANGES:
     setattr(FrozenDict, _changing, _refuse)
 
 EMPTY = FrozenDict({})

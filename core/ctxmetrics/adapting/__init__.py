@@ -51,6 +51,7 @@ from ctxmetrics.reading import (
     Retrieval,
     Schema,
     retrieval_of,
+    retrieval_of_tool,
     text_of,
 )
 from ctxmetrics.running.options import RunOptions
@@ -60,6 +61,6 @@ __all__ = [
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "in_thread", "langchain_reply",
-    "mark_unused", "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "run_sync",
+    "mark_unused", "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "retrieval_of_tool", "run_sync",
     "safe_text", "text_of", "token_usage", "unique_name", "using", "validated_texts",
 ]  # fmt: skip

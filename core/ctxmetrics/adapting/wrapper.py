@@ -413,7 +413,9 @@ class SampleWrapper(Wrapper):
         samples: list[Sample] = []
         for number, record in enumerate(records, 1):
             try:
-                samples.append(self._read_unique(record, number, places))
+                sample = self.given(record, f"Sample {number}")
+                check_id(sample, number, places)
+                samples.append(sample)
             except SampleError as problem:
                 errors[number] = problem
         if errors and not samples:
@@ -429,12 +431,6 @@ class SampleWrapper(Wrapper):
             run.warn_of_embedded_judge(self, score)
             scores.append(score)
         return scores
-
-    def _read_unique(self, record: Mapping[str, Any], number: int, places: dict[str, int]) -> Sample:
-        """Read a sample whose id no sample before it has."""
-        sample = self.given(record, f"Sample {number}")
-        check_id(sample, number, places)
-        return sample
 
 
 def compact(score: Score) -> dict[str, Any]:

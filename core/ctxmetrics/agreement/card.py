@@ -111,19 +111,13 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             [f"{metric.name} ({metric.counts[0]})" for metric in own],
             [f"{item.metric} ({item.unit})" for item in self.metrics],
         )
-        highest, scale = self._find_highest(), own[0].rules.scale
+        highest, scale = 0.0, own[0].rules.scale
+        for item in self.metrics:
+            highest = max([highest, *(max(judged, people) for _, judged, people, _ in item.labelled)])
         if highest > scale:
             raise InputFileError(
                 f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
             )
-
-    def _find_highest(self) -> float:
-        """Return the highest score of the labelled samples."""
-        highest = 0.0
-        for item in self.metrics:
-            for _, judge, people, _ in item.labelled:
-                highest = max(highest, judge, people)
-        return highest
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
         """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.

@@ -16,19 +16,17 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY
-from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.results.labels.answers import CONTEXTS, UNITS
 from ctxmetrics.results.results import Results
-from ctxmetrics.running.controls import LabelledSample, labelled_samples
+from ctxmetrics.running.controls import QUESTIONS, LabelledSample, labelled_samples, read_verdicts
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from ctxmetrics.running.estimate import estimate
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.verdicts import Usage, Verdict
 
 REPETITIONS = 3
-_METRICS = (ContextRecall(), ContextPrecision())
 INJECTION = "injection"
 _HEADER = ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa")
 
@@ -77,12 +75,13 @@ class JudgeCheck(Plain):
     seconds: float
 
     def __str__(self) -> str:
-        rows = [_HEADER, _cells("sentences supported", self.units)]
-        for name, item in {**self.by_kind, **self.by_language}.items():
-            rows.append(_cells(f"  {name}", item))
-        rows.append(_cells("contexts useful", self.contexts))
-        for name, item in self.by_place.items():
-            rows.append(_cells(f"  {name}", item))
+        rows: list[tuple[str, ...]] = [_HEADER]
+        for title, item, groups in (
+            ("sentences supported", self.units, {**self.by_kind, **self.by_language}),
+            ("contexts useful", self.contexts, self.by_place),
+        ):
+            rows.append(_cells(title, item))
+            rows += [_cells(f"  {name}", group) for name, group in groups.items()]
         return "\n".join([*self._sentences(), "", *align_rows(rows)])
 
     def _sentences(self) -> Iterable[str]:
@@ -168,7 +167,7 @@ def _run(
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
         evaluation = Evaluation(
             samples,
-            _METRICS,
+            QUESTIONS,
             judge=judge,
             in_caller=True,
             # Each repetition has a memory of its own.
@@ -209,7 +208,7 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = Non
     times = "once" if repetitions == 1 else f"{repetitions} times"
     what = f"{len(samples)} samples, judged {times}"
     try:
-        cost = estimate(samples, _METRICS, judge=judge)
+        cost = estimate(samples, QUESTIONS, judge=judge)
     except ParameterError:
         return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
     if not cost.calls:
@@ -227,13 +226,7 @@ _LETTERS = {UNITS: "s", CONTEXTS: "c"}
 
 
 def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list[Verdicts]:
-    answers: list[Verdicts] = []
-    for item, row in zip(labelled, results, strict=True):
-        verdicts: dict[str, Verdict] = {}
-        for metric in _METRICS:
-            verdicts.update((verdict.id, verdict) for verdict in row[metric.name].verdicts)
-        answers.append({id_: verdicts.get(id_, Verdict(id=id_, value=None)) for id_ in item.truth})
-    return answers
+    return [read_verdicts(item, row.values()) for item, row in zip(labelled, results, strict=True)]
 
 
 def _count_agreements(

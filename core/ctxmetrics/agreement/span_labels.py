@@ -155,7 +155,8 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         name = sample.called(f"Sample {position + 1}")
         own = answers.get(sample.id or key_of(sample), [])
         useful = [item for item in own if item.answer == YES and majority[item.question]]
-        bare = sum(_lacks_span(item) for item in useful)
+        # A yes about contexts whose ids are no spans.
+        bare = sum(not item.spans and _names_context(item) for item in useful)
         if bare:
             problems.append(
                 f"{name}: {plural(bare, 'answer')} of {path.name} {'has' if bare == 1 else 'have'} "
@@ -171,9 +172,8 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
     return changed, problems
 
 
-def _lacks_span(answer: Answer) -> bool:
-    """Tell whether a yes is about contexts whose ids are no spans."""
-    return not answer.spans and bool(answer.contexts or answer.question.item[0] == "c")
+def _names_context(answer: Answer) -> bool:
+    return bool(answer.contexts) or answer.question.item[0] == "c"
 
 
 # --- spans from the sources ---

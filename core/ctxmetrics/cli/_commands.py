@@ -15,24 +15,11 @@ from ctxmetrics.cli.label import label
 from ctxmetrics.cli.parity import parity
 from ctxmetrics.cli.score import demo, score
 
+_IN_ORDER = (
+    *(demo, inspect, init, score, compare, history, parity),
+    *(estimate, doctor, agree, label, spans, check_judge),
+)
 # Each in the form that typer takes.
 COMMANDS: Mapping[str, Callable[..., None]] = FrozenDict(
-    {
-        command.__name__.replace("_", "-"): with_options(command)
-        for command in (
-            demo,
-            inspect,
-            init,
-            score,
-            compare,
-            history,
-            parity,
-            estimate,
-            doctor,
-            agree,
-            label,
-            spans,
-            check_judge,
-        )
-    }
+    {command.__name__.replace("_", "-"): with_options(command) for command in _IN_ORDER}
 )

@@ -26,7 +26,6 @@ from ctxmetrics.samples import Sample, read_samples
 
 # The entry point group under which adapters offer models to ``--judge``.
 MODELS = "ctxmetrics.models"
-# Names of metrics in Ragas, DeepEval and Aegis, without case and separators: our name, and what belongs to it.
 
 
 def choose_convention(schema: str | None, convention: str | None) -> str:
@@ -50,19 +49,12 @@ def open_samples(source: Input) -> RowFile[Sample]:
         if not column or not name:
             raise ParameterError(f"--map {text!r} must be COLUMN=FIELD, such as question=user_input.")
         mapping[column] = name
-    header = source.names.split(",") if source.names else source.header
-    return read_samples(
-        source.file,
-        source.schema or AUTO,
-        mapping,
-        references=source.references,
-        on=source.on,
-        missing=source.missing,
-        group_by=source.group_by,
-        split=source.split,
-        header=header,
-        encoding=source.encoding,
-    )
+    options = dict(vars(source))
+    for name in ("file", "schema", "columns", "names"):
+        del options[name]
+    if source.names:
+        options["header"] = source.names.split(",")
+    return read_samples(source.file, source.schema or AUTO, mapping, **options)
 
 
 def load_samples(source: Input | RowFile[Sample]) -> list[Sample]:

@@ -112,11 +112,9 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
     elif results.stopped is not None and " cannot be written" in results.stopped:
         parts = [f"{results.stopped}. Make room, or choose another file."]
     elif results.stopped is not None:
-        parts = [
-            f"stopped early: {results.stopped}{_address(judge, code)}.",
-            # The advice is about the failure that the message names, else about the most frequent one.
-            _advice(_find_code(results.stopped) or code, judge),
-        ]
+        # The advice is about the failure that the message names, else about the most frequent one.
+        named = next((name for name in _read_advice() if f"{name}:" in results.stopped), code)
+        parts = [f"stopped early: {results.stopped}{_address(judge, code)}.", _advice(named, judge)]
     else:
         parts = [
             f"no verdict at all for {', '.join(results.unanswered)}:",
@@ -139,11 +137,6 @@ def _read_advice() -> Mapping[str, str]:
     """Read what to do where a run ended, by verdict code."""
     advice: Mapping[str, str] = read_data("cli", "words.toml")["advice"]
     return advice
-
-
-def _find_code(stopped: str) -> str | None:
-    """Return the verdict code that a message names; None where it names none."""
-    return next((code for code in _read_advice() if f"{code}:" in stopped), None)
 
 
 def _advice(code: str, judge: Judge) -> str:

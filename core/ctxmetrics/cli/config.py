@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_origin
 
 import typer
 
@@ -35,6 +35,8 @@ _TABLE = "[tool.ctxmetrics"
 # The command whose options stand at the top of the file, and those that share them where they have one of that name.
 _MAIN = "score"
 _SHARING = ("inspect", "estimate", "doctor")
+# Options of compare that are shared as well.
+_GATES = {"max_drop", "not_worse"}
 # These take no option from a file.
 _WITHOUT = ("demo", "init")
 _Group = TypeVar("_Group", Input, Selection, Judging, Gates, score.Budget, score.Output)
@@ -189,14 +191,15 @@ class _Reader:
         main = {key: value for key, value in tables.items() if key not in own}
         commands: dict[str, dict[str, Any]] = {name: {} for name in signatures}
         commands[_MAIN] = self._check(main, signatures[_MAIN], _MAIN)
-        for name in _SHARING:
-            shared = signatures[name].values()
-            names = {parameter.name for parameter in shared} & commands[_MAIN].keys()
-            commands[name] = {key: commands[_MAIN][key] for key in names}
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise InputFileError(f"{self.path}: {name} is a command. Write a table: [{name}].")
-            commands[name] |= self._check(table, signatures[name], name)
+            commands[name] = self._check(table, signatures[name], name)
+        gates = {key: commands["compare"][key] for key in _GATES & commands["compare"].keys()}
+        for name in _SHARING:
+            names = {parameter.name for parameter in signatures[name].values()}
+            shared = commands[_MAIN] | gates
+            commands[name] = {key: shared[key] for key in names & shared.keys()} | commands[name]
         return commands
 
     def _tables(self) -> dict[str, Any]:
@@ -242,7 +245,7 @@ class _Reader:
         from pydantic import TypeAdapter, ValidationError
 
         kind = get_args(parameter.annotation)[0]
-        if _takes_list(kind):
+        if any(get_origin(item) is list for item in (kind, *get_args(kind))):
             if isinstance(value, dict) and not any(
                 isinstance(item, (dict, list)) for item in value.values()
             ):
@@ -271,10 +274,6 @@ class _Reader:
         if isinstance(value, list):
             return [self._place(item) for item in value]
         return self.path.parent / value if isinstance(value, Path) else value
-
-
-def _takes_list(kind: Any) -> bool:
-    return any(getattr(item, "__origin__", None) is list for item in (kind, *get_args(kind)))
 
 
 def _parameters(command: Any) -> dict[str, Parameter]:

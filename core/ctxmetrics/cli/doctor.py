@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ctxmetrics.cli._options import (
-    Columns,
-    Input,
-    Judging,
-    Pace,
-    Prices,
-    Selection,
-)
+from ctxmetrics.cli._options import Columns, Input, Judging, Pace, Prices, Selection
 from ctxmetrics.cli._terminal import BAD_INPUT, print_result
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.presentation.wording import plural
@@ -24,6 +17,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics import Metric
+    from ctxmetrics.results.results import Results
     from ctxmetrics.samples import Sample
 
 
@@ -39,7 +33,6 @@ def doctor(
     from ctxmetrics.cli._run import build_judge, build_task
     from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
-    from ctxmetrics.running.check_decisions import check_decisions
     from ctxmetrics.running.check_model import check_model
 
     judge = build_judge(**vars(judging))
@@ -49,11 +42,7 @@ def doctor(
     if file is not None:
         task = build_task(Input(file=file, **vars(columns)), selection, judge)
     if isinstance(judge, (DecisionJudge, LLMJudge)):
-        retries = pace.max_retries or 0
-        if isinstance(judge, DecisionJudge):
-            check = check_decisions(judge, timeout=pace.timeout, max_retries=retries)
-        else:
-            check = check_model(judge, timeout=pace.timeout, max_retries=retries)
+        check = check_model(judge, timeout=pace.timeout, max_retries=pace.max_retries or 0)
         print_result(str(check))
         if not check.ok:
             raise typer.Exit(BAD_INPUT)
@@ -75,28 +64,46 @@ def estimate(
     request_seconds: float | None = None,
     detect: float | None = None,
     changed: float = 1.0,
+    fail_under: list[str] | None = None,
+    max_drop: list[str] | None = None,
+    not_worse: list[str] | None = None,
 ) -> None:
-    """Count the calls and tokens of a run before you pay for it, or the samples that a comparison needs."""
+    """Count the calls and tokens of a run before you pay for it, or say what its samples can show."""
+    from ctxmetrics.cli._gates import name_and_value
     from ctxmetrics.cli._run import build_judge, build_task
-    from ctxmetrics.judges.lexical.judge import LexicalJudge
     from ctxmetrics.models.openai.model import NO_KEY
-    from ctxmetrics.results.results import Results
-    from ctxmetrics.running.engine import evaluate
     from ctxmetrics.running.estimate import samples_for
+    from ctxmetrics.running.power import GATES, describe_gate
 
-    if detect is not None:
-        try:
-            scored = Results.from_jsonl(source.file)
-        except InputFileError:  # it holds samples
-            samples, metrics, _ = build_task(source, selection, LexicalJudge())
-            scored = evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
-        print_result("\n".join(map(str, samples_for(scored, detect, changed=changed))))
-        return
+    gates = []
+    for option, texts in zip(GATES, (fail_under, max_drop, not_worse), strict=True):
+        gates += [(option, *name_and_value(option, text)) for text in texts or ()]
+    if detect is not None or gates:
+        scored = _read_or_score(source, selection)
+        lines = [] if detect is None else [*map(str, samples_for(scored, detect, changed=changed))]
+        lines += [describe_gate(scored, *gate, changed=changed) for gate in gates]
+        print_result("\n".join(lines))
+        if detect is not None or scored.source:
+            return
     judge = build_judge(**vars(judging), api_key=NO_KEY)  # nothing is sent
     each = 3.0, " (assumed; give --request-seconds)"
     if request_seconds is not None:
         each = request_seconds, ""
     _print_cost(build_task(source, selection, judge), judge, pace, prices, each, cache, controls)
+
+
+def _read_or_score(source: Input, selection: Selection) -> Results:
+    """Read the results of a file, or let the embedded judge score its samples."""
+    from ctxmetrics.cli._run import build_task
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+    from ctxmetrics.results.results import Results
+    from ctxmetrics.running.engine import evaluate
+
+    try:
+        return Results.from_jsonl(source.file)
+    except InputFileError:  # it holds samples
+        samples, metrics, _ = build_task(source, selection, LexicalJudge())
+        return evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
 
 
 def _print_cost(

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,21 +89,9 @@ def init(source: Input, out: Path = Path(CONFIG_NAME)) -> None:
         "out": "results.jsonl",
         "report": "report.html",
     }
-    lines = [
-        "# Options of `ctxmetrics score`; one on the command line wins. Keys of models stand in the environment.",
-        *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items()),
-        "",
-        "# Exit with 1 where a mean is lower:",
-        f"# fail-under = {{ {metrics[0].base_name} = 0.8 }}",
-        "",
-        "# Options of `ctxmetrics compare`, which exits with 1 where retrieval became worse:",
-        "# [compare]",
-        '# first = "baseline.jsonl"  # ctxmetrics score --write-baseline baseline.jsonl',
-        '# second = "results.jsonl"',
-        f"# not-worse = {{ {metrics[0].base_name} = 0.02 }}",
-        "",
-    ]
-    write_whole(out, ["\n".join(lines)])
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items()]
+    template = files("ctxmetrics.cli").joinpath("new_config.txt").read_text(encoding="utf-8")
+    write_whole(out, [template.format(options="\n".join(lines), metric=metrics[0].base_name)])
     message(f"{out} is written. Next: ctxmetrics score")
 
 

@@ -10,11 +10,7 @@ from typing import Literal
 
 import typer
 
-from ctxmetrics.cli._options import (
-    Input,
-    Pace,
-    labels_beside,
-)
+from ctxmetrics.cli._options import Input, Pace, labels_beside
 from ctxmetrics.cli._terminal import STOPPED, collected_warnings, leave, message, print_result
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.presentation.wording import plural

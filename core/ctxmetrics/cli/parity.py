@@ -17,11 +17,7 @@ from ctxmetrics.errors import InputFileError, install_command
 _UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
-def parity(
-    source: Input,
-    selection: Selection,
-    numbers: bool = False,
-) -> None:
+def parity(source: Input, selection: Selection, numbers: bool = False) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.runners import aside, compare
     from ctxmetrics.cli._run import build_task

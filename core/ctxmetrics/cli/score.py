@@ -14,6 +14,7 @@ from ctxmetrics.presentation.wording import plural
 from ctxmetrics.running.options import DEFAULTS
 
 if TYPE_CHECKING:
+    from ctxmetrics.cli._gates import Gate
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.reading import Payload
     from ctxmetrics.results.results import Results
@@ -25,6 +26,8 @@ _PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[3] / "examples" / "handbook.jsonl",
 )
+# The ending of --write-baseline that keeps a better baseline.
+_BEST = ".best"
 # Units that were lost between stages which are printed.
 _MOST_LOST = 10
 
@@ -51,6 +54,12 @@ class Output:
     cache: Path | None = None
     only: Path | None = None
     resume: bool = False
+
+    @property
+    def baseline(self) -> Path | None:
+        """The file of the baseline, without the ending that asks for the best run."""
+        path = self.write_baseline
+        return path.with_suffix("") if path is not None and path.suffix == _BEST else path
 
 
 def score(
@@ -103,7 +112,8 @@ def score(
     means, problem = correct_means(gates, card, results)
     print_result(means or None)
     outcomes = list(check_gates(bars, gates, results, problem))
-    _write_files(results, output, [(outcome.gate, outcome.problem) for outcome in outcomes])
+    _write_page(results, output, [(outcome.gate, outcome.problem) for outcome in outcomes])
+    _write_baseline(results, output, bars)
     failed = tell_ci(
         outcomes, "ctxmetrics score", fence_text(f"{results.summary()}{means}"), gates.junit
     )
@@ -112,9 +122,7 @@ def score(
         message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
 
 
-def demo(
-    report: Path = Path("ctxmetrics-demo.html"),
-) -> None:
+def demo(report: Path = Path("ctxmetrics-demo.html")) -> None:
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
     paths = [path for path in _PLACES if path.is_file()]
     if not paths:
@@ -150,7 +158,7 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
             "--out": out,
             "--report": output.report,
             "--junit": gates.junit,
-            "--write-baseline": output.write_baseline,
+            "--write-baseline": output.baseline,
         },
         {
             "FILE": source,
@@ -253,12 +261,8 @@ def _show(results: Results, output: Output, lowest: int) -> None:
             print_result("\n".join(lines))
 
 
-def _write_files(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
-    """Write page and baseline.
-
-    An older page stays where a run stopped early and has no value for some metric. A baseline is
-    written for a whole run only.
-    """
+def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
+    """Write the page. An older page stays where a run stopped early and has no value for some metric."""
     if output.report is not None:
         has_empty = not all(item.scored for item in results.summary().values())
         if output.report.exists() and (results.unanswered or (results.stopped and has_empty)):
@@ -267,8 +271,38 @@ def _write_files(results: Results, output: Output, gates: Sequence[tuple[str, st
             )
         else:
             results.to_html(output.report, by=output.by, gates=gates)
-    if output.write_baseline is not None and not (results.stopped or results.unanswered):
-        results.to_baseline(output.write_baseline)
+
+
+def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> None:
+    """Write the baseline of a whole run, and say how far below it the gates still pass.
+
+    With the ending ``.best`` an older baseline stays where the run is worse.
+    """
+    from ctxmetrics.results.comparison.gates import find_worse
+    from ctxmetrics.results.results import Results
+
+    path = output.baseline
+    if path is None or results.stopped or results.unanswered:
+        return
+    best = results
+    if path != output.write_baseline and path.exists():
+        earlier = Results.from_jsonl(path)
+        problem = find_worse(earlier, results)
+        if problem is not None:
+            message(f"note: {path} stays: {problem}")
+            best = earlier
+    if best is results:
+        results.to_baseline(path)
+    summary = best.summary()
+    for gate in gates:
+        if gate.name not in summary:
+            continue
+        item = summary[gate.name]
+        value = item.pass_rate if gate.rate else item.mean
+        if value is not None and value >= gate.least:
+            message(
+                f"note: {gate.text}: passes down to {value - gate.least:.4g} below the baseline, {value:.4f}"
+            )
 
 
 def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:

@@ -19,19 +19,12 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.batches import scores_of_process
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm.splitting import Part, halves, split_request
-from ctxmetrics.judges.probabilities import (
-    Bar,
-    Cell,
-    Row,
-    describe_rules,
-    judge_contexts,
-    judge_units,
-    likeliest,
-)
+from ctxmetrics.judges.probabilities import Bar, Cell, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.models.base import DecisionModel
 from ctxmetrics.models.decisions import STEADY, Answer, Exchange, is_probability
@@ -130,7 +123,7 @@ class DecisionJudge:
     @property
     def name(self) -> str:
         """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
-        return f"decision:{hide_keys(self.model.identity)}{describe_rules(self, _RULES)}"
+        return f"decision:{hide_keys(self.model.identity)}{probabilities.describe_rules(self, _RULES)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -143,7 +136,7 @@ class DecisionJudge:
         """Say for each unit whether the contexts support it."""
         answers = await self._ask(request)
         rows = _build_rows(request, answers.by_id, _name_units(request))
-        verdicts = judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
+        verdicts = probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
         return self._judgement(request, request.units, verdicts, answers)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
@@ -151,7 +144,7 @@ class DecisionJudge:
         answers = await self._ask(request)
         units = {**_name_units(request), "": request.answer}
         rows = _build_rows(request, answers.by_id, units)
-        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
+        verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return self._judgement(request, [request.answer] * len(verdicts), verdicts, answers)
 
     def _judgement(
@@ -320,7 +313,7 @@ def _to_cell(answers: Sequence[Answer], span: Evidence | None) -> Cell:
             cells.append(Cell(failure=answer.reason, code=answer.code))
         else:
             cells.append(Cell(answer.probability, span))
-    return likeliest(cells)
+    return probabilities.likeliest(cells)
 
 
 def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> Verdict:

@@ -6,25 +6,17 @@ the function; `probabilities` turns its answers into verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.batches import Pair, Queue, Score, score_pairs
-from ctxmetrics.judges.probabilities import (
-    Bar,
-    Cell,
-    Row,
-    describe_rules,
-    judge_contexts,
-    judge_units,
-    likeliest,
-    to_cell,
-)
+from ctxmetrics.judges.batches import Pair, Queue, score_pairs
+from ctxmetrics.judges.probabilities import Bar, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage
@@ -111,7 +103,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _RULES)}"
+        return f"nli:{hide_keys(self.identity)}{probabilities.describe_rules(self, _RULES)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied
@@ -120,7 +112,8 @@ class NLIJudge:
         """Say for each unit whether the contexts support it."""
         rows, usage = await self._compare(request, request.units)
         return Judgement(
-            verdicts=judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)), usage=usage
+            verdicts=probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)),
+            usage=usage,
         )
 
     async def rate(self, request: JudgeRequest) -> Judgement:
@@ -128,7 +121,7 @@ class NLIJudge:
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
         alone = [f"{request.user_input} {request.answer}"] if request.user_input else []
         rows, usage = await self._compare(request, units, alone)
-        verdicts = judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
+        verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return Judgement(verdicts=verdicts, usage=usage)
 
     async def _compare(
@@ -145,7 +138,13 @@ class NLIJudge:
         scores, calls = await score_pairs(self._queue, self.identity, _list_pairs(compared))
         rows = []
         for unit, contexts in compared:
-            cells = [_find_likeliest(unit, context, scores) for context in contexts]
+            cells = []
+            for context in contexts:
+                read = [
+                    probabilities.to_cell(scores[window.span.quote, unit], window.span)
+                    for window in context
+                ]
+                cells.append(probabilities.likeliest(read))
             rows.append(Row(tuple(cells)))
         together: dict[int, tuple[Pair, tuple[Evidence, ...]]] = {}
         for index, (unit, contexts) in enumerate(compared[: len(units)]):
@@ -155,7 +154,7 @@ class NLIJudge:
         pairs = [pair for pair, _ in together.values()]
         scores, more_calls = await score_pairs(self._queue, self.identity, pairs)
         for index, (pair, spans) in together.items():
-            rows[index] = Row(rows[index].cells, to_cell(scores[pair]), spans)
+            rows[index] = Row(rows[index].cells, probabilities.to_cell(scores[pair]), spans)
         return rows, Usage(reused=int(calls + more_calls == 0))
 
 
@@ -166,8 +165,3 @@ def _list_pairs(compared: Iterable[tuple[str, list[list[Window]]]]) -> list[Pair
         for context in contexts:
             pairs += [(window.span.quote, unit) for window in context]
     return pairs
-
-
-def _find_likeliest(unit: str, context: Sequence[Window], scores: Mapping[Pair, Score]) -> Cell:
-    """Find the likeliest window of a context, or what went wrong."""
-    return likeliest(to_cell(scores[window.span.quote, unit], window.span) for window in context)

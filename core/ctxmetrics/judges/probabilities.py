@@ -84,7 +84,7 @@ def describe_rules(judge: Any, names: Sequence[str]) -> str:
     """Return the parameters of a judge's verdicts that are not the default, in parentheses; empty where all are."""
     changed = []
     for item in fields(judge):
-        value = getattr(judge, item.name)
+        value = getattr(judge, item.name, None)
         if item.name in names and value != item.default:
             changed.append(f"{item.name}={value}")
     return f"({', '.join(changed)})" if changed else ""

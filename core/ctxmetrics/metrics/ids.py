@@ -280,7 +280,9 @@ def _grades(sample: Sample) -> dict[str, float]:
         )
     grades = dict.fromkeys(sample.reference_context_ids or (), 1.0)
     for id_, grade in labels.items():
-        if not _is_grade(grade) or (grade > 0) != (str(id_) in grades):
+        is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
+        is_grade = is_number and 0 <= grade <= _LARGEST_GRADE
+        if not is_grade or (grade > 0) != (str(id_) in grades):
             raise SampleError(
                 f"{who}: labels['relevance'] gives {str(id_)[:80]!r} the grade {str(grade)[:80]}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
@@ -288,8 +290,3 @@ def _grades(sample: Sample) -> dict[str, float]:
         if grade > 0:
             grades[str(id_)] = float(grade)
     return grades
-
-
-def _is_grade(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value <= _LARGEST_GRADE  # type: ignore[operator]  # a number by now

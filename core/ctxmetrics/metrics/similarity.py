@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.batches import PredictionError, read_scores
@@ -29,21 +29,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_Name = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
 # A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
 # one list of such pairs that returns as many.
-Measure: TypeAlias = (
-    Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
-    | Callable[[str, str], float]
-    | Callable[[list[tuple[str, str]]], Any]
-)
-
+Measure: TypeAlias = _Name | Callable[[str, str], float] | Callable[[list[tuple[str, str]]], Any]
 # Name -> the module of rapidfuzz.distance.
-MEASURES = {
-    "levenshtein": "Levenshtein",
-    "hamming": "Hamming",
-    "jaro": "Jaro",
-    "jaro_winkler": "JaroWinkler",
-}
+MEASURES = {name: name.title().replace("_", "") for name in get_args(_Name)}
 
 # rapidfuzz compares with a cutoff to about 1e-8 only, which loses pairs that lie on the cutoff. So it
 # is given a cutoff this much lower, and the similarity it returns is compared here.

@@ -15,23 +15,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
 
+from ctxmetrics import formulas
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.conventions import Family
 from ctxmetrics.errors import SampleError
-from ctxmetrics.formulas import (
-    Span,
-    average_precision,
-    characters,
-    common_span,
-    common_spans,
-    covered_spans,
-    merged_spans,
-    relevant_spans,
-    share,
-    span_iou,
-    span_precision,
-    span_recall,
-)
+from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice, registered
 from ctxmetrics.reading import SPAN_MARK, write_span
@@ -67,6 +55,11 @@ class LocatedText:
         """Return the text of a part of the span; None where the text is not known."""
         _, begin, _ = self.span
         return None if self.text is None else self.text[part[1] - begin : part[2] - begin]
+
+    def to_dict(self, part: Span) -> dict[str, Any]:
+        """Return a part of the span as plain data, with its text where that is known."""
+        text = {} if self.text is None else {"text": self.cut(part)}
+        return {"start": part[1], "end": part[2], **text}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,16 +128,16 @@ class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the share that was found, and for each reference span whether it was."""
         spans = [passage.span for passage in reference]
-        merged = merged_spans([passage.span for passage in retrieved])
-        hits = covered_spans(spans, merged, self.min_cover)
-        value = share(hits) if self.unit == "span" else span_recall(spans, merged)
+        merged = formulas.merged_spans([passage.span for passage in retrieved])
+        hits = formulas.covered_spans(spans, merged, self.min_cover)
+        value = formulas.share(hits) if self.unit == "span" else formulas.span_recall(spans, merged)
         return value, hits
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return a verdict a reference span."""
-        merged = merged_spans([passage.span for passage in retrieved])
+        merged = formulas.merged_spans([passage.span for passage in retrieved])
         return [
             _reference_verdict(passage, hit, merged, retrieved)
             for passage, hit in zip(reference, hits, strict=True)
@@ -183,17 +176,17 @@ class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant"
         """Return the precision, and for each retrieved context whether it is relevant."""
         spans = [passage.span for passage in retrieved]
         wanted = [passage.span for passage in reference]
-        hits = relevant_spans(spans, wanted, self.min_cover)
+        hits = formulas.relevant_spans(spans, wanted, self.min_cover)
         if self.formula == "ap":
-            return average_precision(hits, epsilon=self.rules.epsilon), hits
-        formula = span_iou if self.formula == "iou" else span_precision
+            return formulas.average_precision(hits, epsilon=self.rules.epsilon), hits
+        formula = formulas.span_iou if self.formula == "iou" else formulas.span_precision
         return formula(wanted, spans), hits
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return a verdict a retrieved context."""
-        merged = merged_spans([passage.span for passage in reference])
+        merged = formulas.merged_spans([passage.span for passage in reference])
         verdicts = []
         for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):
             verdicts.append(_retrieved_verdict(index, passage, hit, merged))
@@ -277,20 +270,20 @@ def _reference_verdict(
 ) -> Verdict:
     """Say what part of a reference span was found, by which contexts, and which part was missed."""
     source, start, end = passage.span
-    parts = common_spans([passage.span], merged)
+    parts = formulas.common_spans([passage.span], merged)
     missed = _between(passage.span, parts)
     by_context: dict[int, Span] = {}
     for index, context in enumerate(retrieved):
-        part = common_span(passage.span, context.span)
+        part = formulas.common_span(passage.span, context.span)
         if part is not None:
             by_context[index] = part
-    count = characters(parts)
+    count = formulas.characters(parts)
     details: dict[str, Any] = {"characters": end - start, "found": count, "contexts": tuple(by_context)}
     reason = f"{count} of {end - start} characters retrieved"
     if by_context:
         reason += f", in {', '.join(f'c{index + 1}' for index in by_context)}"
     if missed:
-        details["missed"] = tuple(_to_dict(part, passage.cut(part)) for part in missed)
+        details["missed"] = tuple(passage.to_dict(part) for part in missed)
         reason += f"; missed: {_describe_parts(missed, passage)}"
     like = None if by_context else _source_of_same_name(source, retrieved)
     if like:
@@ -316,8 +309,8 @@ def _retrieved_verdict(
 ) -> Verdict:
     """Say how much of a retrieved context is reference text."""
     _, start, end = passage.span
-    parts = common_spans([passage.span], reference)
-    count = characters(parts)
+    parts = formulas.common_spans([passage.span], reference)
+    count = formulas.characters(parts)
     reason = f"{count} of {end - start} characters are reference text"
     evidence: list[Evidence] = []
     for part in parts:
@@ -354,11 +347,6 @@ def _between(span: Span, parts: Sequence[Span]) -> list[Span]:
     return gaps
 
 
-def _to_dict(part: Span, text: str | None) -> dict[str, Any]:
-    edges: dict[str, Any] = {"start": part[1], "end": part[2]}
-    return edges if text is None else {**edges, "text": text}
-
-
 def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
     """List the first parts with their texts, and say how many more there are."""
     descriptions = []
@@ -392,7 +380,7 @@ def labelled(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
     """Return a sample with the union of spans as its reference ids, and where these come from."""
     return replace(
         sample,
-        reference_context_ids=tuple(write_span(*span) for span in merged_spans(spans)),
+        reference_context_ids=tuple(write_span(*span) for span in formulas.merged_spans(spans)),
         metadata=marked(sample, origin),
     )
 

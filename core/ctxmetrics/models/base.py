@@ -15,6 +15,7 @@ from typing_extensions import Protocol, runtime_checkable
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.secrets import masked, safe_text
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 
 if TYPE_CHECKING:
@@ -29,14 +30,6 @@ _COUNTS: Mapping[str, Any] = {
     "reused": (int,),
     "cost": (int, float),
 }
-# How servers and clients count the tokens of a prompt that come from a cache, or go into it.
-_CACHED = (
-    "cached_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read",
-    "cache_creation",
-)
 # The largest count that is accepted; NaN is not.
 _MOST = 1_000_000_000
 _LONGEST_NAME = 200
@@ -104,7 +97,7 @@ def count_cached(counts: Mapping[str, object]) -> int:
             holders.append(inner)
     total = 0
     for holder in holders:
-        for name in _CACHED:
+        for name in WORDS["cached_tokens"]:
             number = holder.get(name)
             if isinstance(number, int) and not isinstance(number, bool) and 0 < number <= _MOST:
                 total += number

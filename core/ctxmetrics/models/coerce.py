@@ -12,15 +12,12 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import DecisionModel, Model
 
 # Decision models of frameworks, and clients of them, by package and class.
-DECISION_CLASSES = frozenset(
-    {
-        ("deepeval", "DeepEvalBaseSystemOneModel"),
-        ("langchain_core", "BaseDecisionModel"),
-        ("pydantic_ai", "DecisionModel"),
-        ("typesafe_sdk", "AsyncTypeSafeClient"),
-        ("typesafe_sdk", "TypeSafeClient"),
-    }
-)
+DECISION_CLASSES = {
+    "deepeval": {"DeepEvalBaseSystemOneModel"},
+    "langchain_core": {"BaseDecisionModel"},
+    "pydantic_ai": {"DecisionModel"},
+    "typesafe_sdk": {"AsyncTypeSafeClient", "TypeSafeClient"},
+}
 
 
 def coerce_model(value: object) -> Model:
@@ -44,7 +41,7 @@ def suggest_code(value: object) -> str | None:
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
-    if isinstance(value, DecisionModel) or find_decision_class(value) is not None:
+    if isinstance(value, DecisionModel) or find_decision_family(value) is not None:
         return "DecisionJudge(model)"
     if "openai" in _list_packages(value):
         return "LLMJudge(OpenAIModel('MODEL')), or DecisionJudge(DecisionAPI('MODEL', wire='openai'))"
@@ -62,12 +59,12 @@ def _find_adapter(value: object) -> EntryPoint | None:
     return None
 
 
-def find_decision_class(value: object) -> tuple[str, str] | None:
-    """Find the one of `DECISION_CLASSES` that a value is of."""
+def find_decision_family(value: object) -> str | None:
+    """Find the package in `DECISION_CLASSES` to one of whose classes a value belongs."""
     for kind in type(value).__mro__:
-        place = kind.__module__.partition(".")[0], kind.__name__
-        if place in DECISION_CLASSES:
-            return place
+        package = kind.__module__.partition(".")[0]
+        if kind.__name__ in DECISION_CLASSES.get(package, ()):
+            return package
     return None
 
 

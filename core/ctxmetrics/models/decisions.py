@@ -119,12 +119,12 @@ class Exchange:
         for id_ in ids:
             probability = reply.probabilities.get(id_)
             if id_ in reply.refused:
-                self._fail([id_], "refused", _REASONS["refused"])
+                self._fail([id_], "refused")
             elif is_probability(probability):
                 self.answers[id_] = Answer(float(probability), served_model=served, gap=gap)
             else:
                 missing[id_] = "missing_id" if probability is None else "invalid_reply"
-                self._fail([id_], missing[id_], _REASONS[missing[id_]])
+                self._fail([id_], missing[id_])
         return missing
 
     async def _send(self, questions: Mapping[str, str], attempt: int = 0) -> Decisions:
@@ -145,11 +145,11 @@ class Exchange:
         self.usage += reply.usage
         return asked.reply
 
-    def _fail(self, ids: list[str], code: str, reason: str) -> None:
+    def _fail(self, ids: list[str], code: str, reason: str = "") -> None:
         """Note why questions have no answer; one that has an answer keeps it."""
         for id_ in ids:
             if self.answers.get(id_, _NO_ANSWER).probability is None:
-                self.answers[id_] = Answer(code=code, reason=reason)
+                self.answers[id_] = Answer(code=code, reason=reason or _REASONS[code])
 
 
 class _Asked:

@@ -9,7 +9,7 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple
 
 from ctxmetrics.models.base import Decisions
-from ctxmetrics.models.coerce import find_decision_class
+from ctxmetrics.models.coerce import find_decision_family
 from ctxmetrics.models.frameworks import ForeignModel, describe, token_usage
 from ctxmetrics.models.runtime.background import in_thread
 
@@ -82,5 +82,5 @@ _FORMS: Mapping[str, _Form] = {
 
 def coerce_decisions(value: object) -> object:
     """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
-    place = find_decision_class(value)
-    return value if place is None else ForeignDecisions(value, place[0], _FORMS[place[0]])
+    family = find_decision_family(value)
+    return value if family is None else ForeignDecisions(value, family, _FORMS[family])

@@ -24,6 +24,7 @@ from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, count_cached, message_text, served_name
 from ctxmetrics.models.runtime.run import setting
+from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
 Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])
@@ -36,13 +37,7 @@ _NO_PARAMETER = re.compile(
     r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
-# The beginnings of the messages by which libraries report a body that is no chat completion.
-_NO_COMPLETION = (
-    "Unexpected response type from OpenAI-compatible endpoint",  # langchain-openai
-    "No choices in OpenAI response",  # Instructor
-    "Invalid response from openai",  # pydantic-ai
-)
-# The same for a refusal where a tool call was asked for.
+# The beginning of a message about a refusal where a tool call was asked for.
 _REFUSAL = "Unable to generate a response due to "  # Instructor
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -256,7 +251,7 @@ def unread_reply(error: Exception) -> Reply:
     if (
         isinstance(cause, IndexError)
         or (isinstance(cause, AttributeError) and isinstance(cause.obj, str))
-        or str(cause).startswith(_NO_COMPLETION)
+        or str(cause).startswith(WORDS["no_completion"])
     ):
         raise JudgeError(
             "the server's answer is no chat completion", reason_code="server_error", retryable=True

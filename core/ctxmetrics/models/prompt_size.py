@@ -7,23 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.verdicts import Usage
 
-# Letters that one token holds at most on average, by script: measured over nine tokenizers and 28 kinds of text.
-# Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
-LETTERS_A_TOKEN: Mapping[str, float] = MappingProxyType(
-    {
-        "latin": 6.0,
-        "cyrillic, greek": 4.2,
-        "han, kana": 2.2,
-        "arabic, hebrew": 3.5,
-        "indic": 3.2,
-        "thai and neighbours": 3.6,
-        "hangul": 1.8,
-    }
-)
 DIGITS_A_TOKEN = 4.0
 # Prompts with fewer tokens are not looked at: no server has so small a window.
 SMALLEST_PROMPT = 256
@@ -35,15 +23,12 @@ _MOSTLY = 0.9
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
-_SCRIPTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+# By script, the letters that one token holds at most on average, measured over nine tokenizers and 28 kinds of text; and what
+# finds its letters. Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
+_SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = MappingProxyType(
     {
-        "latin": re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+"),
-        "cyrillic, greek": re.compile(r"[\u0370-\u052f\u1f00-\u1fff]+"),
-        "han, kana": re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"),
-        "arabic, hebrew": re.compile(r"[\u0590-\u077f]+"),
-        "indic": re.compile(r"[\u0900-\u0dff]+"),
-        "thai and neighbours": re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"),
-        "hangul": re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]+"),
+        name: (letters, re.compile(f"[{ranges}]+"))
+        for name, (letters, ranges) in read_data("models", "scripts.json").items()
     }
 )
 
@@ -96,6 +81,6 @@ class Tokenizer:
 def _tokens_by_script(text: str) -> dict[str, float]:
     letters = " ".join(_LETTERS.findall(text))
     tokens = {"digits": sum(map(len, _DIGITS.findall(text))) / DIGITS_A_TOKEN}
-    for script, pattern in _SCRIPTS.items():
-        tokens[script] = sum(map(len, pattern.findall(letters))) / LETTERS_A_TOKEN[script]
+    for script, (letters_a_token, pattern) in _SCRIPTS.items():
+        tokens[script] = sum(map(len, pattern.findall(letters))) / letters_a_token
     return tokens

@@ -15,12 +15,6 @@ _QUOTE = 80
 TEXT = 100
 _REASON = 200
 MESSAGE = 500
-# Why a verdict is a no, by its code.
-_NOES: Mapping[str, str] = {
-    "unverified_evidence": "its quote is in no context",
-    "contradicted": "contradicted",
-    "uncertain": "contradicted",
-}
 # What judged recalls count.
 _UNITS = frozenset({"sentence", "claim", "fact"})
 # Evidence of one verdict that one line shows.
@@ -28,14 +22,8 @@ _MOST_SPANS = 4
 # Ids that one list shows, and characters of each.
 _MOST_IDS = 5
 _ID = 20
-# What is written about a yes that is flagged, by the code of its verdict.
-_DOUBTS: Mapping[str, str] = {
-    "weak_evidence": "weak evidence: look at it",
-    "contradicted": "contradicted: look at it",
-    "uncertain": "contradicted by its evidence: look at it",
-    "near_bar": "near the bar: look at it",
-}
-_UNRELATED = "no word in common with the evidence: look at it"
+# Why a verdict is a no ("noes"), and what is written about a yes that is flagged ("doubts"), by its code or that of its doubt.
+_WORDS: Mapping[str, Mapping[str, str]] = read_data("presentation", "verdicts.json")
 # The mark of each verdict, and its colour in a terminal.
 _MARKS: Mapping[bool | None, tuple[str, str]] = {
     True: ("✓", "\033[32m"),
@@ -134,9 +122,9 @@ def format_sentence(verdict: Verdict, language: str) -> str:
 
 def describe_doubt(verdict: Verdict, language: str = "en") -> str:
     """Say in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
-    text = describe_contradiction(verdict) or _DOUBTS.get(verdict.code or "", "")
+    text = describe_contradiction(verdict) or _WORDS["doubts"].get(verdict.code or "", "")
     if "unrelated" in verdict.details.get("weak", ()):
-        text = _UNRELATED
+        text = _WORDS["doubts"]["unrelated"]
     return f" ({say(text, language)})" if text else ""
 
 
@@ -193,8 +181,8 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
         return ""
     if verdict.value is None:
         text = "not judged"
-    elif verdict.code is not None and verdict.code in _NOES:
-        text = _NOES[verdict.code]
+    elif verdict.code is not None and verdict.code in _WORDS["noes"]:
+        text = _WORDS["noes"][verdict.code]
     elif counted[0] in _UNITS:
         contexts = list_contexts(verdict)
         if contexts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ctxmetrics._internal.data_files import read_data
@@ -26,14 +26,10 @@ DECISION_VERSION = 1
 def _read_texts(language: str) -> dict[str, Any]:
     """Read the texts of one of our own packs; each part of a prompt is put where its name stands in braces."""
     data: dict[str, Any] = read_data("prompts", f"{language}.toml")
-    data["texts"] = {step: _fill_in(prompt, data["parts"]) for step, prompt in data["texts"].items()}
+    for name, part in data.pop("parts").items():
+        for step, prompt in data["texts"].items():
+            data["texts"][step] = prompt.replace(f"{{{name}}}", part)
     return data
-
-
-def _fill_in(prompt: str, parts: Mapping[str, str]) -> str:
-    for name, part in parts.items():
-        prompt = prompt.replace(f"{{{name}}}", part)
-    return prompt
 
 
 _ENGLISH = _read_texts("en")
@@ -99,13 +95,12 @@ def register_pack(pack: Pack) -> None:
         missing = [step for step in VERSIONS if not values.get(step)]
         if missing:
             raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
-    _packs[pack.language] = Pack(
-        language=pack.language,
+    _packs[pack.language] = replace(
+        pack,
         texts=FrozenDict(pack.texts),
         version=pack.version if isinstance(pack.version, int) else FrozenDict(pack.version),
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
-        keys=pack.keys,
         decisions=FrozenDict(pack.decisions),
     )
 
@@ -147,14 +142,5 @@ def is_outdated(version: str) -> bool:
 
 
 for _language, _texts in (("en", _ENGLISH), ("ru", _read_texts("ru"))):
-    register_pack(
-        Pack(
-            language=_language,
-            version=VERSIONS,
-            texts=_texts["texts"],
-            yes=frozenset(_texts["yes"]),
-            no=frozenset(_texts["no"]),
-            keys=_texts["keys"],
-            decisions=_texts["decisions"],
-        )
-    )
+    _words = {name: frozenset(_texts[name]) for name in ("yes", "no")}
+    register_pack(Pack(language=_language, version=VERSIONS, **{**_texts, **_words}))

@@ -27,7 +27,7 @@ from ctxmetrics.reading.formats import TIES
 from ctxmetrics.reading.joining import Missing
 from ctxmetrics.reading.json_rows import line_rows
 from ctxmetrics.reading.recognition import AUTO, PEEKED, reading_alone, recognise
-from ctxmetrics.reading.retrievals import Retrieval, retrieval_of
+from ctxmetrics.reading.retrievals import Retrieval, retrieval_of, retrieval_of_tool
 from ctxmetrics.reading.row_file import RowFile
 from ctxmetrics.reading.rows import Reading, check_keys
 from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema, some_of
@@ -38,6 +38,6 @@ __all__ = [
     "AUTO", "FIELDS", "ID_KEYS", "LABEL", "OPTIONS", "PEEKED", "SCALE", "SCHEMAS", "SPAN_MARK", "TEXTS_OF",
     "TEXT_KEYS", "TIES", "Header", "KeyParams", "Missing", "Payload", "Place", "Reading", "Retrieval", "RowFile",
     "Schema", "as_list", "check_keys", "ids_of", "in_spans", "is_document", "labels_are_spans", "line_rows", "own_id",
-    "phrase_kind", "reading_alone", "recognise", "relevant", "retrieval_of", "some_of", "span_of", "text_of",
+    "phrase_kind", "reading_alone", "recognise", "relevant", "retrieval_of", "retrieval_of_tool", "some_of", "span_of", "text_of",
     "write_span",
 ]  # fmt: skip

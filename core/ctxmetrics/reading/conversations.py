@@ -107,9 +107,10 @@ def to_output(value: Any, error: Any) -> dict[str, Any]:
     """Return what a span of a tool holds as a message: its value may be one, bare, or below ``output``."""
     inner = look_up(value, "output") if isinstance(value, Mapping) else None
     message = _unwrapped(value if inner is None else object_in(inner))
-    if not isinstance(message, Mapping) or first_of(message, _KEYS["outputs"]) is None:
+    if isinstance(message, (str, list, tuple)) or first_of(message, _KEYS["outputs"]) is None:
         message = {"output": message}
-    return {**message, "error": error}
+    parts = {key: look_up(message, key) for key in (*_KEYS["outputs"], *_KEYS["failed"], "status")}
+    return {**parts, "error": error or parts["error"]}
 
 
 def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
@@ -191,7 +192,9 @@ def _query(call: Any) -> str | None:
     if not isinstance(arguments, Mapping):
         return None
     texts = [value for value in arguments.values() if isinstance(value, str)]
-    query = first_of(arguments, _KEYS["queries"])
+    query = object_in(first_of(arguments, _KEYS["queries"]))
+    if isinstance(query, Mapping):  # a tool of LangChain gets its arguments as the text of a dict
+        return _query({"arguments": query})
     if isinstance(query, str):
         return query
     return texts[0] if len(texts) == 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from ctxmetrics.reading.text_files import get_ending, open_text
 
 _LARGEST_CELL = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
+# What a line without a text consists of.
+_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
 # Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
 Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
@@ -48,18 +50,16 @@ def cell_rows(
     """
     csv.field_size_limit(_LARGEST_CELL)
     with open_text(file, encoding) as text:
-        first = text.readline()
-        named = _DELIMITER_LINE.fullmatch(first)
-        if named:  # a line for spreadsheets
-            first = text.readline()
-        delimiter, cells = _split_header(first, named[1] if named else _delimiters(file))
-        has_header = header is None or header is True
-        lines_before = has_header + bool(named)
-        names = name_columns(cells, header)
-        lines = text if has_header else chain([first], text)
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        first, named, lines_before = _read_first(text)
+        delimiter = _find_delimiter(first, named or _delimiters(file))
+        reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
         try:
-            for cells in filter(None, reader):
+            cells = next(reader, [])
+            names = name_columns(cells, header)
+            rows = reader if header is None or header is True else chain([cells], reader)
+            for cells in filter(any, rows):
+                if cells == names:  # tables were put one below the other
+                    continue
                 where = f"line {reader.line_num + lines_before}"
                 row = make_row(names, cells, file, where)
                 yield where, read_gaps(row)
@@ -67,6 +67,18 @@ def cell_rows(
             raise InputFileError(
                 f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
             ) from None
+
+
+def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:
+    """Return the first line with a text, the delimiter that a line for spreadsheets names, and how many lines stand before."""
+    delimiter = None
+    for number, line in enumerate(text):
+        named = _DELIMITER_LINE.fullmatch(line)
+        if named:
+            delimiter = named[1]
+        elif line.strip(_WITHOUT_TEXT):
+            return line, delimiter, number
+    return "", delimiter, 0
 
 
 def read_gaps(row: dict[str, str]) -> dict[str, str]:
@@ -82,15 +94,9 @@ def _delimiters(file: Path) -> str:
     return "\t" if get_ending(file) == ".tsv" else _DELIMITERS
 
 
-def _split_header(line: str, delimiters: str) -> tuple[str, list[str]]:
-    """Return the delimiter that splits a line into the most cells, and these cells."""
-    best = delimiters[0]
-    most: list[str] = []
-    for delimiter in delimiters:
-        cells = next(csv.reader([line], delimiter=delimiter), [])
-        if len(cells) > len(most):
-            best, most = delimiter, cells
-    return best, most
+def _find_delimiter(line: str, delimiters: str) -> str:
+    """Return the delimiter that splits a line into the most cells, the first of several."""
+    return max(delimiters, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
 
 
 def name_columns(cells: list[str], header: Header) -> list[str]:

@@ -58,6 +58,8 @@ def _rows(book: Any, file: Path, header: Header) -> Iterator[tuple[str, Any]]:
                     continue
             width = max(len(names), len(_until_last(cells)))
             cells = [*cells, *[""] * len(names)][:width]
+            if cells == names:
+                continue
             where = f"row {number}"
             yield where, read_gaps(make_row(names, cells, file, where))
 

@@ -92,8 +92,36 @@ def answers_in(row: Mapping[str, Any], depth: int) -> dict[str, str]:
             continue
         if all(_is_hit(item, path) for item in items):
             fields[path] = "retrieved_contexts"
+        fields |= _columns_of_tuples(items, path)
         fields |= texts_beside_ids(row, path)
     return fields
+
+
+def _columns_of_tuples(items: list[Any], path: str) -> dict[str, str]:
+    """Return the paths of the texts and ids of a database's rows: tuples of a text and its score, perhaps with an id."""
+    if not all(isinstance(item, list) and len(item) == len(items[0]) for item in items):
+        return {}
+    columns = [*zip(*items, strict=True)]
+    texts = [place for place, column in enumerate(columns) if all(_is_prose(value) for value in column)]
+    scores = [
+        place for place, column in enumerate(columns) if all(type(value) is float for value in column)
+    ]
+    if len(texts) != 1 or len(scores) != 1:
+        return {}
+    fields = {f"{path}[][{texts[0]}]": "retrieved_contexts"}
+    ids = [place for place, column in enumerate(columns) if all(_is_id(value) for value in column)]
+    ids = [place for place in ids if place not in texts and len({*columns[place]}) == len(items)]
+    if len(ids) == 1:
+        fields[f"{path}[][{ids[0]}]"] = "retrieved_context_ids"
+    return fields
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) and " " in value.strip()
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:

@@ -28,7 +28,16 @@ from ctxmetrics.reading.schema import (
     nearest,
     some_of,
 )
-from ctxmetrics.reading.shapes import GROUPED, header_in, joined_by, refusal_of, texts_in
+from ctxmetrics.reading.shapes import (
+    COMPARED,
+    RETRIEVED,
+    Record,
+    header_in,
+    joined_by,
+    refusal_of,
+    texts_in,
+    to_record,
+)
 from ctxmetrics.reading.systems import SCHEMAS
 
 # The name of the schema that is recognised from the rows.
@@ -45,10 +54,6 @@ _NOT_RETRIEVED = re.compile(
     r"|oracle|ideal|target|label|citation|(?:^|[\W_])(?:gt|pos|neg|true|facts?)(?:[\W_]|$)",
     re.IGNORECASE,
 )
-# The question of a row, and what is expected of it.
-_OF_QUESTION = (
-    "user_input", "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
-)  # fmt: skip
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -146,10 +151,10 @@ def recognise(
             "header=False or header=[..]); if it is one, --header (header=True)."
         )
         return replace(reading, refusal=no_header)
-    if not grouped and not reading.unsure and reading.mapping.keys() & GROUPED:
+    if not grouped and not reading.unsure and reading.mapping.keys() & RETRIEVED:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
         refusal = refusal_of(records, reading.mapping)
-        joined = None if split else joined_by(map(texts_in, records))
+        joined = None if split else joined_by(texts_in(record.retrieved) for record in records)
         reading = replace(reading, refusal=refusal, joined=joined)
     if source:
         for note in _notes(reading, opened):
@@ -242,15 +247,10 @@ def _has_usable(reading: Reading, rows: list[Mapping[str, Any]], name: str) -> b
     return False
 
 
-def _record(reading: Reading, row: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """Return question and what is expected of a row as texts, and what was retrieved."""
+def _record(reading: Reading, row: Mapping[str, Any]) -> Record:
+    """Return what is compared of a row."""
     _, opened = reading.opened(row)
-
-    question, *references = [first_value(reading.spots(opened, name)) for name in _OF_QUESTION]
-    texts = first_value(reading.spots(opened, "retrieved_contexts"))
-    ids = first_value(reading.spots(opened, "retrieved_context_ids"))
-    expected = "".join(str(value) for value in references if not is_missing(value))
-    return "" if is_missing(question) else str(question), expected, ids if texts is None else texts
+    return to_record(first_value(reading.spots(opened, name)) for name in COMPARED)
 
 
 def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:

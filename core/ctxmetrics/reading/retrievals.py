@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
+from ctxmetrics.reading.cells import object_in
+from ctxmetrics.reading.conversations import read_search, to_output
 from ctxmetrics.reading.documents import text_of, to_list, unscored
 
 # Kinds of spans, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
@@ -23,15 +25,19 @@ class Retrieval(NamedTuple):
         documents: What it handed on; None where that is not known.
         reranks: Whether it chose from what steps before it found.
         retrieves: Whether its kind says that it is a retriever.
+        query: What it was asked for; None where that is not known.
     """
 
     name: str
     documents: Any
     reranks: bool = False
     retrieves: bool = True
+    query: str | None = None
 
 
-def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | None:
+def retrieval_of(
+    kind: Any, name: Any, find: Callable[[], Any], query: str | None = None
+) -> Retrieval | None:
     """Return what a span of a trace handed on; None where it is neither a retriever nor a reranker.
 
     A reranker is recognised by its kind. A retriever, or a span of another kind from which documents
@@ -41,6 +47,7 @@ def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | N
         kind: What the span says it is.
         name: Its name; without one, it is called by its kind.
         find: Returns what came out; called for spans that may be one of them.
+        query: What it was asked for.
     """
     kind = str(kind).lower()
     is_named_reranker = "rerank" in str(name).lower().replace("-", "")
@@ -49,7 +56,16 @@ def retrieval_of(kind: Any, name: Any, find: Callable[[], Any]) -> Retrieval | N
     if not is_known and not _are_documents(documents):
         return None
     reranks = is_named_reranker or kind in _RERANKERS
-    return Retrieval(str(name or kind), documents, reranks, kind in RETRIEVERS)
+    return Retrieval(str(name or kind), documents, reranks, kind in RETRIEVERS, query)
+
+
+def retrieval_of_tool(name: Any, inputs: Any, output: Any, error: Any = None) -> Retrieval | None:
+    """Return what the span of a tool found; None where the tool does not search."""
+    call = {"arguments": inputs}
+    search = read_search(str(name or ""), call, to_output(object_in(output), error))
+    if search is None:
+        return None
+    return Retrieval(str(name), search[1], retrieves=False, query=search[0])
 
 
 def _are_documents(items: Any) -> bool:
@@ -79,6 +95,16 @@ def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
             left = left[: len(left) - len(since)] if since and is_choice else []
         left.append(step)
     return left
+
+
+def to_searches(steps: Iterable[Retrieval]) -> list[dict[str, Any]] | None:
+    """Return what retrievers found that were asked different questions; None where they were asked one, or a reranker chose."""
+    searches: list[dict[str, Any]] = []
+    for step in steps:
+        if step.query is None or step.reranks or step.documents is None:
+            return None
+        searches.append({"query": step.query, "contexts": step.documents})
+    return searches if len({search["query"] for search in searches}) > 1 else None
 
 
 def _texts_of(steps: Iterable[Retrieval]) -> set[str]:

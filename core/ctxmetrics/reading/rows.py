@@ -51,7 +51,9 @@ _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
 # Lists of passages or of their ids.
 _PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 # How LangChain prints a document.
-_PRINTED_DOCUMENT = re.compile(r"page_content='(.*)'(?: metadata=\{.*\})?", re.DOTALL)
+_PRINTED_DOCUMENT = re.compile(
+    r"page_content='((?:(?!page_content=').)*)'(?: metadata=\{.*\})?", re.DOTALL
+)
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
@@ -349,11 +351,12 @@ class Reading:
         return values
 
     def _drop_unusable(self, values: dict[str, Any], who: str) -> None:
-        """Leave out what is unusable where other rows have a usable value, and log it: it costs this sample only."""
+        """Move to the metadata what is unusable where other rows have a usable value, and log it: it costs this sample only."""
         for name in self.usable & values.keys():
             fault = find_fault(values[name], name)
             if fault:
-                del values[name]
+                unusable = {name: values.pop(name)}
+                values["metadata"] = {**unusable, **(values.get("metadata") or {})}
                 logging.getLogger("ctxmetrics").warning(
                     "%s: field '%s' %s, unlike in other rows: the sample has no %s",
                     who,

@@ -31,7 +31,13 @@ from ctxmetrics.reading.documents import (
     to_list,
     unscored,
 )
-from ctxmetrics.reading.retrievals import Retrieval, handed_on, join_documents, to_stages
+from ctxmetrics.reading.retrievals import (
+    Retrieval,
+    handed_on,
+    join_documents,
+    to_searches,
+    to_stages,
+)
 
 # The most names that a message lists.
 _MOST_NAMES = 12
@@ -303,8 +309,8 @@ class Schema:
             spots = self._conversation_spots(record, keys, field, spots)
         if spots or keys.get(OPTIONS.get(field, "")) is not None:
             return spots
-        if field == "stages":
-            return self._traced_stages(record, keys)
+        if field in ("stages", "searches"):
+            return self._traced(record, keys, field)
         if field == "retrieved_contexts" and self.retrievals:
             if self._spots_under_keys(record, keys, "stages"):  # the last of them
                 return []
@@ -334,7 +340,7 @@ class Schema:
 
     def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
         """Whether a key holds what was retrieved, or spans of retrievers do."""
-        if self.retrievals and any(self.retrievals(record.get("run"))):
+        if self.retrievals and any(map(_is_retriever, self.retrievals(record.get("run")))):
             return True
         return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
@@ -408,17 +414,23 @@ class Schema:
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         return first_value(self.spots(record, keys, field))
 
-    def _traced_stages(
-        self, record: Mapping[str, Any], keys: Mapping[str, Any]
+    def _traced(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
-        """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named."""
+        """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named.
+
+        Retrievers that were asked different questions are searches; else they are stages.
+        """
         if not self.retrievals or keys.keys() & {"retriever", "contexts_key"}:
             return []
         if any(place for place, _ in self.spots(record, keys, "retrieved_contexts")):
             return []
-        stages = to_stages([*self.retrievals(record.get("run"))]) or {}
+        steps = [*self.retrievals(record.get("run"))]
+        searches = None if "id_key" in keys else to_searches(steps)
+        if field == "searches" or searches:
+            return [("", searches)] if searches and field == "searches" else []
         texts: dict[str, dict[str, Any]] = {}
-        for name, documents in stages.items():
+        for name, documents in (to_stages(steps) or {}).items():
             contexts = [_text_or_document(document) for document in documents]
             texts[name] = {"contexts": contexts}  # without ids: the sample's may stand elsewhere
         return [("", texts)] if texts else []
@@ -468,6 +480,11 @@ def _output_of(side: Any) -> Any:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
+
+
+def _is_retriever(step: Retrieval) -> bool:
+    """Whether a step is that of a retriever or reranker, not of a tool."""
+    return step.retrieves or step.reranks
 
 
 def _text_or_document(document: Any) -> Any:

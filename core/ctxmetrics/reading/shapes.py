@@ -8,40 +8,48 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_words
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.reading.cells import is_list_text, list_in
-from ctxmetrics.reading.documents import as_list, look_up, text_of
+from ctxmetrics.reading.documents import as_list, is_missing, look_up, text_of, to_list
 
 # The share of the rows from which on they are passages, or texts that several passages were joined into.
 _MOST_ROWS, _MOST_TEXTS = 0.5, 0.8
 # The fewest texts that tell something about a run.
 _FEW = 2
-# The fields that are joined where the rows of a question become one sample.
-GROUPED = ("retrieved_contexts", "retrieved_context_ids")
-# A text that is no more than an address, a path, a file, or an id: a word with a number in it, or several words with marks between.
+# The lists of what was retrieved, and all lists that the rows of a question become.
+RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
+LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
+# The question of a row, what is expected of it, and what was retrieved.
+COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
+# Names of passages, and forms of texts that are none, of headings, of what separates passages, and of cells.
+_WORDS = read_words("reading", "keys.json", "passages")
+# A text that is no more than an address, a path, a file, a place or an id: a word with a number in it, or several words with
+# marks between. What stands around one, and between several.
 _NO_TEXT = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?//\S+|(?:[\w.-]*/)+[\w.-]+|[^\s/]+\.[a-z][a-z0-9]{1,4}(?:[#:?]\S*)?|\d+|[a-z]+(?:_[a-z]+)+"
-    r"|[a-z]+(?:-[a-z]+){2,}|[\d-]{8,}|(?=[^a-z]*[a-z])(?=\D*\d)[\w:#=+?&@-]+(?:\.\w[\w:#=+?&@/-]*)*",
-    re.IGNORECASE | re.ASCII,
+    rf"{'|'.join(_WORDS['no_texts'])}|(?:{'|'.join(_WORDS['names'] + _WORDS['places'])})\W{{0,3}}\d+",
+    re.IGNORECASE,
 )
-# What stands before each of several passages, or between them: what to write for --split, and its form.
-_HEADINGS: Mapping[str, re.Pattern[str]] = {
-    f"[{name} 1]": re.compile(
-        rf"^[ \t]*[\[(【（]?{name}[ #№]*(\d+)\b[\]:.)】）：]*", re.IGNORECASE | re.MULTILINE
-    )
-    for name in read_words("reading", "keys.json", "passages")["names"]
-} | {
-    "[1]": re.compile(r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)", re.MULTILINE),
-    "1.": re.compile(r"^[ \t]*(\d+)[.)](?=[ \t])", re.MULTILINE),
-}
-_RULE = re.compile(r"(?:^|\s)(?:-{3,}|={3,}|\*{3,}|#{3,})(?=\s|$)")
-# The tag before each passage, as prompts have it: <document index="1">.
-_TAG = re.compile(r"<(doc|document|context|chunk|passage|source)(?:\s[^<>]*)?>", re.IGNORECASE)
+_AROUND, _BETWEEN = "\"'<>[]{}() ", re.compile(r"\s*[,;()]\s*")
+# What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
+_HEADINGS = dict(zip(_WORDS["headings"], _WORDS["forms"], strict=True))
+_NAMED = re.compile(r"\[(.+) 1\]")
+# Marks before a name or a label, and any name.
+_MARKS = r"[ \t\[(【（*#]*"
+_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE)
+# Lines of one mark, or tokens as in the input of a model, between passages; and the marks.
+_RULE = re.compile("|".join(_WORDS["rules"]), re.IGNORECASE | re.MULTILINE)
+_RULE_MARKS = frozenset("-=*#~_+—─━═")
+# The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
+_OPENER = re.compile(
+    rf"(?:<\w+>\s*)?{_MARKS}((?:{'|'.join(_WORDS['labels'])})[ \t]*[:：=]|BEGIN[ _]\w+|<(?:{'|'.join(_WORDS['tags'])})\b)",
+    re.IGNORECASE,
+)
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
 # The characters of a text that are looked at: an address may go on.
@@ -49,10 +57,32 @@ _LONGEST_NAME = 500
 # The words of a name from which on it is a text.
 _MOST_WORDS = 8
 # A number, a date, a UUID or an address, which no column is named.
-_VALUE = re.compile(
-    r"[+-]?\d+(?:[.,]\d+)?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|https?://\S+",
-    re.IGNORECASE,
-)
+_VALUE = re.compile("|".join(_WORDS["values"]), re.IGNORECASE)
+
+
+def _find_heading(separator: str) -> re.Pattern[str] | None:
+    """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``; None for any other separator."""
+    named = _NAMED.fullmatch(separator)
+    form = _HEADINGS.get(separator)
+    if named and named[1].capitalize() in _WORDS["names"]:
+        form = rf"^{_MARKS}{named[1]}[ #№\[]*(?:(\d+)\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*"
+    return re.compile(form, re.MULTILINE | re.IGNORECASE) if form else None
+
+
+class Record(NamedTuple):
+    """What is compared of a row.
+
+    Attributes:
+        question: The question, in small letters.
+        expected: The expected answers or facts, as one text.
+        gold: The passages or ids that should have been retrieved.
+        retrieved: Those that were.
+    """
+
+    question: str
+    expected: str
+    gold: Any
+    retrieved: Any
 
 
 def header_in(names: Iterable[str]) -> str | None:
@@ -67,35 +97,67 @@ def header_in(names: Iterable[str]) -> str | None:
 
 
 def are_no_texts(texts: Sequence[str]) -> bool:
-    """Whether all texts of a run are addresses, files or ids."""
-    return len(texts) >= _FEW and all(
-        _NO_TEXT.fullmatch(text.strip()[:_LONGEST_NAME]) for text in texts
-    )
+    """Whether all texts of a run are addresses, files or ids, or several of them."""
+    pieces: list[str] = []
+    for text in texts:
+        start = text.strip()[:_LONGEST_NAME]
+        parts = [start] if _NO_TEXT.fullmatch(start) else _BETWEEN.split(start.strip(_AROUND))
+        pieces += filter(None, parts)
+    return len(texts) >= _FEW and len(pieces) >= _FEW and all(map(_NO_TEXT.fullmatch, pieces))
 
 
 def separator_in(text: str) -> str | None:
     """Return the explicit separator at which a text falls apart into several passages; None for one passage."""
     stripped = text.strip()
-    for separator, heading in _HEADINGS.items():
-        if heading.match(stripped) is None:
-            continue
-        numbers = [int(match[1]) for match in heading.finditer(stripped)]
-        in_order = all(second == first + 1 for first, second in pairwise(numbers))
-        if len(numbers) >= _FEW and in_order:
-            return separator
-    rule = _RULE.search(stripped)
-    if rule and len(_strip_pieces(_RULE.split(stripped))) >= _FEW:
-        return rule[0].strip()[:3]
-    tag = _TAG.match(stripped)
-    if tag and len(_TAG.findall(stripped)) >= _FEW:
-        return f"<{tag[1]}>"
-    items = list_in(stripped) or ()
-    if len(items) >= _FEW and all(isinstance(text_of(item), str) for item in items):
+    separator = _heading_in(stripped) or _mark_in(stripped)
+    if separator is not None:
+        return separator
+    if len(_list_texts(stripped)) >= _FEW:
         return "list"
     pieces = re.split(r"\|+", stripped)
     if len(pieces) < _FEW or _TABLE.search(stripped):
         return None
     return "|" if min(map(_count_words, pieces)) >= _FEWEST_WORDS else None
+
+
+def _heading_in(text: str) -> str | None:
+    """Return the numbered heading with which a text and its passages begin."""
+    named = _NAMES.match(text)
+    for separator in [f"[{named[1]} 1]"] if named else _HEADINGS:
+        heading = _find_heading(separator)
+        if heading is None or heading.match(text) is None:
+            continue
+        numbers = [match[match.lastindex or 0] for match in heading.finditer(text)]
+        if len(numbers) >= _FEW and all(_follows(*pair) for pair in pairwise(numbers)):
+            return separator
+    return None
+
+
+def _mark_in(text: str) -> str | None:
+    """Return the line of marks or the token between passages, or the tag or label before each."""
+    rule = _RULE.search(text)
+    if rule and len(_strip_pieces(text.split(rule[0]))) >= _FEW:
+        separator = rule[0].strip()
+        return separator[:3] if _RULE_MARKS.issuperset(separator) else separator
+    opener = _OPENER.match(text)
+    if opener is None or text.count(opener[1]) < _FEW:
+        return None
+    return opener[1] + ">" * opener[1].startswith("<")
+
+
+def _follows(first: str, second: str) -> bool:
+    """Whether the number of a passage is that after another's, or a letter is another one."""
+    if first.isdecimal() and second.isdecimal():
+        return int(second) == int(first) + 1
+    return first != second
+
+
+def _list_texts(text: str) -> list[str]:
+    """Return the texts of a list that is written as text, also of JSON lines; none where it is something else."""
+    if text.startswith("{"):
+        text = f"[{','.join(text.splitlines())}]"
+    texts = [text_of(item) for item in list_in(text) or ()]
+    return texts if all(isinstance(piece, str) for piece in texts) else []
 
 
 def _strip_pieces(pieces: Iterable[str]) -> list[str]:
@@ -125,48 +187,62 @@ def split_at(text: str, separator: str) -> list[str]:
             ``list`` is a list that is written as text.
     """
     if separator == "list":
-        texts = [(item, text_of(item)) for item in list_in(text) or [text]]
-        return [item if piece is None else piece for item, piece in texts]
-    if separator in _HEADINGS:
-        return _strip_pieces(_HEADINGS[separator].sub("\0", text).split("\0"))
+        return _list_texts(text.strip()) or [text]
+    heading = _find_heading(separator)
+    if heading is not None:
+        return _strip_pieces(heading.sub("\0", text).split("\0"))
     pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
-    if _TAG.fullmatch(separator):
-        pattern = rf"</?{separator[1:-1]}(?:\s[^<>]*)?>"
-    if set(separator) <= set("-=*#"):
+    name = separator[1:-1]
+    if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
+        # A tag around all is no piece.
+        pattern = rf"</?{name}(?:\s[^<>]*)?>(?:\s*</\w+>\s*\Z)?|\A\s*<\w+>\s*(?=<{name}\b)"
+    if _RULE_MARKS.issuperset(separator):
         pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
     return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
 
 
-def texts_in(record: tuple[Hashable, Hashable, Any]) -> list[Any]:
-    """Return the texts that a row retrieved; None for a document without one."""
-    *_, retrieved = record
-    items = None if hasattr(retrieved, "__next__") else list_in(as_list(retrieved))
-    if items is None:
-        items = [retrieved] if isinstance(retrieved, str) else []
-    return [text_of(item) for item in items]
-
-
-def are_passages(records: Iterable[tuple[Hashable, Hashable, Any]]) -> bool:
-    """Whether rows are passages: question and reference repeat, with one other text each.
+def to_record(values: Iterable[Any]) -> Record:
+    """Return what is compared of a row.
 
     Args:
-        records: Question, reference and what was retrieved, of each row.
+        values: The values of `COMPARED`.
     """
-    texts: defaultdict[Hashable, list[str]] = defaultdict(list)
-    rows = 0
-    for question, reference, retrieved in records:
-        rows += 1
-        contexts = texts_in((question, reference, retrieved))
-        if question and reference and len(contexts) == 1 and isinstance(contexts[0], str):
-            texts[question, reference].append(contexts[0])
-    repeated = sum(len(group) for group in texts.values() if len({*group}) > 1)
-    return repeated > 0 and repeated >= _MOST_ROWS * rows
+    question, *expected, gold, gold_ids, texts, ids = values
+    words = "".join(str(value) for value in expected if not is_missing(value))
+    question = "" if is_missing(question) else " ".join(str(question).split()).casefold()
+    return Record(question, words, gold_ids if gold is None else gold, ids if texts is None else texts)
+
+
+def texts_in(items: Any) -> list[Any]:
+    """Return the texts or ids of a list or a single one; None for a document without one."""
+    if isinstance(items, (str, int)) and list_in(items) is None:
+        items = [items]
+    if isinstance(items, tuple):
+        items = [*items]
+    listed = None if hasattr(items, "__next__") else list_in(as_list(items))
+    return [str(item) if isinstance(item, int) else text_of(item) for item in listed or ()]
+
+
+def are_passages(records: Sequence[Record]) -> bool:
+    """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question."""
+    passages: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for question, expected, *lists in records:
+        if not (question and (expected or lists[0])):
+            continue
+        for number, items in enumerate(lists):
+            texts = texts_in(items)
+            if len(texts) == 1 and isinstance(texts[0], str):
+                passages[number, question, expected, str(lists[1 - number])].append(texts[0])
+    repeated: Counter[int] = Counter()
+    for (number, *_), texts in passages.items():
+        repeated[number] += len(texts) * (len({*texts}) > 1)
+    return max(repeated.values(), default=0) >= max(1, _MOST_ROWS * len(records))
 
 
 def group_rows(
     rows: Iterable[tuple[dict[str, Any], str]], key: str, columns: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Join the rows of each question: their retrieved texts and ids are one list, in the order of the rows.
+    """Join the rows of each question: their passages are one list, in the order of the rows, or of a column ``rank``.
 
     Args:
         rows: The fields of each row, with its place.
@@ -175,37 +251,67 @@ def group_rows(
 
     Raises:
         ParameterError: A row has no such key.
+        SampleError: The rows of a question have different references.
     """
-    groups: dict[str, tuple[dict[str, Any], str]] = {}
+    groups: defaultdict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     fields = {column: field for field, column in columns.items()}
+    field = fields.get(key, key)
     for values, where in rows:
-        name = look_up(values, fields.get(key, key))
+        name = look_up(values, field)
         if name is None:
             name = look_up(values.get("metadata"), key)
         if name is None:
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
             )
-        group, _ = groups.setdefault(str(name), ({**values, **dict.fromkeys(GROUPED)}, where))
-        for field in GROUPED:
-            value = values.get(field)
-            if value is not None:
-                items = value if isinstance(value, (list, tuple)) else [value]
-                group[field] = [*(group[field] or ()), *items]
-    yield from groups.values()
+        words = " ".join(str(name).split()).casefold() if field == "user_input" else str(name)
+        groups[words].append((values, where))
+    for group in groups.values():
+        yield _join_rows([values for values, _ in group], group[0][1]), group[0][1]
 
 
-def refusal_of(
-    records: Sequence[tuple[Hashable, Hashable, Any]], columns: Mapping[str, str]
-) -> str | None:
+def _join_rows(rows: list[dict[str, Any]], where: str) -> dict[str, Any]:
+    """Join the rows of one question. What is expected stands once; where rows differ in it, what was retrieved does too."""
+    ranks = [_read_rank(row) for row in rows]
+    if None not in ranks:
+        rows = [row for _, row in sorted(zip(ranks, rows, strict=True), key=itemgetter(0))]
+    joined: dict[str, Any] = dict.fromkeys(RETRIEVED)
+    for row in rows:
+        joined = {**row, **{name: value for name, value in joined.items() if value is not None}}
+    references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
+    if len(references) > 1:
+        problem = "differs between the rows of one question."
+        fix = "Parts that are all needed are facts: --map COLUMN=reference_facts. Answers of which one is enough are references."
+        raise SampleError(problem, fix).inside(field="reference").at(where)
+    is_once = False
+    for name in LISTED:
+        lists = [to_list(row[name]) for row in rows if row.get(name) is not None]
+        if not lists:
+            continue
+        items = [*chain.from_iterable(lists)]
+        once = [*{repr(item): item for item in items}.values()]
+        if name not in RETRIEVED:
+            is_once = is_once or len(once) > len(lists[0])
+        joined[name] = once if is_once or name not in RETRIEVED else items
+    return joined
+
+
+def _read_rank(row: Mapping[str, Any]) -> float | None:
+    try:
+        return float(look_up(row, "metadata.rank"))
+    except (TypeError, ValueError):
+        return None
+
+
+def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:
     """Return why rows are refused as samples, with the option that reads them; None where nothing is wrong.
 
     Args:
-        records: As for `are_passages`.
+        records: What is compared of each row.
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
-    texts = [*chain.from_iterable(map(texts_in, records))]
+    texts = [*chain.from_iterable(texts_in(record.retrieved) for record in records)]
     has_texts = "retrieved_contexts" in columns and all(isinstance(text, str) for text in texts)
     if has_texts and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
@@ -216,7 +322,7 @@ def refusal_of(
     if are_passages(records):
         question = columns.get("user_input", "user_input")
         return (
-            "question and reference repeat with one other retrieved text each, so a row is a passage and no sample. Write "
+            "questions repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
             f"--group-by {shlex.quote(question)} (in Python group_by=), which makes one sample of each question; the order of "
             "the rows is the rank."
         )

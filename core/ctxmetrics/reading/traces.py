@@ -17,7 +17,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.cells import list_in, object_in, read_cells
-from ctxmetrics.reading.conversations import find_conversation, read_messages, read_search, to_output
+from ctxmetrics.reading.conversations import find_conversation, read_messages
 from ctxmetrics.reading.documents import as_list, first_of, leaves, look_up
 from ctxmetrics.reading.retrievals import (
     RETRIEVERS,
@@ -25,6 +25,8 @@ from ctxmetrics.reading.retrievals import (
     handed_on,
     join_documents,
     retrieval_of,
+    retrieval_of_tool,
+    to_searches,
     to_stages,
 )
 from ctxmetrics.reading.rows import rest_of
@@ -80,12 +82,11 @@ def _as_retriever(span: Any) -> Any:
     """Return the span of a tool that searched as that of a retriever, and any other span as it is."""
     if str(_at(span, "kind")).lower() not in _TOOLS:
         return span
-    call = {"arguments": _at(span, "question")}
-    output = to_output(object_in(_at(span, "answer")), look_up(span, "error"))
-    search = read_search(str(look_up(span, "name") or ""), call, output)
-    if search is None:
+    fields = [look_up(span, "name"), _at(span, "question"), _at(span, "answer"), look_up(span, "error")]
+    step = retrieval_of_tool(*fields)
+    if step is None:
         return span
-    values = {"kind": "retriever", "question": search[0], "documents": search[1]}
+    values = {"kind": "retriever", "question": step.query, "documents": step.documents}
     return {**span, **{_KEYS[what][0]: value for what, value in values.items()}}
 
 
@@ -135,7 +136,7 @@ def _trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         if hasattr(value, "items"):
             sides[side] = value
     metadata = sides.pop("metadata", {})
-    searches = _searches(outermost)
+    searches = to_searches(step for _, step in outermost)
     read: set[str] = set()
     for role in ("question", "answer", "documents", "below", "expected", "sides"):
         read.update(_KEYS[role])
@@ -156,22 +157,12 @@ def _outermost(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
     """Return the retrievers and rerankers that are in no retriever, with what they handed on, in the order of time."""
     pairs: list[tuple[Any, Retrieval]] = []
     for span in by_name.values():
-        step = retrieval_of(_at(span, "kind"), look_up(span, "name"), partial(_documents, span))
+        find = partial(_documents, span)
+        step = retrieval_of(_at(span, "kind"), look_up(span, "name"), find, _text(span, "question"))
         if step and not any(map(_retrieves, _above(span, by_name))):
             pairs.append((span, step))
     pairs.sort(key=lambda pair: str(_at(pair[0], "ended" if pair[1].reranks else "begun")))
     return pairs
-
-
-def _searches(steps: list[tuple[Any, Retrieval]]) -> list[dict[str, Any]] | None:
-    """Return what retrievers found that were asked different questions; None where they were asked one, or a reranker chose."""
-    searches: list[dict[str, Any]] = []
-    for span, step in steps:
-        query = _text(span, "question")
-        if query is None or step.reranks or step.documents is None:
-            return None
-        searches.append({"query": query, "contexts": step.documents})
-    return searches if len({search["query"] for search in searches}) > 1 else None
 
 
 def _documents(span: Any) -> list[Any] | None:

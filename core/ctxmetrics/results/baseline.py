@@ -54,13 +54,18 @@ def text_hash(text: str) -> str:
     return HASHED + (hash_ if len(hash_) == _TEXT else shorten(hash_))
 
 
+def shorten_question(record: Mapping[str, Any]) -> str:
+    """Return the hash of a sample's question and reference as a baseline holds it."""
+    return record["hash"] if "key" in record else shorten(record["hash"], _QUESTION)
+
+
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Cut the hashes of a sample to those that a baseline holds; see `ctxmetrics.results.rows_file.build_record`."""
     if "key" in record:
         return {**record}
     hashes = record.get("context_hashes") or []
     short: dict[str, Any] = {
-        "hash": shorten(record["hash"], _QUESTION),
+        "hash": shorten_question(record),
         "key": shorten(digest([record["hash"], *hashes]), KEY),
         "context_hashes": [shorten(hash_) for hash_ in hashes],
     }

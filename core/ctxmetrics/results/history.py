@@ -11,13 +11,14 @@ from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import TEXT, clean, plural
-from ctxmetrics.results.baseline import shorten_record
+from ctxmetrics.results.baseline import shorten_question
 from ctxmetrics.results.comparison.view import escape_markdown, format_table
 from ctxmetrics.results.label_notes import index_notes
 from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.results.origin import SHORT, Origin, find_origin
 from ctxmetrics.results.results import Results
 from ctxmetrics.results.row import Row
+from ctxmetrics.results.values_file import read_values
 
 _HEADER = ("run", "started", "samples", "mean", "95 % interval", "not comparable with the run before")
 # What must be equal for two runs to be points of one line, and how it is called.
@@ -118,8 +119,8 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
     runs: list[RunPoint] = []
     before: Sequence[Row] = ()
     for path in paths:
-        results = Results.from_jsonl(path)
-        rows = list(results)
+        rows = list(read_values(path))
+        results = Results.from_rows(rows, path)
         origin = find_origin(results, rows)
         changes: tuple[str, ...] = ()
         if runs:
@@ -149,5 +150,4 @@ def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
 
 
 def _key_rows(rows: Iterable[Row]) -> set[Any]:
-    # Short hashes, as a baseline has them.
-    return {shorten_record(row.record)["hash"] for row in rows if row.record and "hash" in row.record}
+    return {shorten_question(row.record) for row in rows if row.record and "hash" in row.record}

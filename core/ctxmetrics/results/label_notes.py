@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading import OPTIONS, in_spans, phrase_kind
+from ctxmetrics.reading.shapes import RETRIEVED
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.samples import Sample
@@ -111,21 +113,26 @@ class Labels:
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
-        self.unanswered += not retrieved and any(map(sample.has, OPTIONS))  # a baseline has no field
+        unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
+        # A baseline has no field.
+        self.unanswered += not (retrieved or unusable) and any(map(sample.has, OPTIONS))
         self.yes_or_no += phrase_kind(sample.reference or "") == "yes_no"
         if sample.unanswerable:
             self.without_answer["all"] += 1
             self.without_answer["retrieved"] += bool(retrieved)
-        ids, wanted = sample.retrieved_context_ids, sample.reference_context_ids
-        if ids and wanted and not in_spans(wanted):
-            self.retrieved.update(ids)
-            self.wanted.append(wanted)
+        self.add_ids(sample.retrieved_context_ids, sample.reference_context_ids)
         texts = sample.retrieved_contexts
         if texts:
             self.contexts["all"] += 1
             self.contexts["blank lines"] += len(texts) == 1 and "\n\n" in texts[0].strip()
         for what, repeats in _CIRCLES.items():
             self.circles[what, repeats(sample)] += 1
+
+    def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
+        """Add the retrieved and the reference ids of a sample."""
+        if ids and wanted and not in_spans(wanted):
+            self.retrieved.update(ids)
+            self.wanted.append(tuple(wanted))
 
     def notes(self, *, by_words: bool) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each; ``by_words``: the embedded judge judged."""
@@ -201,10 +208,11 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.
     """
-    hashes = _collect_hashes(first), _collect_hashes(second)
+    records = [[build_record(row) or EMPTY for row in rows] for rows in (first, second)]
+    hashes = [*map(_collect_hashes, records)]
     least = min(map(len, hashes))
     shared = [id_ for id_ in hashes[0] if id_ in hashes[1]]
-    notes = _describe_own_labels(first, second)
+    notes = _describe_own_labels(records)
     if least >= _IDS and len(shared) < _SHARED * least:
         notes.append(
             f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
@@ -224,12 +232,12 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     return notes, comparable
 
 
-def _describe_own_labels(first: Sequence[Row], second: Sequence[Row]) -> list[str]:
+def _describe_own_labels(records: Iterable[Iterable[Mapping[str, Any]]]) -> list[str]:
     """Return the notes about reference ids that one of two runs has alone; none unless both have such ids."""
     runs = Labels(), Labels()
-    for labels, rows in zip(runs, (first, second), strict=True):
-        for row in rows:
-            labels.add(row.sample or Sample())
+    for labels, run in zip(runs, records, strict=True):
+        for record in run:
+            labels.add_ids(record.get("retrieved_context_ids"), record.get("reference_context_ids"))
     if not all(labels.wanted for labels in runs):
         return []
     one, other = (labels.describe_never_retrieved() for labels in runs)
@@ -237,14 +245,14 @@ def _describe_own_labels(first: Sequence[Row], second: Sequence[Row]) -> list[st
     return notes + [f"second run only: {text}" for text in other if text not in one]
 
 
-def _collect_hashes(rows: Iterable[Row]) -> dict[str, set[str]]:
+def _collect_hashes(records: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
     """Return the hashes of the texts that were retrieved under each id; none where ids and texts are no pairs."""
     by_id: dict[str, set[str]] = {}
-    for row in rows:
-        ids = (row.sample and row.sample.retrieved_context_ids) or ()
+    for record in records:
+        ids = record.get("retrieved_context_ids") or ()
         if in_spans(ids):
             continue
-        hashes = (build_record(row) or {}).get("context_hashes") or ()
+        hashes = record.get("context_hashes") or ()
         for place, id_ in enumerate(ids):
             texts = by_id.setdefault(id_, set())
             if len(hashes) == len(ids):

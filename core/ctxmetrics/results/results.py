@@ -220,14 +220,21 @@ class Results(Sequence[Row]):
             InputFileError: The file cannot be read, or a line is no result: its number and field are named.
         """
         rows = list(read_rows(path))
+        results = cls.from_rows(rows, path)
+        for row in rows:
+            for score in row.values():
+                results.usage += replace(score.usage, reused=0, repeats=0)
+        return results
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row], path: str | os.PathLike[str]) -> Results:
+        """Make results of the rows that were read from a file; there is at least one."""
         scales = {
             score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores
         }
         results = cls(scales, keep=True, source=str(path), start=read_start(path))
         for row in rows:
             results.add(row)
-            for score in row.values():
-                results.usage += replace(score.usage, reused=0, repeats=0)
         return results
 
     def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:

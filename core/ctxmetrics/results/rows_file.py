@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
@@ -211,7 +211,7 @@ def content_hash(sample: Sample) -> str:
     return digest({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
 
 
-def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
+def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) -> Iterator[Row]:
     """Yield the rows of a file of results, each line checked as a judge's reply is.
 
     Values lie on the scale of their convention, verdicts have the ids of what they are about, spans lie in their
@@ -219,24 +219,25 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
 
     Args:
         path: What `to_rows` wrote, a line each; the lines of one sample follow each other.
+        reader: What reads its lines; None: a `LineReader`, which checks all.
 
     Raises:
         InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
             it have.
     """
+    reader = reader or LineReader()
     metrics: list[str] = []  # those of the samples so far
     try:
         with open_bytes(Path(path)) as lines:
-            for index, group in enumerate(_group_lines(lines, str(path))):
-                where = f"{path}, line {group[-1].number}"
-                row = _build_row(index, group, where)
-                if metrics not in ([], [*row]):
+            for index, group in enumerate(_group_lines(lines, str(path), reader)):
+                names = [line.score.metric for line in group]
+                if metrics not in ([], names):
                     raise InputFileError(
-                        f"{where}: the sample has {', '.join(row)}, those before it "
+                        f"{path}, line {group[-1].number}: the sample has {', '.join(names)}, those before it "
                         f"{', '.join(metrics)}. Give the whole file of one run."
                     )
-                metrics = [*row]
-                yield row
+                metrics = names
+                yield _build_row(index, group, path, with_sample=reader.with_samples)
     except DAMAGED as error:
         raise InputFileError(f"{path}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
@@ -245,6 +246,9 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
 
 class LineReader:
     """Reads the lines of a file one after the other, and completes each by what the lines before it said once."""
+
+    # Whether rows have the sample of their lines.
+    with_samples = True
 
     def __init__(self) -> None:
         self._provenances: dict[Any, Any] = {}
@@ -258,9 +262,7 @@ class LineReader:
             InputFileError: The line that it rests on is not before it.
             ValueError: It is no JSON.
         """
-        from pydantic_core import from_json
-
-        data = from_json(with_whole_characters(line), allow_inf_nan=False)
+        data = self.parse(line)
         if isinstance(data, list):
             try:
                 return [*read_baseline_line(data, self._baselines)]
@@ -273,6 +275,16 @@ class LineReader:
             self._baselines[str(data.get("baseline_id"))] = data.get("metrics")
             return []
         return [self._complete(data)]
+
+    def parse(self, line: bytes) -> Any:
+        """Read the data of a line."""
+        from pydantic_core import from_json
+
+        return from_json(with_whole_characters(line), allow_inf_nan=False)
+
+    def read_score(self, data: dict[str, Any]) -> Score:
+        """Read the score of a row that `read` returned."""
+        return read_score(data)
 
     def _complete(self, data: dict[str, Any]) -> dict[str, Any]:
         if "provenance" not in data:
@@ -302,26 +314,27 @@ class _Line(NamedTuple):
     score: Score
 
 
-def _build_row(index: int, lines: Sequence[_Line], where: str) -> Row:
+def _build_row(
+    index: int, lines: Sequence[_Line], path: str | os.PathLike[str], *, with_sample: bool
+) -> Row:
     """Build the row of a sample from its lines."""
     data = lines[-1].data
     identifier, record = data["sample_id"], data["sample"]
     sample = None
-    if record is not None:
+    if record is not None and with_sample:
         fields = {key: value for key, value in record.items() if key not in _HASHES}
         try:
             sample = Sample(**{**fields, "id": identifier})
         except CtxMetricsError as error:
             raise InputFileError(
-                f"{where}: the sample of these results cannot be read: {error}"
+                f"{path}, line {lines[-1].number}: the sample of these results cannot be read: {error}"
             ) from None
     return Row(index, sample, identifier, tuple(line.score for line in lines), record)
 
 
-def _group_lines(lines: Iterable[bytes], name: str) -> Iterator[list[_Line]]:
+def _group_lines(lines: Iterable[bytes], name: str, reader: LineReader) -> Iterator[list[_Line]]:
     """Yield the lines of each sample."""
     group: list[_Line] = []
-    reader = LineReader()
     for number, text in enumerate(lines, 1):
         for line in _read_line(reader, text, number, name):
             if group and not _belongs(line, group):
@@ -343,7 +356,7 @@ def _belongs(line: _Line, group: Sequence[_Line]) -> bool:
 
 def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> list[_Line]:
     try:
-        return [_Line(number, data, read_score(data)) for data in reader.read(text)]
+        return [_Line(number, data, reader.read_score(data)) for data in reader.read(text)]
     except CtxMetricsError as error:
         problem = f"{_NO_RESULTS}: {error} {_FIX}"
     except ValueError:
@@ -359,27 +372,42 @@ def read_score(data: object) -> Score:
     Raises:
         InputFileError: The line holds no score; the message names the field.
     """
+    line = check_types(build_line_reader(), data)
+    score = Score(
+        **{name: line[name] for name in _SCORE},
+        metadata=FrozenDict(line["metadata"]) if line["metadata"] else EMPTY,
+        provenance=_share(line["provenance"]),
+        counted=_find_counted(line["metric"], line["provenance"].convention),
+    )
+    check_scale(score)
+    _check_verdicts(score, line["sample"] or {})
+    _check_value(score)
+    return score
+
+
+def check_types(validator: Any, data: object) -> dict[str, Any]:
+    """Check the types of a line's fields.
+
+    Raises:
+        InputFileError: A field has another type, or is missing.
+    """
     from pydantic_core import ValidationError
 
     try:
-        line = build_line_reader().validate_python(data)
-        score = Score(
-            **{name: line[name] for name in _SCORE},
-            metadata=FrozenDict(line["metadata"]) if line["metadata"] else EMPTY,
-            provenance=_share(line["provenance"]),
-            counted=_find_counted(line["metric"], line["provenance"].convention),
-        )
-        scale = get_convention(score.provenance.convention).scale
-        for name, value in (("value", score.value), ("threshold", score.threshold)):
-            if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
-                raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
-        _check_verdicts(score, line["sample"] or {})
-        _check_value(score)
+        line: dict[str, Any] = validator.validate_python(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = visible(".".join(map(str, first["loc"])))[:_LONGEST]
         raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
-    return score
+    return line
+
+
+def check_scale(score: Score) -> None:
+    """Raise where value or pass mark are not on the scale of the score's convention."""
+    scale = get_convention(score.provenance.convention).scale
+    for name, value in (("value", score.value), ("threshold", score.threshold)):
+        if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
+            raise InputFileError(f"{name}: {value!r} is no number from 0 to {scale:g}.")
 
 
 def _check_verdicts(score: Score, sample: Mapping[str, Any]) -> None:
@@ -445,23 +473,25 @@ def _check_span(
         raise InputFileError(f"{where} is not its quote.")
 
 
-def _check_fields(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
-    """Return what checks these fields of a mapping; it may have others."""
+def check_fields(
+    kinds: Mapping[str, Any],
+    *,
+    required: bool = True,
+    others: Literal["allow", "ignore"] = "allow",
+) -> Any:
+    """Return what checks these fields of a mapping; ``others`` stay as they are, or are left out."""
     from pydantic_core import core_schema as schema
 
     return schema.typed_dict_schema(
         {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()},
-        extra_behavior="allow",
+        extra_behavior=others,
     )
 
 
-def _build_types() -> dict[str, Any]:
+def build_types(text: Any) -> dict[str, Any]:
     """Return what checks each type of a field, by its name; numbers, truth values and texts are not converted."""
     from pydantic_core import core_schema as schema
 
-    # Texts that are equal, such as a sentence and its quote, are held once.
-    once = lru_cache(maxsize=_REMEMBERED)(str)
-    text = schema.no_info_after_validator_function(once, schema.str_schema(strict=True))
     truth = schema.bool_schema(strict=True)
     whole = schema.int_schema(strict=True, ge=0)
     number = schema.union_schema([whole, schema.float_schema(strict=True, allow_inf_nan=False)])
@@ -475,8 +505,8 @@ def _build_types() -> dict[str, Any]:
         "so_far": schema.nullable_schema(truth),
         "contexts": schema.list_schema(context),
     }
-    stages = schema.list_schema(_check_fields(stage), min_length=1)
-    details = _check_fields({"stages": stages}, required=False)
+    stages = schema.list_schema(check_fields(stage), min_length=1)
+    details = check_fields({"stages": stages}, required=False)
     return {
         "str": text,
         "str | None": schema.nullable_schema(text),
@@ -499,16 +529,11 @@ def build_line_reader() -> Any:
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
-    kinds: dict[str, Any] = _build_types()
+    # Texts that are equal, such as a sentence and its quote, are held once.
+    once = lru_cache(maxsize=_REMEMBERED)(str)
+    kinds = build_types(schema.no_info_after_validator_function(once, schema.str_schema(strict=True)))
     for cls in (Evidence, Verdict, Usage, Provenance):
-        arguments = []
-        for item in fields(cls):
-            kind = _with_default(item, kinds[str(item.type)])
-            arguments.append(schema.dataclass_field(item.name, kind, kw_only=True))
-        names = [item.name for item in fields(cls)]
-        kind = schema.dataclass_schema(
-            cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
-        )
+        kind = build_object(cls, kinds)
         if cls is Verdict:
             kind = schema.no_info_after_validator_function(_complete_verdict, kind)
         kinds[cls.__name__] = kind
@@ -521,7 +546,7 @@ def build_line_reader() -> Any:
     about: dict[str, Any] = {
         **dict.fromkeys(("hash", "content_hash", "key", "stages", "user_input"), kinds["str | None"]),
         **dict.fromkeys(("context_hashes", "retrieved_contexts"), kinds["list | None"]),
-        "stage_sizes": schema.dict_schema(kinds["str"], _check_fields(sizes)),
+        "stage_sizes": schema.dict_schema(kinds["str"], check_fields(sizes)),
     }
     line = {
         **{
@@ -530,10 +555,24 @@ def build_line_reader() -> Any:
             if item.name != "counted"
         },
         "metadata": schema.with_default_schema(kinds["dict"], default=EMPTY),
-        "sample": schema.nullable_schema(_check_fields(about, required=False)),
+        "sample": schema.nullable_schema(check_fields(about, required=False)),
     }
     return SchemaValidator(
         schema.typed_dict_schema({name: schema.typed_dict_field(kind) for name, kind in line.items()})
+    )
+
+
+def build_object(cls: type, kinds: Mapping[str, Any]) -> Any:
+    """Return what makes an object of a dataclass; ``kinds`` check the types of its fields, by their names."""
+    from pydantic_core import core_schema as schema
+
+    arguments = []
+    for item in fields(cls):
+        kind = _with_default(item, kinds[str(item.type)])
+        arguments.append(schema.dataclass_field(item.name, kind, kw_only=True))
+    names = [item.name for item in fields(cls)]
+    return schema.dataclass_schema(
+        cls, schema.dataclass_args_schema(cls.__name__, arguments), names, slots=True
     )
 
 

@@ -13,7 +13,7 @@ from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
 from ctxmetrics.reading.cells import find_doubled, list_in
 from ctxmetrics.reading.documents import is_missing
-from ctxmetrics.reading.shapes import group_rows
+from ctxmetrics.reading.shapes import LISTED, group_rows
 from ctxmetrics.reading.unanswerable import is_column
 from ctxmetrics.results.columns import REASON
 from ctxmetrics.running.engine import Evaluation, check_metrics, run_in_caller, score_now
@@ -347,10 +347,10 @@ def group_table(frame: nw.DataFrame[Any], reading: Reading, key: str) -> Any:
     groups = list(group_rows(rows, key, reading.mapping))
     grouped = frame[[int(place) for _, place in groups]]
     namespace = nw.get_native_namespace(frame)
-    for name in ("retrieved_contexts", "retrieved_context_ids"):
+    for name in LISTED:
         column = reading.column_of(name, frame.columns) or reading.mapping.get(name)
         if column in frame.columns:
-            lists = [values[name] for values, _ in groups]
+            lists = [values.get(name) for values, _ in groups]
             grouped = grouped.with_columns(
                 nw.new_series(str(column), lists, native_namespace=namespace)
             )

@@ -1,4 +1,4 @@
-"""Whether a model can be used by a judge: one tiny request shows it before a run is paid for."""
+"""Whether a model can be used by a judge: one tiny request shows it before a run is paid for; of a decision model, three."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics import ContextRecall
-from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import coerce_model
+from ctxmetrics.models.decisions import STEADY, Answer, Exchange
+from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.failures import SIZE_CODES, UnsentError
 from ctxmetrics.models.runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.presentation.wording import TEXT, clean
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
+from ctxmetrics.prompts import get_pack
+from ctxmetrics.prompts.render import render_state
+from ctxmetrics.running.controls import trial_sample
+from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
 
-# The first sentence stands in the first text; the second stands nowhere.
-_SAMPLE = Sample(
-    id="check",
-    user_input="Where is the tower?",
-    reference="The tower stands in Paris. It was painted blue in 1950.",
-    retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
-)
 # What is looked at and what is said about it: ``model_check.json`` says what each part is.
 _DATA: Mapping[str, Any] = read_data("running", "model_check.json")
 _CODES: Mapping[str, str] = _DATA["codes"]
@@ -88,43 +86,36 @@ class ModelCheck(Plain):
 
 
 def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries: int = 0) -> ModelCheck:
-    """Send one tiny request to a model on the path that a run takes, and say what works and what does not.
+    """Send tiny requests to a model on the path that a run takes, and say what works and what does not.
 
-    Nothing is remembered or cached. It says whether a model can be used, not whether it judges well: that
-    is what `ctxmetrics.check_judge` and `ctxmetrics.agree` measure.
+    One goes to a language model. Of those to a decision model the first asks questions, the second the same in another order
+    and company under other ids, the third as many as the judge sends at most. Nothing is remembered or cached. It says
+    whether a model can be used, not whether it judges well: that is what `ctxmetrics.check_judge` and `ctxmetrics.agree`
+    measure.
 
     Args:
-        model: A `Model`, an `LLMJudge`, or a framework's own model object whose adapter is installed.
-        timeout: Seconds for the request.
-        max_retries: How often it is sent again where it failed.
+        model: A `Model`, an `LLMJudge`, a `DecisionJudge`, or a framework's own model object whose adapter is installed.
+        timeout: Seconds for each request.
+        max_retries: How often each is sent again where it failed.
 
     Returns:
-        What the request showed; ``ok`` says whether the model can be used.
+        What the requests showed; ``ok`` says whether the model can be used.
 
     Raises:
         ParameterError: It is no model, has no key, or needs a package that is not installed.
     """
-    judge = model if isinstance(model, LLMJudge) else LLMJudge(coerce_model(model))
-    trial = judge.asking(
-        judge.model,
-        joint=True,
-        per_context=False,
-        votes=1,
-        max_repairs=0,
-        reuse=False,
-        evidence="flag",
-        keep_raw=True,
-    )
+    judge = model if isinstance(model, (DecisionJudge, LLMJudge)) else LLMJudge(coerce_model(model))
     began = time.perf_counter()
     with using(Run(timeout=timeout, attempts=max_retries + 1, ends=True)) as run:
-        score = ContextRecall(judge=trial).score(_SAMPLE)
-    seconds = time.perf_counter() - began
-    if score.metadata.get("raw_replies"):
-        findings = tuple(_check_reply(score, seconds, judge.model))
-    else:
-        findings = (explain_failure(score.verdicts[0], run.problem),)
+        if isinstance(judge, DecisionJudge):
+            findings = run_sync(_check_decisions, judge, run)
+        else:
+            findings = list(_check_reply(judge, run, began))
     return ModelCheck(
-        model=hide_keys(judge.model.identity), findings=findings, seconds=seconds, usage=run.usage
+        model=hide_keys(judge.model.identity),
+        findings=tuple(findings),
+        seconds=time.perf_counter() - began,
+        usage=run.usage,
     )
 
 
@@ -143,12 +134,17 @@ def explain_failure(verdict: Verdict, problem: JudgeError | None) -> Finding:
     return Finding(name="answer", told=verdict.reason or safe_text(problem), cause=cause)
 
 
-def _check_reply(score: Score, seconds: float, model: Model) -> Iterator[Finding]:
-    """Yield the findings about a reply, until something makes the rest meaningless."""
+def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
+    """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
+    trial = judge.asking(judge.model, **_DATA["options"])
+    score = ContextRecall(judge=trial).score(trial_sample().sample)
+    if not score.metadata.get("raw_replies"):
+        yield explain_failure(score.verdicts[0], run.problem)
+        return
     (stated, unstated), usage, served = score.verdicts, score.usage, score.provenance.served_model
     by = f" by {served}" if served else ""
-    yield Finding(name="answer", told=f"in {seconds:.1f} s{by}")
-    form = _DATA["forms"].get(getattr(model, "form", ""), "asked for as its client does")
+    yield Finding(name="answer", told=f"in {time.perf_counter() - began:.1f} s{by}")
+    form = _DATA["forms"].get(getattr(judge.model, "form", ""), "asked for as its client does")
     beginnings = {
         "form": f"{form}; ",
         "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
@@ -166,3 +162,75 @@ def _check_reply(score: Score, seconds: float, model: Model) -> Iterator[Finding
         yield Finding(name=name, told=beginnings.get(name, "") + words[cause or _RIGHT], cause=cause)
         if cause and nothing:
             return
+
+
+async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
+    """Ask a decision model three times, and return the findings."""
+    pack, sample = get_pack("en"), trial_sample().sample
+    request = JudgeRequest(
+        units=split_sentences(sample.reference or ""),
+        contexts=sample.retrieved_contexts or (),
+        answer="",
+    )
+    data = {
+        "question": sample.user_input,
+        "sentences": dict(zip(request.unit_ids, request.units, strict=True)),
+        "contexts": dict(zip(request.context_ids, request.contexts, strict=True)),
+    }
+    state = render_state(pack, data)
+
+    async def ask(questions: Mapping[str, str]) -> Exchange:
+        exchange = Exchange(judge.model, pack.versions["decision"], state)
+        await exchange.ask(questions, judge.max_questions)
+        return exchange
+
+    questions = {}
+    for id_ in ("s1_c1", "s1_c2", "s2_c1", "s2_c2"):
+        unit, context = id_.split("_")
+        words = pack.decisions["states"].replace("{context}", context)
+        questions[id_] = words.replace("{sentence}", unit)
+    first = await ask(questions)
+    for answer in first.answers.values():
+        if answer.probability is None:
+            verdict = Verdict(id="s1", value=None, code=answer.code, reason=answer.reason)
+            return [explain_failure(verdict, run.problem)]
+    useful = pack.decisions["useful"].replace("{context}", "c2")
+    turned = {f"x{id_}": questions[id_] for id_ in reversed(questions)}
+    second = await ask({"useful": useful, **turned})
+    most = judge.max_questions
+    third = await ask({f"q{number}": f"{useful} ({number})" for number in range(max(1, most - 1))})
+    missing = [answer for answer in third.answers.values() if answer.probability is None]
+    limit = run.question_limits.get(judge.model.identity)
+    number = f"{most} in one request"
+    if limit is not None:
+        number = f"{limit} in one request: the server refuses more, and they are split"
+    counted, estimated = f"{first.usage.prompt_tokens} tokens", first.usage.estimated
+    return [
+        *_describe(first.answers, second.answers),
+        Finding(
+            name="questions",
+            told=missing[0].reason if missing else number,
+            cause="questions" if missing else None,
+        ),
+        Finding(
+            name="usage",
+            told=f"{counted}, which the server did not count" if estimated else counted,
+            cause="usage" if estimated else None,
+        ),
+    ]
+
+
+def _describe(first: Mapping[str, Answer], second: Mapping[str, Answer]) -> Iterator[Finding]:
+    """Describe the answers to the first two requests."""
+    served = first["s1_c1"].served_model
+    yield Finding(
+        name="answer", told=f"a probability for each question{f' by {served}' * bool(served)}"
+    )
+    values = {id_: answer.probability or 0.0 for id_, answer in first.items()}
+    wrong = values["s1_c1"] <= max(values["s1_c2"], values["s2_c1"])
+    told = f"a sentence that is stated is {'no ' * wrong}likelier than one that is not"
+    yield Finding(name="verdicts", told=told, cause="verdict" if wrong else None)
+    gaps = [answer.gap for answer in (*first.values(), *second.values())]
+    gaps += [abs(value - (second[f"x{id_}"].probability or 0.0)) for id_, value in values.items()]
+    told = f"asked in another order, the answers are up to {max(gaps):.2f} apart"
+    yield Finding(name="order", told=told, cause="order" if max(gaps) > STEADY else None)

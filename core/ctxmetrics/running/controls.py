@@ -1,8 +1,8 @@
 """Labelled samples that come with the library (``controls.json``, described in ``controls.md``): is a judge right about them?
 
-A run that asks for controls judges some of them between its own samples. The judge's verdicts on texts
-whose truth is known show whether it says one thing to everything, alternates, or becomes worse during
-the run.
+`check_judge` has all of them judged, and `check_model` tries a model with one. A run that asks for controls judges some of
+them between its own samples. The judge's verdicts on texts whose truth is known show whether it says one thing to
+everything, alternates, or becomes worse during the run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ctxmetrics.results.summary import Controls
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.text import detect_language
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import Usage, Verdict
 
 CLEAN = "clean twin"
 # The codes of verdicts that say something else than the judge did: it was wrong.
@@ -55,16 +55,34 @@ class LabelledSample:
     attacked: frozenset[str]
 
 
+_DATA: Mapping[str, Any] = read_data("running", "controls.json")
+# What is asked about each of them: its sentences and its contexts.
+QUESTIONS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
+
+
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
-    """Read the samples, in the order of the file; an injection is followed by its clean twin."""
+    """Build the samples, in the order of the file; an injection is followed by its clean twin."""
     samples = []
-    for data in read_data("running", "controls.json")["samples"]:
+    for data in _DATA["samples"]:
         samples.append(_build_sample(data))
         if "clean" in data:
             twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
             samples.append(_build_sample(twin))
     return tuple(samples)
+
+
+def trial_sample() -> LabelledSample:
+    """Build the sample with which a model is tried."""
+    return _build_sample(_DATA["trial"])
+
+
+def read_verdicts(labelled: LabelledSample, scores: Iterable[Score]) -> dict[str, Verdict]:
+    """Read the verdicts about a sample from its scores, by id; one without a value stands for what is missing."""
+    verdicts = {id_: Verdict(id=id_, value=None) for id_ in labelled.truth}
+    for score in scores:
+        verdicts |= {verdict.id: verdict for verdict in score.verdicts if verdict.id in verdicts}
+    return verdicts
 
 
 def _build_sample(data: Mapping[str, Any]) -> LabelledSample:
@@ -151,16 +169,12 @@ class ControlRun:
         """Count a control's right and wrong verdicts; of one that was cancelled, nothing."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
-        verdicts = {
-            verdict.id: verdict.value
-            for score in scores
-            for verdict in score.verdicts
-            if verdict.code not in _CORRECTED
-        }
+        verdicts = read_verdicts(labelled, scores)
         name, self._judged = str(labelled.sample.id), self._judged + 1
         for id_ in self._counted[name]:
             part = _PARTS[id_[0]]
-            right = verdicts.get(id_) is labelled.truth[id_]
+            verdict = verdicts[id_]
+            right = verdict.value is labelled.truth[id_] and verdict.code not in _CORRECTED
             self._wrong[labelled.kind] += not right
             for group in (part, f"{part}, second half") if name in self._later else (part,):
                 self._right[group] += right

@@ -6,14 +6,15 @@ import asyncio
 import threading
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
+from operator import attrgetter
 from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
-from ctxmetrics.reading import Reading, RowFile, recognise
-from ctxmetrics.reading.shapes import joined_by
+from ctxmetrics.reading import PEEKED, Reading, RowFile, recognise
+from ctxmetrics.reading.shapes import COMPARED, joined_by, refusal_of, to_record
 from ctxmetrics.samples import Sample
 
 
@@ -66,6 +67,11 @@ class Source:
             if mappings:
                 self._reading = recognise(mappings, written=False, source="samples")
             checked = [self._checked(sample) for sample in samples]
+            read = attrgetter(*COMPARED)
+            alone = (sample for sample in checked[:PEEKED] if sample.stages is None)
+            refusal = refusal_of([to_record(read(sample)) for sample in alone], {})
+            if refusal is not None:
+                raise SampleError(refusal)
             self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)
             self._samples = iter(checked)
             if self._lacking and samples:

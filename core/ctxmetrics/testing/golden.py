@@ -301,19 +301,18 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
         if len(values) != len(batch.cases):
             lines.append(f"{batch.cases[0].id} ..: {len(values)} values for {len(batch.cases)} samples")
         for case, value in zip(batch.cases, values, strict=False):
-            lines += check_value(case, value) or _unequal(case, value)
+            outcome = run(case)
+            core = outcome.value if isinstance(outcome, Score) else outcome
+            unequal = (
+                [] if value == core else [f"{case.id}: score is {value!r}, the core's is {core!r}"]
+            )
+            lines += check_value(case, value) or unequal
     return lines
 
 
 def select_cases(runner: Runner, cases: Sequence[Case]) -> list[Case]:
     """Return the cases that a runner can take in; those that expect an error are the core's alone."""
     return [case for case in cases if case.error is None and not case.is_refused_by(runner.name)]
-
-
-def _unequal(case: Case, value: float | None) -> list[str]:
-    outcome = run(case)
-    core = outcome.value if isinstance(outcome, Score) else outcome
-    return [] if value == core else [f"{case.id}: score is {value!r}, the core's is {core!r}"]
 
 
 def batches(cases: Sequence[Case]) -> list[Batch]:

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, DecisionAPI, DecisionJudge, estimate, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    DecisionAPI,
+    DecisionJudge,
+    check_model,
+    estimate,
+    evaluate,
+)
 from ctxmetrics.agreement.agree import agree
 from ctxmetrics.agreement.card import read_card, write_card
 from ctxmetrics.agreement.check_judge import check_judge
 from ctxmetrics.cli._run import build_judge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge, forget
-from ctxmetrics.running.check_decisions import check_decisions
 from ctxmetrics.samples import Sample
 from support.command import run_command
 from support.decisions import DecisionServer, honest
@@ -105,7 +112,7 @@ class TestDoctor:
     @pytest.mark.parametrize("wire", ["systemone", "openai"])
     def test_good_server(self, wire: Any) -> None:
         with DecisionServer() as server:
-            check = check_decisions(judge_on(server, wire))
+            check = check_model(judge_on(server, wire))
         assert check.ok
         assert [item.name for item in check.findings] == [
             *("answer", "verdicts", "order", "questions", "usage")
@@ -120,7 +127,7 @@ class TestDoctor:
             return body
 
         with DecisionServer(change=leak) as server:
-            check = check_decisions(judge_on(server))
+            check = check_model(judge_on(server))
         (order,) = [item for item in check.findings if item.name == "order"]
         assert order.cause == "order"
         assert "apart" in order.told
@@ -132,7 +139,7 @@ class TestDoctor:
             return body
 
         with DecisionServer(change=leak) as server:
-            check = check_decisions(judge_on(server, max_questions=4))
+            check = check_model(judge_on(server, max_questions=4))
         assert "ok" in str(check)
 
     def test_fewer_questions_are_split(self) -> None:
@@ -141,7 +148,7 @@ class TestDoctor:
             return body if len(asked.questions) <= 64 else (400, detail)
 
         with DecisionServer(change=change) as server:
-            check = check_decisions(judge_on(server))
+            check = check_model(judge_on(server))
         assert "64 in one request" in str(check)
         assert check.ok
 
@@ -150,7 +157,7 @@ class TestDoctor:
     )
     def test_failures(self, status: int, cause: str) -> None:
         with DecisionServer(change=lambda *_: (status, {"detail": "no"})) as server:
-            check = check_decisions(judge_on(server))
+            check = check_model(judge_on(server))
         assert not check.ok
         assert [item.cause for item in check.findings] == [cause]
 

@@ -13,10 +13,10 @@ from ctxmetrics import (
     DecisionAPI,
     DecisionJudge,
     Sample,
+    check_model,
     evaluate,
     forget,
 )
-from ctxmetrics.running.check_decisions import check_decisions
 from support.decisions import DecisionServer
 
 mock = pytest.importorskip("jevcompat.mock")
@@ -106,9 +106,7 @@ def test_leak_flags_every_changed_value(fault: str, clean: dict[str, list[Any]])
 @pytest.mark.parametrize("fault", LEAKS)
 def test_doctor_sees_every_leak(fault: str) -> None:
     with mock.Running(mock.MockConfig(faults=frozenset({fault}))) as server:
-        check = check_decisions(
-            DecisionJudge(DecisionAPI("mock", wire="systemone", base_url=server.url))
-        )
+        check = check_model(DecisionJudge(DecisionAPI("mock", wire="systemone", base_url=server.url)))
     assert "order" in {item.cause for item in check.findings}
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 # Their rows mix types in one list, or have an empty object.
-NO_ARROW = {"langchain_pairs", "hotpotqa", "2wiki", "longmemeval"}
+NO_ARROW = {"langchain_pairs", "pgvector_tuples", "pgvector_pairs", "hotpotqa", "2wiki", "longmemeval"}
 CELLS = [QUESTION, REFERENCE, json.dumps(CONTEXTS)]
 
 

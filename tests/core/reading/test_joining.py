@@ -17,6 +17,7 @@ from ctxmetrics import (
     IDBasedNDCG,
     IDBasedRecallAtK,
     IDBasedReciprocalRank,
+    Results,
     Sample,
     evaluate,
     read_samples,
@@ -370,6 +371,26 @@ def test_a_table_with_references_has_the_questions_of_the_gold(tmp_path: Path) -
     assert score_table(frame, [ContextRecall()])["context_recall"].tolist() == [1, 1, 0, 0]
     ragas = evaluate(samples, [ContextRecall(convention="ragas")], progress=False)
     assert [item.mean for item in ragas.summary().values()] == [0.5]
+
+
+def test_contexts_that_are_not_usable_are_an_answer(tmp_path: Path) -> None:
+    """Of four questions one has an empty list, one a gap, one a number: something was retrieved for the last."""
+    text = "The pump stands in the cellar."
+    rows = [
+        {"id": str(n), "question": f"Where is {n}?", "reference": text, "contexts": cell}
+        for n, cell in enumerate(([text], [], None, 42))
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = tmp_path / "out.jsonl"
+    results = evaluate(read_samples(file), [ContextRecall()], progress=False)
+    results.to_jsonl(out)
+    for summary in (results.summary(), Results.from_jsonl(out).summary()):
+        assert summary.to_dict()["answered"] == 2
+        assert "2 of 4 answered: nothing was retrieved for the others" in str(summary)
+    unusable = results[3].sample
+    assert unusable is not None
+    assert unusable.metadata == {"retrieved_contexts": 42}
 
 
 def test_unanswered_sample_of_one_run_is_a_loss(tmp_path: Path) -> None:

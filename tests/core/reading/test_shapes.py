@@ -14,7 +14,9 @@ from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
     IDBasedContextRecall,
+    IDBasedRecallAtK,
     NonLLMContextRecall,
+    Sample,
     evaluate,
     read_samples,
     score_table,
@@ -93,17 +95,50 @@ def test_a_table_of_passages_is_grouped(kind: str) -> None:
     ]
 
 
-def test_rows_of_one_text_each_in_a_list_are_passages_too() -> None:
+@pytest.mark.parametrize("container", [list, tuple])
+@pytest.mark.parametrize("make", [dict, Sample])
+def test_rows_of_one_text_each_in_a_list_are_passages_too(make: Any, container: Any) -> None:
     rows = [
-        {
-            "user_input": row["question"],
-            "reference": row["answer_gold"],
-            "retrieved_contexts": [row["passage"]],
-        }
+        make(
+            user_input=row["question"],
+            reference=row["answer_gold"],
+            retrieved_contexts=container([row["passage"]]),
+        )
         for row in exploded()[:2]
     ]
-    with pytest.raises(SampleError, match="--group-by user_input"):
+    with pytest.raises(SampleError, match=r"--group-by user_input \(in Python group_by=\)"):
         evaluate(rows, [ContextRecall()], progress=False)
+
+
+def test_samples_of_one_id_each_are_passages_too() -> None:
+    rows = [
+        Sample(user_input="Where?", retrieved_context_ids=[name], reference_context_ids=["a"])
+        for name in ("a", "b")
+    ]
+    with pytest.raises(SampleError, match="--group-by user_input"):
+        evaluate(rows, [IDBasedRecallAtK()], progress=False)
+
+
+def test_samples_that_repeat_a_question_otherwise_are_scored() -> None:
+    """One context that repeats, several contexts, and the last of several stages."""
+    same = {"user_input": "Where?", "reference": "In the cellar."}
+    contexts = (["In the cellar."], ["In the cellar."], ["In the cellar.", "The lamp."])
+    rows = [Sample(**same, retrieved_contexts=texts) for texts in contexts]
+    rows += [
+        Sample(**same, stages={"search": ["In the cellar.", text], "rerank": [text]})
+        for text in ("The lamp.", "The valve.")
+    ]
+    results = evaluate(rows, [ContextRecall()], progress=False)
+    assert results.by_metric["context_recall"].values.tolist() == [1, 1, 1, 0, 0]
+
+
+def test_rows_of_a_question_with_different_references_are_not_joined(tmp_path: Path) -> None:
+    """The second reference would be lost."""
+    rows = [
+        {"question": "Where?", "ground_truth": text, "contexts": text} for text in ("Here.", "There.")
+    ]
+    with pytest.raises(SampleError, match=r"line 2: .*'reference' differs.*reference_facts"):
+        list(read_samples(write_csv(tmp_path / "rows.csv", rows), group_by="question"))
 
 
 def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    LexicalJudge,
+    Results,
+    Sample,
+    ScriptedJudge,
+    evaluate,
+)
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.results.history import read_history
 from support.command import run_command
@@ -90,3 +100,79 @@ def test_files_without_results_are_refused(tmp_path):
     (tmp_path / "x.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(InputFileError, match="no line of results"):
         read_history([tmp_path / "x.jsonl"])
+
+
+def various():
+    """Samples with a contradiction, weights, ids, a context that no sentence names, and no sentence at all."""
+    facts = [
+        {"text": "Pump 9 moves water.", "importance": "vital"},
+        {"text": "It is blue.", "importance": "okay"},
+    ]
+    ids = {"retrieved_context_ids": ["a", "a"], "reference_context_ids": ["b"]}
+    return [
+        Sample(
+            id="a",
+            reference="The pump is covered for 2 years.",
+            retrieved_contexts=["The pump is covered for 1 year. Registration ends after 2 years."],
+        ),
+        replace(sample(1), id="b", response="Pump 1 moves water.", reference_facts=facts, **ids),
+        replace(sample(2), id="c", reference="..", labels={"x": 1}, metadata={"topic": "\ud83d"}),
+    ]
+
+
+METRICS = [
+    ContextRecall(threshold=0.5),
+    ContextRecall(unit="fact", convention="trec"),
+    ContextPrecision(),
+    ContextPrecision(convention="aegis"),
+    IDBasedContextRecall(),
+]
+
+
+REPLY = {
+    "code": "$code",
+    "sentences": {"s1": {"supported": False}},
+    "useful": {"c1": {"useful": True, "quote": "Pump"}},
+}
+
+
+@pytest.mark.parametrize("judge", [None, ScriptedJudge({}), ScriptedJudge({"joint": [REPLY]})])
+def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
+    results = evaluate(various(), METRICS, judge=judge, progress=False)
+    results.to_jsonl(tmp_path / "a.jsonl")
+    results.to_baseline(tmp_path / "b.jsonl")
+    for path in (tmp_path / "a.jsonl", tmp_path / "b.jsonl"):
+        (run,) = read_history([path]).runs
+        assert run.metrics == dict(Results.from_jsonl(path).summary())
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (
+            lambda line: line.replace('"value": 1.0', '"value": "1"'),
+            r"value\..*: Input should be a valid",
+        ),
+        (lambda line: line.replace('"value": 1.0', '"value": 7'), "value: 7 is no number from 0 to 1"),
+        (lambda line: line.replace('"value": true', '"value": 2'), r"verdicts\.0\.value: "),
+        (
+            lambda line: line.replace('"provenance_id": 1', '"provenance_id": 9'),
+            "no line before it has 9",
+        ),
+        (lambda line: line[:80], "the line is cut off"),
+        (lambda line: "<html>", "a page of HTML"),
+    ],
+)
+def test_a_line_that_is_no_row_is_refused(tmp_path, edit, problem):
+    path = write_run(tmp_path / "1.jsonl", {1, 2})
+    start, header, line, *_ = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([start, header, edit(line)]), encoding="utf-8")
+    with pytest.raises(InputFileError, match=f"line 3: .*{problem}"):
+        read_history([path])
+    path.write_text(f"{start}\n{header}\n{line}", encoding="utf-8")
+    assert read_history([path]).runs[0].metrics["context_recall"].mean == 1
+
+
+def test_no_sample_is_built_for_a_history(runs, monkeypatch):
+    monkeypatch.setattr(Sample, "__init__", lambda *_, **__: pytest.fail("a sample was built"))
+    assert len(read_history(runs).runs) == 5

@@ -220,12 +220,9 @@ class LabelsFile(Answers):
             "splitter": splitter(),
             "library": f"ctxmetrics {__version__}",
         }
-        drawn = []
-        for item in draw.drawn:
-            id_, hash_ = item.key
-            drawn.append(
-                {"sample_id": id_, "hash": hash_, "stratum": item.stratum, "weight": item.weight}
-            )
+        names = ("sample_id", "hash", "stratum", "weight")
+        rows = [(*item.key, item.stratum, item.weight) for item in draw.drawn]
+        drawn = [dict(zip(names, row, strict=True)) for row in rows]
         self._write({"draw": about, "drawn": drawn})
         self.draw: Draw | None = draw
 

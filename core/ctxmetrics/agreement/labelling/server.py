@@ -11,32 +11,25 @@ import json
 import re
 import secrets
 import sys
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.agreement.labelling.session import Session
 from ctxmetrics.errors import CtxMetricsError, InputFileError, OutputFileError
 
 _ADDRESS = "127.0.0.1"
 _PAGE = {
-    "": ("page.html", "text/html; charset=utf-8"),
-    "page.css": ("page.css", "text/css; charset=utf-8"),
-    "page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "": ("page.html", "html"),
+    "page.css": ("page.css", "css"),
+    "page.js": ("page.js", "javascript"),
 }
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+# Of every reply.
+_HEADERS: Mapping[str, str] = read_data("agreement.labelling", "headers.json")
 # The path of a request: the token, what is asked for, and the number of a question.
 _TARGET = re.compile(r"/([^/?]*)/([^?]*)(?:\?number=([0-9]{1,9}))?")
 # Bytes of an answer: a number, a word and the names of contexts.
@@ -89,9 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         session = self.server.session
         if path in _PAGE:
             name, kind = _PAGE[path]
-            self._send(
-                HTTPStatus.OK, (files("ctxmetrics.agreement.labelling") / name).read_bytes(), kind
-            )
+            body = (files("ctxmetrics.agreement.labelling") / name).read_bytes()
+            self._send(HTTPStatus.OK, body, f"text/{kind}; charset=utf-8")
         elif path == "question":
             self._json(lambda: session.show(session.next_after(-1) if query is None else query))
         elif path == "verdict" and query is not None:

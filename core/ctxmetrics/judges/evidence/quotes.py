@@ -21,16 +21,11 @@ DENIED = "denied"
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
 # `Unit.shares_little` and its like, and `Unit.denial` say.
 DOUBTS = frozenset(
-    {
-        "fragment",
-        "whole_context",
-        "unrelated",
-        "heading",
-        "another_context",
-        "broken_quote",
-        "few_words",
-    }
-) | {DENIED}
+    (
+        *("fragment", "whole_context", "unrelated", "heading"),
+        *("another_context", "broken_quote", "few_words", DENIED),
+    )
+)
 # Characters of a span, and of a unit or a context, that are searched for telling words.
 _LONGEST_COMPARED, _LONGEST_READ = 1_000, 10_000
 _SHORTEST_WORD = 3
@@ -109,7 +104,9 @@ class Unit:
             usual |= not plain.isdisjoint(_PLAIN_WORD.findall(piece[:_LONGEST_COMPARED].casefold()))
         if usual and not headings:
             return None  # the usual case: a word in common that needs no analysis
-        telling, quoted = self._words, set().union(*map(self._telling_words, pieces))
+        telling, quoted = self._words, set[str]()
+        for piece in pieces:
+            quoted |= _read_telling_words(piece[:_LONGEST_COMPARED], self.language)
         if not quoted:
             return "fragment"
         if not telling & quoted and self._comparable(" ".join(pieces)):
@@ -210,9 +207,6 @@ class Unit:
     def _words(self) -> frozenset[str]:
         """The telling words of the unit."""
         return _read_telling_words(self.text[:_LONGEST_READ], self.language)
-
-    def _telling_words(self, text: str) -> frozenset[str]:
-        return _read_telling_words(text[:_LONGEST_COMPARED], self.language)
 
 
 @lru_cache(maxsize=512)

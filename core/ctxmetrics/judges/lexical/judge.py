@@ -16,25 +16,17 @@ from ctxmetrics.judges.lexical.attribution import Rule, Support, attribute
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
+from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
-LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/judges.md#what-it-is-worth"
+LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
 """What every score of this judge carries: one line."""
 
 VERSION = "lexical-37d98d062e7b"
 """Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
-_NUMBERS = (
-    "min_coverage",
-    "search_weight",
-    "number_weight",
-    "name_weight",
-    "min_share",
-    "min_relative",
-)
-
 Contradicted = Literal["flag", "no"]
 
 
@@ -107,17 +99,13 @@ class LexicalJudge:
 
     def __post_init__(self) -> None:
         check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)
-        for name in _NUMBERS:
-            check_number(f"LexicalJudge: {name}", getattr(self, name), 0, 1)
+        rules = [item for item in fields(self) if item.init]
+        for item in rules:
+            if isinstance(item.default, float):
+                check_number(f"LexicalJudge: {item.name}", getattr(self, item.name), 0, 1)
         check_choice("LexicalJudge: contradiction", self.contradiction, get_args(Contradicted))
-
-        changed = []
-        for item in fields(self):
-            value = getattr(self, item.name) if item.init else item.default
-            if value != item.default:
-                changed.append(f"{item.name}={value}")
-        name = f"lexical({', '.join(changed)})" if changed else "lexical"
-        object.__setattr__(self, "name", name)
+        changed = describe_rules(self, [item.name for item in rules])
+        object.__setattr__(self, "name", f"lexical{changed}")
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
@@ -31,15 +32,7 @@ T = TypeVar("T")
 # A reply about other data is asked again once.
 _MOST_WRONG = 2
 # Why a verdict has no value, by its code, where no error says more.
-REASONS = {
-    "missing_id": "no reply has an entry for it",
-    "invalid_reply": "no reply could be read as a verdict",
-    "conflicting_verdicts": "the reply says yes and no",
-    "unverified_evidence": "called a yes, and its quote is in no context",
-    "contradicted": "the reply contradicts itself",
-    "too_many_quotes": "its quotes are more, or longer, than are looked for",
-    "wrong_data": "no reply is about this data: its code is missing or wrong, or it repeats the example",
-}
+_REASONS: Mapping[str, str] = read_data("judges.llm", "words.toml")["reasons"]
 
 
 def describe_part(part: Part) -> tuple[Step, dict[str, object]]:
@@ -130,11 +123,12 @@ class Exchange:
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
             about: tuple[Sequence[str], Sequence[str]] = units, contexts
             if self._verdicts or most:
-                every = units if left[0] in units else contexts
-                first = [id_ for id_ in every if id_ in left][:most]
-                again = [id_ for id_ in every if id_ in first or id_ in self._weak]
-                self._weak.difference_update(again)
-                about = (again, ()) if every is units else ((), again)
+                again = {*left[:most], *self._weak}
+                self._weak.clear()
+                about = (
+                    [id_ for id_ in units if id_ in again],
+                    [id_ for id_ in contexts if id_ in again],
+                )
             ids = {*about[0], *about[1]}
             note = await self._ask(step, data, ids, partial(self._read, about))
             if note is not None:
@@ -152,7 +146,7 @@ class Exchange:
             code = self._code
             if code in CONTENT_CODES:
                 code = self._codes.get(id_, code)
-            reason = self._reason or REASONS.get(code)
+            reason = self._reason or _REASONS.get(code)
             self._verdicts[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=reason)
         return self._answer(verdicts=FrozenDict(self._verdicts))
 

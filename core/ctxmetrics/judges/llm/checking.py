@@ -13,6 +13,7 @@ from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.judges.evidence.quotes import DENIED, Place, Unit, covers, find_place, split_context
@@ -29,20 +30,8 @@ _LONGEST_MISSING = 500
 _AROUND, _MOST_READ = 500, 8_000
 # A text of these alone is a form that was not filled in.
 _PLACEHOLDER = " .…\t\n"
-# The note to the model when it is asked again, by the codes of the ids.
-_NOT_FOUND = (
-    "A yes needs a quote, copied word for word from the context it names, and none was found for: {ids}. "
-    "If no context says it, answer false."
-)
-_UNCLEAR = "Each verdict must be exactly one true or false; look again at: {ids}."
-_NOTES = (
-    ({"missing_id"}, "Your last reply had no entry for: {ids}."),
-    ({"wrong_data"}, "Judge the data, not the example; look again at: {ids}."),
-    ({"invalid_reply", "conflicting_verdicts"}, _UNCLEAR),
-    ({"too_many_quotes"}, "Give fewer and shorter quotes for: {ids}."),
-    ({"unverified_evidence"}, _NOT_FOUND),
-    ({"contradicted"}, "You answered false and named a context that states the whole sentence: {ids}."),
-)
+# The notes to the model when it is asked again, each with the codes of the ids that it is about.
+_NOTES: Sequence[Mapping[str, Any]] = read_data("judges.llm", "words.toml")["notes"]
 
 
 class Decision(NamedTuple):
@@ -227,10 +216,10 @@ def _add_evidence(evidence: Mapping[str, list[_Hit]], part: Part, known: Mapping
 def _write_note(decisions: Mapping[str, Decision]) -> str:
     """Write the note about the ids that are asked again."""
     sentences = []
-    for codes, text in _NOTES:
-        ids = [id_ for id_, decision in decisions.items() if decision.problem in codes]
+    for note in _NOTES:
+        ids = [id_ for id_, decision in decisions.items() if decision.problem in note["codes"]]
         if ids:
-            sentences.append(text.format(ids=", ".join(ids)))
+            sentences.append(note["text"].format(ids=", ".join(ids)))
     return " ".join(sentences)
 
 

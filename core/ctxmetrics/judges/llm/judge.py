@@ -23,6 +23,7 @@ from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
 from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.prompt_size import least_tokens
+from ctxmetrics.models.runtime.cache import RunCache
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import current_run, forget_failures
 from ctxmetrics.prompts import Pack, Step, get_pack, render, reply_schema
@@ -226,24 +227,33 @@ class LLMJudge:
     async def _look_up_or_ask(
         self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
     ) -> Answer:
-        cache = current_run().cache
-        stored = None if cache is None else cache.get(key)
-        if stored is not None:
-            cached = decode(stored, question.part, pack)
-            if cached is not None:
-                return replace(cached, usage=Usage(reused=1))
-        answer = await ask(
-            Exchange(
-                model=self.model,
-                pack=pack,
-                question=question,
-                max_repairs=self.max_repairs,
-                keep_raw=self.keep_raw,
-            )
+        exchange = Exchange(
+            model=self.model,
+            pack=pack,
+            question=question,
+            max_repairs=self.max_repairs,
+            keep_raw=self.keep_raw,
         )
-        if answer.complete and cache is not None:
-            cache.put(key, encode(answer))
+        cache = current_run().cache
+        if cache is None:
+            return await ask(exchange)
+        if (cached := _look_up(cache, key, question.part, pack)) is not None:
+            return cached
+        async with cache.claimed(key):
+            # Another process may have asked meanwhile, and kept its answer.
+            if (cached := _look_up(cache, key, question.part, pack)) is not None:
+                return cached
+            answer = await ask(exchange)
+            if answer.complete:
+                cache.put(key, encode(answer))
         return answer
+
+
+def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> Answer | None:
+    """Return the answer that a cache keeps, or None."""
+    stored = cache.get(key)
+    answer = None if stored is None else decode(stored, part, pack)
+    return None if answer is None else replace(answer, usage=Usage(reused=1))
 
 
 def _asked_about(request: JudgeRequest, step: Step) -> tuple[Sequence[str], Sequence[str]]:

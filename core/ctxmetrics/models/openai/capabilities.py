@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from ctxmetrics.models.server_words import PATTERNS
+
 Form = Literal["json_schema", "json_object", "text"]
 
 # How a reply can be asked for, best first.
@@ -28,28 +30,6 @@ _SHARE = 1.0
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
 _BOUNDS = ("max_tokens", "max_completion_tokens")
-# How servers say that the prompt and the bound of the reply together are longer than the model reads.
-_WITH_REPLY = re.compile(
-    r"\d (?:tokens? )?(?:in|for) the completion|prompt.{0,20}\+.{0,20}max_(?:new_)?tokens"
-)
-_TOO_MANY_TOKENS = re.compile(
-    r"max_(?:completion_)?tokens\W.{0,40}(?:too large|exceed|must be|at most|less than|greater than|range)"
-)
-_REFUSED = re.compile(
-    r"unsupported|not.{0,20}support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|extra_forbidden"
-    r"|not (?:permitted|allowed|available)|forbidden|only \S+ is allowed|only the default|deprecated|cannot be used"
-)
-_FORM_WORDS = re.compile(
-    r"response_?format|json_schema|json_object|json mode|structured output|guided|grammar"
-)
-# The form itself, not the schema that it holds.
-_REFUSED_FORM = re.compile(
-    r"(?:response_?format|json_schema|json_object|json mode|structured outputs?)\W.{0,40}"
-    r"(?:unavailable|unsupported|not .{0,20}support|not (?:permitted|allowed|available)|extra_forbidden|unrecogni[sz]ed)"
-    r"|(?:unsupported|unrecogni[sz]ed|unknown|unexpected|extra)\W.{0,40}response_?format"
-)
-_ROLE_WORDS = re.compile(r"role.{0,40}system|system.{0,40}(?:role|message|prompt)|\.role\b")
-_ROLE_RULES = re.compile(r"only user,? and assistant roles|roles must alternate")
 
 
 class Capabilities:
@@ -92,12 +72,12 @@ class Capabilities:
         """Remember that a form was refused with a schema of this size; 0: with any."""
         if size < self.smallest_refused.get(form, size + 1):
             self.smallest_refused[form] = size
-            logging.getLogger("ctxmetrics").info(
-                "%s: the server takes no %s%s; it is not sent any more",
-                self._model,
-                form,
-                f" of {size} characters or more" if size else "",
-            )
+            self._log_refusal(f"{form} of {size} characters or more" if size else form)
+
+    def _log_refusal(self, what: str) -> None:
+        logging.getLogger("ctxmetrics").info(
+            "%s: the server takes no %s; it is not sent any more", self._model, what
+        )
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:
@@ -136,9 +116,7 @@ class Capabilities:
             return not fixed_form
         if name not in self.refused:
             self.refused.add(name)
-            logging.getLogger("ctxmetrics").info(
-                "%s: the server takes no %s; it is not sent any more", self._model, name
-            )
+            self._log_refusal(name)
         return True
 
 
@@ -146,9 +124,10 @@ def names_bound(error: BaseException) -> bool:
     """Whether a refusal is about the size of the limit of the reply's tokens."""
     param = getattr(error, "param", None)
     if param in _BOUNDS:
-        return _REFUSED.search(str(error).lower()) is None
+        return PATTERNS["refused"].search(str(error).lower()) is None
     text = str(error).lower()
-    return param is None and (_TOO_MANY_TOKENS.search(text) or _WITH_REPLY.search(text)) is not None
+    too_large = PATTERNS["bound"].search(text) or PATTERNS["with_reply"].search(text)
+    return param is None and too_large is not None
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:
@@ -169,24 +148,28 @@ def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form
 def _refuses_form(error: BaseException) -> bool:
     """Whether a refusal is of the form itself, with any schema."""
     param = str(getattr(error, "param", None) or "").lower()
-    return _REFUSED_FORM.search(str(error).lower()) is not None and "schema" not in param
+    return PATTERNS["refused_form"].search(str(error).lower()) is not None and "schema" not in param
 
 
 def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     """Return the name of what a server refuses, if that is what its error says."""
     param = str(getattr(error, "param", None) or "").lower()
     text = f"{param} {getattr(error, 'code', None) or ''} {error}".lower()
-    refusing = _REFUSED.search(text) is not None
+    refusing = PATTERNS["refused"].search(text) is not None
     names = [name for name in _PARAMETERS if refusing and name in sent]
     if param in names:
         return param
     form = sent.get("response_format")
-    if isinstance(form, dict) and (param.startswith("response_format") or _FORM_WORDS.search(text)):
+    if isinstance(form, dict) and (
+        param.startswith("response_format") or PATTERNS["form"].search(text)
+    ):
         return str(form["type"])
     for name in names:
         if re.search(rf"\b{name}\b", text):
             return name
-    about_roles = (refusing and _ROLE_WORDS.search(text)) or _ROLE_RULES.search(text)
+    about_roles = PATTERNS["role_rules"].search(text)
+    if refusing and not about_roles:
+        about_roles = PATTERNS["role"].search(text)
     if about_roles and sent["messages"][0]["role"] == "system":
         return "system"
     return None

@@ -49,9 +49,8 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 # The key that is sent to a server that asks for none: the client needs one.
 NO_KEY = "no-key"
-# Parameters with these values are no part of the identity; other parameters are no part of it without a
-# value.
-_USUAL = {"temperature": 0.0, "seed": 0, "reply_format": "auto"}
+# Parameters with these values are no part of the identity.
+_USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
 # Parameters that bound the tokens of a reply.
@@ -189,13 +188,8 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        parameters = {
-            "temperature": self.temperature,
-            "seed": self.seed,
-            "max_tokens": self.max_tokens,
-            "reply_format": self.reply_format,
-        }
-        unusual = [f"{name}={value}" for name, value in parameters.items() if value != _USUAL.get(name)]
+        values = {name: getattr(self, name) for name in _USUAL}
+        unusual = [f"{name}={value}" for name, value in values.items() if value != _USUAL[name]]
         if self.extra:
             extra = json.dumps(dict(self.extra), sort_keys=True).encode()
             unusual.append(f"extra={hashlib.sha256(extra).hexdigest()[:12]}")

@@ -16,8 +16,8 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -38,6 +38,10 @@ _REST_SECONDS = 10.0
 _VERSION = 2
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
 _PUT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+# Which process asks for a judgement now, and until when (seconds since 1970) that holds at most.
+_CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, process INTEGER NOT NULL, until REAL NOT NULL)"
+_CLAIM_SECONDS = 600.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _DROP_OLDEST = (
     "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
     "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
@@ -72,6 +76,8 @@ class RunCache:
 
     def __init__(self, store: Store, *, stores: bool) -> None:
         self._store = store
+        # A store of the user's own may have no claims.
+        self._claims = store if stores and isinstance(store, VerdictCache) else None
         self._added: dict[str, str] = {}
         self._put = store.put if stores else self._added.__setitem__
         self._warned = False
@@ -92,6 +98,24 @@ class RunCache:
         """Keep a text."""
         with self._going_on():
             self._put(key, sealed(key, text))
+
+    @asynccontextmanager
+    async def claimed(self, key: str) -> AsyncIterator[None]:
+        """Wait while another process asks for the judgement of a key, which may be kept afterwards.
+
+        Processes that share a cache and score the same samples then pay for each judgement once.
+        """
+        import asyncio
+
+        pause = _FIRST_PAUSE
+        while self._claims is not None and not self._claims.claim(key):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            yield
+        finally:
+            if self._claims is not None:
+                self._claims.release(key)
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
@@ -183,6 +207,30 @@ class VerdictCache:
         if self._unchecked > self._max_bytes // 64:
             self._unchecked = 0
             self._do(self._shrink)
+
+    def claim(self, key: str) -> bool:
+        """Note that this process asks for the judgement of a key; False while another process does.
+
+        A process that has ended holds no claim, and none holds longer than ten minutes.
+        """
+
+        def take(connection: sqlite3.Connection) -> bool:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                query = "SELECT process FROM claims WHERE key = ? AND until > ?"
+                row = connection.execute(query, (key, time.time())).fetchone()
+                if row and row[0] != os.getpid() and _is_running(row[0]):
+                    return False
+                values = key, os.getpid(), time.time() + _CLAIM_SECONDS
+                connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", values)
+            return True
+
+        return self._do(take) is not False  # without a cache nothing can be claimed
+
+    def release(self, key: str) -> None:
+        """Take back the claim of this process."""
+        command = "DELETE FROM claims WHERE key = ? AND process = ?"
+        self._do(lambda connection: connection.execute(command, (key, os.getpid())))
 
     def info(self) -> CacheInfo:
         """Count what is in it."""
@@ -381,6 +429,20 @@ def _make_table(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         elif columns != ["number", "key", "value"] or version != _VERSION:
             raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
+        connection.execute(_CLAIMS)
+
+
+def _is_running(process: int) -> bool:
+    """Whether a process of this machine has not ended; on Windows, where no signal asks, it is taken to run."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
 def _is_useless(error: sqlite3.Error) -> bool:

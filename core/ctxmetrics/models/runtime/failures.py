@@ -12,6 +12,7 @@ from typing import Any
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.models.runtime.overflow import is_too_long, stated_limit
+from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
 _RETRY_CODES = frozenset({408, 409, 425, 429})
@@ -22,25 +23,6 @@ CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"
 SIZE_CODES = frozenset({"too_long", "truncated_prompt"})
 # The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
-# Names that servers give to a 429 which waiting does not end, such as used-up credit.
-_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# Of aiohttp; the last is that of its parser.
-_LOST_CONNECTION = ("ClientConnectionError", "ClientPayloadError", "HttpProcessingError")
-_CONNECTION_KINDS = frozenset(
-    {
-        "APIConnectionError",  # openai, anthropic
-        "TransportError",  # httpx
-        "ClientConnectionError",  # aiohttp
-        "ClientPayloadError",
-        "ConnectionError",  # requests has one of its own
-        "ChunkedEncodingError",
-        "ProtocolError",  # urllib3
-        "HTTPClientError",  # botocore
-        "HTTPException",  # http.client
-        "SSLError",
-        "gaierror",  # no address of that name
-    }
-)
 _LOOPBACK = re.compile(r"127\.|localhost$|::1$")
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
 # Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
@@ -249,7 +231,7 @@ def from_status(
         return JudgeError(
             message, reason_code="too_long", status=status, limit=stated_limit(message, details)
         )
-    reason, spent = "client_error", isinstance(code, str) and code in _SPENT_CODES
+    reason, spent = "client_error", isinstance(code, str) and code in WORDS["spent"]
     if status in _OVERLOADED and not spent:
         reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
     elif (status in _RETRY_CODES or not 300 <= status < 500) and not spent:  # noqa: PLR2004 - HTTP
@@ -296,7 +278,9 @@ def _lost_connection(error: BaseException) -> bool:
     its errors the status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint(_LOST_CONNECTION) and not any("Timeout" in name for name in names)
+    return not names.isdisjoint(WORDS["lost_connection"]) and not any(
+        "Timeout" in name for name in names
+    )
 
 
 def _from_kind(error: BaseException) -> str | None:
@@ -305,7 +289,8 @@ def _from_kind(error: BaseException) -> str | None:
         return "timeout"
     # A client kept a connection of another loop; it takes another one next.
     of_another_loop = isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error))
-    if isinstance(error, (ConnectionError, EOFError)) or names & _CONNECTION_KINDS or of_another_loop:
+    by_name = not names.isdisjoint(WORDS["connection"])
+    if isinstance(error, (ConnectionError, EOFError)) or by_name or of_another_loop:
         return "connection_error"
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._internal.display import visible_on_page
 from ctxmetrics._internal.version import __version__
-from ctxmetrics.presentation.wording import (
-    describe_doubt,
-    explain_miss,
-    format_mark,
-    is_expected,
-    list_contexts,
-    plural,
-    say,
-)
+from ctxmetrics.presentation import wording
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -62,12 +54,12 @@ def _environment() -> Environment:
         style=Markup(_read("page.css")),  # noqa: S704 - a file of the package
         script=Markup(_read("page.js")),  # noqa: S704 - a file of the package
         version=__version__,
-        say=say,
-        plural=plural,
-        is_expected=is_expected,
-        describe_doubt=describe_doubt,
-        format_mark=format_mark,
-        list_contexts=list_contexts,
+        say=wording.say,
+        plural=wording.plural,
+        is_expected=wording.is_expected,
+        describe_doubt=wording.describe_doubt,
+        format_mark=wording.format_mark,
+        list_contexts=wording.list_contexts,
         join_reasons=join_reasons,
         make_csp_hash=make_csp_hash,
     )
@@ -95,5 +87,5 @@ def make_csp_hash(text: str) -> str:
 def join_reasons(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
     """Join why a verdict is no yes, and what the judge wrote about it."""
     code = None if verdict.value else verdict.code
-    parts = (explain_miss(verdict, counted, language), code, verdict.reason)
+    parts = (wording.explain_miss(verdict, counted, language), code, verdict.reason)
     return "; ".join(part for part in parts if part)

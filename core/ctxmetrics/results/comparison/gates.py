@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.compare import choose_metric
+from ctxmetrics.results.comparison.compare import choose_metric, compare
 from ctxmetrics.results.comparison.view import Comparison, Difference, number
+from ctxmetrics.results.labels.means import EQUAL
+from ctxmetrics.results.results import Results
 
 
 def choose_gated(comparison: Comparison, name: str, margin: float, option: str) -> Difference:
@@ -53,6 +55,23 @@ def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -
     if low < -margin and not unchanged:
         problem = f"{item.name} may have fallen by more than {margin:g}"
     return _find_problem(comparison, item, problem)
+
+
+def find_worse(before: Results, after: Results) -> str | None:
+    """Return why a run does not take the place of a baseline: a mean fell, or something is missing; else None."""
+    missing = [name for name in before.metrics if name not in after.metrics]
+    if missing:
+        return f"this run has no {missing[0]}"
+    try:
+        comparison = compare(before, after)
+    except ParameterError as error:
+        return str(error)
+    for item in comparison.metrics:
+        fell = f"{item.name} fell" if item.basis.difference < -EQUAL else None
+        problem = _find_problem(comparison, item, fell)
+        if problem is not None:
+            return problem
+    return None
 
 
 def _find_problem(comparison: Comparison, item: Difference, problem: str | None) -> str | None:

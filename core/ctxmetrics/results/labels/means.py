@@ -106,7 +106,7 @@ def paired_mean(
     if error < EQUAL * max(abs(mean), 1e-6):
         error = 0.0
     high = student_quantile(1 - LEVEL / 2, size - 1)
-    detectable = _multiple(size - 1) * error
+    detectable = power_multiple(size - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
     p = _p_value(mean, error, size - 1)
@@ -145,12 +145,12 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
     """
     normal = sum(map(NormalDist().inv_cdf, (1 - LEVEL / 2, POWER)))
     n = max(2, math.ceil((normal * spread / difference) ** 2), math.ceil(FEW / changed - EQUAL))
-    while _multiple(n - 1) * spread > difference * math.sqrt(n):
+    while power_multiple(n - 1) * spread > difference * math.sqrt(n):
         n += 1
     return n
 
 
-def _multiple(degrees: int) -> float:
+def power_multiple(degrees: int) -> float:
     """Return how many standard errors a difference has that is found with 80 % power."""
     return student_quantile(1 - LEVEL / 2, degrees) + student_quantile(POWER, degrees)
 

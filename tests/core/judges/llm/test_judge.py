@@ -189,7 +189,7 @@ def test_missing_ids_are_asked_again_and_only_those() -> None:
     assert "no entry for: s2" in model.prompts[1].user
 
 
-def test_missing_ids_of_both_are_asked_by_their_own_questions() -> None:
+def test_missing_ids_of_both_kinds_are_asked_in_one_request() -> None:
     def answer(prompt: Prompt, data: dict[str, Any]) -> Any:
         if prompt.attempt == 0:
             return {"sentences": {"s1": YES}, "useful": {"c1": USEFUL["c1"]}}
@@ -198,11 +198,11 @@ def test_missing_ids_of_both_are_asked_by_their_own_questions() -> None:
     model = Recorder(answer)
     score = ContextPrecision(judge=LLMJudge(model)).score(SAMPLE)
     assert score.value == 0.5
-    assert [prompt.step for prompt in model.prompts] == ["joint", "attribution", "usefulness"]
-    assert model.prompts[1].sentences == ("s2",)
-    assert model.prompts[2].useful == ("c2", "c3")
-    assert {prompt.system for prompt in model.prompts} == {model.prompts[0].system}
-    texts = [item["text"] for item in data_of(model.prompts[2])["sentences"]]
+    assert [prompt.step for prompt in model.prompts] == ["joint", "joint"]
+    again = model.prompts[1]
+    assert (again.sentences, again.useful) == (("s2",), ("c2", "c3"))
+    assert again.system == model.prompts[0].system
+    texts = [item["text"] for item in data_of(again)["sentences"]]
     assert " ".join(texts) == SAMPLE.reference
 
 

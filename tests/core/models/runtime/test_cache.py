@@ -478,6 +478,85 @@ def test_stopped_runs_together_pay_hardly_more_than_one(tmp_path, number):
     assert len(stopped.rows()) == 2 * count
 
 
+# --- two processes at once ---
+
+
+@pytest.fixture
+def other_process():
+    """A process that runs during a test; its number is that of another owner of claims."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.wait()
+    process.stdin.close()
+
+
+def claim_by(process, cache, key, seconds=60):
+    with sqlite3.connect(cache.path) as connection:
+        values = key, process.pid, time.time() + seconds
+        connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", values)
+    connection.close()
+
+
+def test_a_claim_of_another_process_holds_until_it_ends(tmp_path, other_process):
+    cache = VerdictCache(tmp_path)
+    assert cache.claim("key")
+    assert cache.claim("key")  # it is this process's own
+    claim_by(other_process, cache, "key")
+    assert not cache.claim("key")
+    assert cache.claim("another key")
+    cache.release("key")  # of another process: it stays
+    assert not cache.claim("key")
+    other_process.kill()
+    other_process.wait()
+    assert cache.claim("key")
+
+
+def test_a_claim_holds_no_longer_than_its_time(tmp_path, other_process):
+    cache = VerdictCache(tmp_path)
+    claim_by(other_process, cache, "key", seconds=-1)
+    assert cache.claim("key")
+
+
+def test_a_judgement_that_another_process_asks_for_is_waited_for(tmp_path, server, monkeypatch):
+    first, second = VerdictCache(tmp_path / "first"), VerdictCache(tmp_path / "second")
+    run(server, 3, first)
+    values = sqlite3.connect(first.path).execute("SELECT key, value FROM verdicts").fetchall()
+    refusals = iter([False, False])
+    claim = VerdictCache.claim
+
+    def refuse(cache, key):
+        """Refuse twice; then the other process is done, and has kept its judgements."""
+        if next(refusals, None) is False:
+            return False
+        for other_key, value in values:
+            cache.put(other_key, value)
+        return claim(cache, key)
+
+    monkeypatch.setattr(VerdictCache, "claim", refuse)
+    before = server.count
+    assert recall(run(server, 1, second)) == expected(1)
+    assert server.count == before
+
+
+@pytest.mark.slow
+def test_two_processes_on_one_cache_pay_once(tmp_path):
+    """Of 60 judgements of .1 s at most six are asked for twice."""
+    code = (
+        "import sys; from core.models.runtime.test_cache import *; from types import SimpleNamespace as S; "
+        "print(recall(run(S(base_url=sys.argv[1]), 60, sys.argv[2], progress=False)))"
+    )
+    with FakeOpenAIServer(answer_from(), latency=0.1) as server:
+        command = [sys.executable, "-c", code, server.base_url, str(tmp_path / "cache")]
+        env = {**os.environ, "PYTHONPATH": TESTS}
+        processes = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in "12"
+        ]
+        outputs = [process.communicate(timeout=60)[0] for process in processes]
+    assert [json.loads(output) for output in outputs] == [expected(60)] * 2
+    assert 60 <= server.count <= 66
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of four megabytes."""

@@ -1127,3 +1127,41 @@ def test_score_names_failing_samples_and_gates_the_pass_rate(tmp_path):
     done = run_command("score", file, "-m", "context_recall", "--min-pass-rate", "context_recall=0.9")
     assert done.returncode == 2
     assert "has no pass mark" in done.stderr
+
+
+def test_a_baseline_ratchets(tmp_path):
+    # Recalls by sample: 1/2, 1/2, then 1, 1/2, then 0, 1.
+    base = tmp_path / "base.jsonl"
+    texts = ["Tea is hot.", "Ice is cold."]
+
+    def score(*contexts, fields=(), gate="context_recall=0.25"):
+        file = tmp_path / "s.jsonl"
+        rows = [
+            {"id": f"q{n}", "reference": " ".join(texts), "retrieved_contexts": list(given)}
+            for n, given in enumerate(contexts)
+        ]
+        file.write_text("\n".join(json.dumps({**row, **dict(fields)}) for row in rows))
+        options = ("--metric", "context_recall", "--fail-under", gate)
+        return run_command("score", file, *options, "--write-baseline", f"{base}.best")
+
+    def read():
+        return Results.from_jsonl(base).summary()["context_recall"].mean
+
+    first = score(texts[:1], texts[1:])
+    assert (first.returncode, read()) == (0, 0.5)
+    headroom = "note: --fail-under context_recall=0.25: passes down to {} below the baseline, {}"
+    assert headroom.format(0.25, "0.5000") in first.stderr
+    score(texts, texts[1:])
+    assert read() == 0.75
+    worse = score(["Milk."], texts, gate="context_recall=0.6")
+    assert (worse.returncode, read()) == (1, 0.75)  # the gate is about the run: its mean is 0.5
+    assert f"{base} stays: context_recall fell (difference -0.250," in worse.stderr
+    assert "passes down to 0.15 below the baseline, 0.7500" in worse.stderr
+    assert "1 sample of the first run is not in the second" in score(texts).stderr
+    other = score(texts, texts, fields={"reference": "Tea is hot."}.items())
+    assert "the runs differ in question" in other.stderr
+    assert (other.returncode, read()) == (0, 0.75)
+    done = run_command(
+        "score", tmp_path / "s.jsonl", "-m", "context_precision", "--write-baseline", f"{base}.best"
+    )
+    assert f"{base} stays: this run has no context_recall" in done.stderr
