@@ -69,7 +69,7 @@ class Source:
             checked = [self._checked(sample) for sample in samples]
             read = attrgetter(*COMPARED)
             alone = [read(sample) for sample in checked[:PEEKED] if sample.stages is None]
-            refusal = refusal_of([*map(to_record, alone)], {})
+            refusal = refusal_of([*map(to_record, alone)], {}) if len(alone) > 1 else None
             if refusal is not None:
                 raise SampleError(refusal)
             self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)
