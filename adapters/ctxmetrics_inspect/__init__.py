@@ -53,7 +53,7 @@ SCHEMA = adapting.Schema(
         "reference_contexts": adapting.Place.of("expected", "reference_documents"),
         "reference_context_ids": adapting.Place.of("expected", "reference_ids"),
     },
-    hint="Neither the store nor the sample's metadata has any.",
+    hint="and none in the store or the sample's metadata",
 )
 
 

@@ -283,6 +283,7 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         key: str | None = None,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
+        adapting.check_unused(type(self), params)
         wrapper = adapting.Wrapper.build(
             self.core_class, params, SCHEMA, judge=adapting.as_judge(judge, BaseChatModel, ChatModel)
         )
@@ -290,3 +291,6 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(
             {key or wrapper.metric.name: wrapper}
         )
+
+
+adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})
