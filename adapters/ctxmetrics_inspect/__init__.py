@@ -109,9 +109,10 @@ def results(log: EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
     for sample in log.samples or ():
         question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
         record = {"id": str(sample.id), **_record(sample, question, Target(sample.target))}
-        scores = {}
-        for name, score in (sample.scores or {}).items():
-            scores[name] = (score.metadata or {}).get("score", score.explanation)
+        scores = {
+            name: (score.metadata or {}).get("score", score.explanation)
+            for name, score in (sample.scores or {}).items()
+        }
         rows.append((record, scores))
     return adapting.build_results(SCHEMA, rows, keys)
 
