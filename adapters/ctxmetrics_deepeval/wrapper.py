@@ -59,6 +59,7 @@ _UNUSED = {
     "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": _SCORING,
     "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
     "_group_retrieval_contexts": "group='source' groups contexts.",
+    "eval_mode system_one_model": "judge= takes a decision model, which then gives every verdict.",
 }
 
 

@@ -53,7 +53,7 @@ SCHEMA = adapting.Schema(
         "reference_contexts": adapting.Place.of("expected", "reference_documents"),
         "reference_context_ids": adapting.Place.of("expected", "reference_ids"),
     },
-    hint="Neither the store nor the sample's metadata has any.",
+    hint="and none in the store or the sample's metadata",
 )
 
 
@@ -109,9 +109,10 @@ def results(log: EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
     for sample in log.samples or ():
         question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
         record = {"id": str(sample.id), **_record(sample, question, Target(sample.target))}
-        scores = {}
-        for name, score in (sample.scores or {}).items():
-            scores[name] = (score.metadata or {}).get("score", score.explanation)
+        scores = {
+            name: (score.metadata or {}).get("score", score.explanation)
+            for name, score in (sample.scores or {}).items()
+        }
         rows.append((record, scores))
     return adapting.build_results(SCHEMA, rows, keys)
 

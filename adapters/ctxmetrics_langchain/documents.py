@@ -73,5 +73,5 @@ SCHEMA = replace(
     evaluation=_experiment,
     package="ctxmetrics_langchain",
     judge_option="judge=chat_model",
-    hint="There is no retriever run below it either (evaluate_existing loads those with load_nested=True).",
+    hint="and no retriever run below it (evaluate_existing loads those with load_nested=True)",
 )

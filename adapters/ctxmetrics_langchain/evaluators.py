@@ -243,9 +243,10 @@ def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
     """
     rows = []
     for row in run:
-        scores = {}
-        for result in row["evaluation_results"]["results"]:
-            scores[result.key] = (result.evaluator_info or {}).get("score", result.comment)
+        scores = {
+            result.key: (result.evaluator_info or {}).get("score", result.comment)
+            for result in row["evaluation_results"]["results"]
+        }
         rows.append((to_record(row["run"], row["example"]), scores))
     return adapting.build_results(SCHEMA, rows, keys)
 
@@ -283,6 +284,7 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         key: str | None = None,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
+        adapting.check_unused(type(self), params)
         wrapper = adapting.Wrapper.build(
             self.core_class, params, SCHEMA, judge=adapting.as_judge(judge, BaseChatModel, ChatModel)
         )
@@ -290,3 +292,6 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(
             {key or wrapper.metric.name: wrapper}
         )
+
+
+adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})

@@ -47,7 +47,7 @@ class MetricStringEvaluator(StringEvaluator):
     """
 
     def __init__(self, name: str, wrapper: Wrapper) -> None:
-        hint = "A text is the answer: give the documents as prediction=."
+        hint = "since a text is the answer: give the documents as prediction="
         self._name, self._wrapper = name, replace(wrapper, schema=replace(wrapper.schema, hint=hint))
 
     @property

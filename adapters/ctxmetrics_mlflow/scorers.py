@@ -242,7 +242,7 @@ SCHEMA = replace(
     retrievals=_retrievals,
     evaluation=_evaluation,
     package="ctxmetrics_mlflow",
-    hint="There is no RETRIEVER span in its trace either.",
+    hint="and no RETRIEVER span in its trace",
 )
 
 

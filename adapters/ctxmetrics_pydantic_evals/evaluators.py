@@ -220,7 +220,7 @@ SCHEMA = adapting.Schema(
             "expected_output", "reference_ids retrieved_context_ids retrieved_ids"
         ),
     },
-    hint="Neither the case's metadata nor the task's attributes have any.",
+    hint="and none in the case's metadata or the task's attributes",
 )
 
 

@@ -78,7 +78,7 @@ def to_judge(given: Judge | Model | str | None) -> Judge | None:
 def name_of(judge: object) -> str:
     """Return what a file holds in place of a judge: for a model of pydantic-ai, the name from which it can be made again."""
     if isinstance(judge, Model):
-        return f"{judge.system}:{judge.model_name}"
+        return adapting.hide_keys(f"{judge.system}:{judge.model_name}")
     return judge if isinstance(judge, str) else getattr(judge, "name", type(judge).__name__)
 
 

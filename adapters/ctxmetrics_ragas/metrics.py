@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import partial, wraps
@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
 
-from ragas.callbacks import RagasTracer
+from ragas.callbacks import ChainRun, RagasTracer
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import (
     MetricOutputType,
@@ -52,11 +52,32 @@ _UNUSED = {
 }
 
 
-def _traces(callbacks: Any) -> Mapping[str, Any]:
+def _traces(callbacks: Any) -> MutableMapping[str, Any]:
     """Return what the tracer of an `evaluate()` holds, by run; empty outside of one."""
     handlers = getattr(callbacks, "handlers", ())
     tracers = [handler for handler in handlers if isinstance(handler, RagasTracer)]
     return tracers[-1].traces if tracers else {}
+
+
+def _record_score(score: Score, callbacks: Any) -> None:
+    """Add a run to the metric's own in `result.traces`, for `results`: evaluate() keeps numbers only.
+
+    It is written into the tracer, for LangChain's way to it takes longer than scoring ids.
+    """
+    traces = _traces(callbacks)
+    metric = traces.get(str(getattr(callbacks, "parent_run_id", None)))
+    if metric is None:
+        return
+    run = ChainRun(
+        run_id=f"{metric.run_id}-score",
+        parent_run_id=metric.run_id,
+        name="score",
+        inputs={"data": score.provenance.judge},
+        metadata={},
+        outputs={"output": {**score.to_dict(), "reason": score.reason}},
+    )
+    traces[run.run_id] = run
+    metric.children.append(run.run_id)
 
 
 def _evaluation(_: object) -> str | None:
@@ -321,12 +342,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         if score.value is None:
             name = _name_row(sample, callbacks)
             _log.warning("%s, %s: %s: %s", self.name, name, score.reason_code, score.message)
-        start = getattr(callbacks, "on_chain_start", None)
-        if start:
-            # evaluate() keeps numbers only: the rest is in result.traces, for `results`
-            start({"name": "score"}, {"data": score.provenance.judge}).on_chain_end(
-                {"output": {**score.to_dict(), "reason": score.reason}}
-            )
+        _record_score(score, callbacks)
         return _number(score)
 
     async def single_turn_ascore(

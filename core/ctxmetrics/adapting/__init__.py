@@ -5,7 +5,7 @@ what each name here is for.
 """
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import mask_logs_of, safe_text
+from ctxmetrics._internal.secrets import hide_keys, mask_logs_of, safe_text
 from ctxmetrics.adapting.results import build_results
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
@@ -60,7 +60,7 @@ __all__ = [
     "OPTIONS", "PROMPT_ADVICE", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
     "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
-    "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "in_thread", "langchain_reply",
+    "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "hide_keys", "in_thread", "langchain_reply",
     "mark_unused", "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "retrieval_of_tool", "run_sync",
     "safe_text", "text_of", "token_usage", "unique_name", "using", "validated_texts",
 ]  # fmt: skip

@@ -145,7 +145,7 @@ class Schema:
         id_keys: Where a document's id is looked for.
         retrievals: What retrievers and rerankers handed on in the record's ``run``, in the order in which they began;
             asked where no key holds what was retrieved.
-        hint: Added to the message when nothing retrieved is found.
+        hint: A clause of the message when nothing retrieved is found.
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
         package: The adapter's package, which warnings name as their place.
         judge_option: What a user of the adapter writes for an LLM judge.
@@ -448,12 +448,12 @@ class Schema:
         error = record.get("error")
         if error:
             return f"the run failed ({safe_text(error)})."
-        hint = ""
+        hint, way = "", f"name it with {OPTIONS[field]}="
         if field.startswith("retrieved") and self.hint:
-            hint = f" {self.hint}"
+            hint = f", {self.hint}"
         elif field == "reference" and self._find(record, keys, "reference_facts"):
-            hint = " There are facts: count them with unit='fact'."
-        return f"no {names} in its {where} (there is: {there or 'nothing'}).{hint} Name it with {OPTIONS[field]}=."
+            way = f"count its facts with unit='fact', or {way}"
+        return f"no {names} in its {where} (there is: {there or 'nothing'}){hint}; {way}."
 
 
 def _output_of(side: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
@@ -217,18 +218,20 @@ def _order_samples(language: str) -> Sequence[LabelledSample]:
 def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
     """Choose by sample the ids whose verdicts are counted: as many right yeses as noes about units, the same about contexts.
 
-    So a judge that says one thing to everything is wrong in half of the counted verdicts.
+    So a judge that says one thing to everything is wrong in half of the counted verdicts. Where one verdict is right more
+    often, those beside most opposite ones count: verdicts that stand at another id are wrong there.
     """
-    groups: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+    groups: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
     counted: dict[str, list[str]] = {}
     for item in samples:
         counted[str(item.sample.id)] = []
         for id_, value in item.truth.items():
             if id_[0] in about and value is not None:
-                groups.setdefault((id_[0], value), []).append((str(item.sample.id), id_))
+                beside = [truth for other, truth in item.truth.items() if other[0] == id_[0]]
+                opposite = beside.count(not value) / len(beside)
+                groups.setdefault((id_[0], value), []).append((opposite, str(item.sample.id), id_))
     for (about_id, value), group in groups.items():
         least = min(len(group), len(groups.get((about_id, not value), ())))
-        for place in range(least):
-            sample, id_ = group[place * len(group) // least]
+        for _, sample, id_ in sorted(group, key=itemgetter(0), reverse=True)[:least]:
             counted[sample].append(id_)
     return counted

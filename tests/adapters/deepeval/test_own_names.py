@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +21,9 @@ from ctxmetrics import LexicalJudge
 from ctxmetrics.adapting import UnusedError
 from ctxmetrics.testing import differences, load_cases
 from ctxmetrics_deepeval.runners import RUNNERS
+from support.offers import Offers, check_offers, list_offers, write_offers
 
+TABLE = Path(__file__).with_name("offers.tsv")
 NAMES = {
     "ContextualRecallMetric": "Contextual Recall",
     "ContextualPrecisionMetric": "Contextual Precision",
@@ -148,40 +152,20 @@ def test_assert_test_names_it(metric: Any, make_case: Any) -> None:
         assert_test(make_case(), [metric], run_async=False)
 
 
-def test_every_attribute_of_deepevals_is_here_or_refused(name: str, metric: Any) -> None:
-    """By inspection: a new release of DeepEval that adds one fails here."""
-    theirs = getattr(deepeval.metrics, name)
-    names = {
-        name for name in [*dir(theirs), *vars(theirs(model=Silent()))] if not name.startswith("__")
-    }
-    table = {}
-    for attribute in sorted(names):
-        try:
-            getattr(metric, attribute)
-        except UnusedError as error:
-            table[attribute] = str(error)
-        else:
-            table[attribute] = "the same" if attribute in dir(deepeval.metrics.BaseMetric) else "ours"
-    for parameter in inspect.signature(theirs).parameters:
-        try:
-            getattr(ours, name)(**{parameter: None, "judge": LexicalJudge()})
-        except ValueError as error:
-            table[f"{parameter}="] = str(error)
-        else:
-            table[f"{parameter}="] = "the same"
-    print(table)
-    refused = {name for name, text in table.items() if text not in ("the same", "ours")}
-    assert refused <= {
-        *(
-            "_a_generate_reason",
-            "_a_generate_verdicts",
-            "_calculate_score",
-            "_experimental_system_one_spec",
-        ),
-        *("_generate_reason", "_generate_verdicts", "_get_prompt", "_group_retrieval_contexts"),
-        *("evaluation_template", "evaluation_template=", "system_one_model=", "eval_mode="),
-    }
-    assert all(table[name].endswith(".") for name in refused)
+def offers() -> Offers:
+    metrics = {}
+    for name in NAMES:
+        theirs = getattr(deepeval.metrics, name)
+        make = partial(getattr(ours, name), judge=LexicalJudge())
+        metrics[name] = (theirs, theirs(model=Silent()), make)
+    return list_offers(metrics, "deepeval", skip="__")
+
+
+def test_every_attribute_of_deepevals_is_here_or_refused() -> None:
+    """`python tests/adapters/deepeval/test_own_names.py` writes the column of the version that is installed."""
+    check_offers(TABLE, version("deepeval"), offers())
+    refused = {name for (name, _), outcome in offers().items() if outcome not in {"same", "ours"}}
+    assert {"measure", "a_measure", "score", "threshold=", "model="}.isdisjoint(refused)
 
 
 @pytest.mark.slow
@@ -198,3 +182,7 @@ def test_model_may_stand_second_without_its_name(name: str) -> None:
     silent = Silent()
     metric = getattr(ours, name)(0.7, silent)
     assert (metric.threshold, metric.model) == (0.7, silent)
+
+
+if __name__ == "__main__":
+    write_offers(TABLE, version("deepeval"), offers())

@@ -616,6 +616,7 @@ def test_two_metrics_of_one_name_are_refused():
         ({"threshold": 2}, "threshold=2 must be a number from 0 to 1"),
         ({"convention": "ragaz"}, "convention='ragaz' is unknown"),
         ({"min_similarity": 0.5}, "'min_similarity'"),
+        ({"feedback_key": "recall"}, r"key= names the feedback\.$"),
         ({"judge": "gpt-4o"}, "judge=str is no judge.*chat|judge=str is no judge.*BaseChatModel"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_row_without_contexts_says_where_they_were_looked_for(
     error = rows[0]["context_recall"]["feedback"]["error"]
     assert error["error_code"] == "missing_field"
     assert "has no retrieved_contexts: no retrieved_contexts / documents / " in error["error_message"]
-    assert "There is no RETRIEVER span in its trace either." in error["error_message"]
+    assert "and no RETRIEVER span in its trace; name" in error["error_message"]
     assert values(rows, "context_recall") == [None, 0.5]
 
 
@@ -565,7 +565,7 @@ def test_expected_facts_are_counted(run: Callable[..., Any], row: Callable[..., 
     assert feedback["context_recall unit fact"]["feedback"]["value"] == 0.5
     error = feedback["by_sentence"]["feedback"]["error"]
     assert error["error_code"] == "missing_field"
-    assert "count them with unit='fact'" in error["error_message"]
+    assert "count its facts with unit='fact', or name it with" in error["error_message"]
 
 
 def test_a_run_without_traces_is_refused_with_advice(row: Callable[..., Any]) -> None:

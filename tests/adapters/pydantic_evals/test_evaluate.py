@@ -152,9 +152,7 @@ def test_a_case_without_contexts_says_where_they_were_looked_for() -> None:
     assert message.startswith(
         "MissingFieldError: Sample 'tower' has no retrieved_contexts: no retrieved_contexts / "
     )
-    assert (
-        "(there is: answer). Neither the case's metadata nor the task's attributes have any." in message
-    )
+    assert "(there is: answer), and none in the case's metadata or the task's attributes;" in message
 
 
 def test_failing_judge_costs_no_other_evaluator_or_case() -> None:

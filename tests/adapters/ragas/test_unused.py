@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,11 +19,13 @@ from ragas.metrics.base import MetricType
 import ctxmetrics_ragas as ours
 from ctxmetrics import LexicalJudge
 from ctxmetrics.adapting import UnusedError
+from support.offers import Offers, check_offers, list_offers, write_offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Row = dict[str, Any]
+TABLE = Path(__file__).with_name("offers.tsv")
 
 NAMES = [
     *("LLMContextRecall", "LLMContextPrecisionWithReference", "LLMContextPrecisionWithoutReference"),
@@ -96,30 +100,18 @@ def test_required_columns_are_those_of_ragas(name: str, row: Row) -> None:
     assert {column: row[column] for column in columns}.keys() == columns
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_attribute_of_ragas_is_here_or_refused(name: str) -> None:
-    """By inspection of both classes: a new release of Ragas that adds one fails here."""
-    theirs = getattr(ragas.metrics, name)
-    metric = make(name)
-    table = {}
-    names = {*dir(theirs), *vars(theirs())}
-    for attribute in sorted(name for name in names if not name.startswith(("__", "_abc"))):
-        try:
-            getattr(metric, attribute)
-        except AttributeError as error:
-            table[attribute] = str(error)
-        else:
-            table[attribute] = "here"
-    for parameter in inspect.signature(theirs).parameters:
-        try:
-            make(name, **{parameter: None})
-        except ValueError as error:
-            table[f"{parameter}="] = str(error)
-        else:
-            table[f"{parameter}="] = "here"
-    print(table)
-    refused = {attribute for attribute, text in table.items() if text != "here"}
-    assert all(table[attribute].endswith(".") for attribute in refused), table
+def offers() -> Offers:
+    metrics = {}
+    for name in NAMES:
+        theirs = getattr(ragas.metrics, name)
+        metrics[name] = (theirs, theirs(), partial(make, name))
+    return list_offers(metrics, "ragas", skip="__|_abc")
+
+
+def test_every_attribute_of_ragas_is_here_or_refused() -> None:
+    """`python tests/adapters/ragas/test_unused.py` writes the column of the version that is installed."""
+    check_offers(TABLE, version("ragas"), offers())
+    refused = {name for (name, _), outcome in offers().items() if outcome not in {"same", "ours"}}
     assert {"single_turn_ascore", "single_turn_score", "init", "name", "name="}.isdisjoint(refused)
 
 
@@ -128,3 +120,7 @@ def test_result_says_who_judged(evaluate: Callable[..., Any], row: Row) -> None:
     result = evaluate([row], [ours.ContextRecall()])
     assert result.traces[0]["context_recall"]["score"]["input"] == "lexical"
     assert [item.judge for item in ours.results(result).summary().provenances] == ["lexical"]
+
+
+if __name__ == "__main__":
+    write_offers(TABLE, version("ragas"), offers())

@@ -27,7 +27,7 @@ SCHEMA = Schema(
         "searches": Place.of("said", "searches"),
     },
     retrievals=lambda run: [Retrieval(*step) for step in run or ()],
-    hint="Nor did a tool find any.",
+    hint="and no tool found any",
 )
 EVERY = tuple(SCHEMA.places)
 
@@ -87,8 +87,8 @@ def test_the_message_says_where_was_looked_and_what_is_there():
     with pytest.raises(MissingFieldError) as caught:
         one({"said": {"answer": "a", "hits": []}}, "retrieved_contexts")
     assert str(caught.value) == (
-        "The sample has no retrieved_contexts: no retrieved_contexts / documents / chunks in its said (there is: answer, hits). "
-        "Nor did a tool find any. Name it with contexts_key=."
+        "The sample has no retrieved_contexts: no retrieved_contexts / documents / chunks in its said (there is: answer, hits), "
+        "and no tool found any; name it with contexts_key=."
     )
 
 
