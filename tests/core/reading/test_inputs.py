@@ -72,7 +72,8 @@ def list_paths() -> Iterator[Any]:
             paths = ROW_PATHS if "rows" in item else FILE_PATHS
         for path in paths:
             name = f"{item['class']}: {item['id']}-{path}"
-            marks = [pytest.mark.slow] if path in _MORE_PATHS else []
+            is_slow = path in _MORE_PATHS or (path != "csv" and "slow" in item)
+            marks = [pytest.mark.slow] if is_slow else []
             yield pytest.param({**item, **item.get(path, {})}, path, id=name, marks=marks)
 
 

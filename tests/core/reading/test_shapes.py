@@ -132,7 +132,7 @@ def test_samples_that_repeat_a_question_otherwise_are_scored() -> None:
     assert results.by_metric["context_recall"].values.tolist() == [1, 1, 1, 0, 0]
 
 
-def test_rows_with_different_references_are_not_joined(tmp_path: Path) -> None:
+def test_rows_of_one_question_with_two_references_are_refused(tmp_path: Path) -> None:
     """The second reference would be lost."""
     rows = [
         {"question": "Where?", "ground_truth": text, "contexts": text} for text in ("Here.", "There.")
