@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -57,31 +57,23 @@ _WAYS: tuple[tuple[str, _Forms, _Forms], ...] = (
 )
 
 
-def _contexts_repeat(sample: Sample) -> bool | None:
-    if not sample.reference_contexts or not sample.retrieved_contexts:
-        return None
-    return {*sample.reference_contexts} == {*sample.retrieved_contexts}
+# Labels that repeat what was retrieved or answered.
+_CIRCLES = (
+    "the reference contexts are the retrieved contexts",
+    "the whole reference is one of the retrieved contexts",
+    "the response is the reference",
+)
 
 
-def _reference_repeats_context(sample: Sample) -> bool | None:
-    if not sample.reference or not sample.retrieved_contexts:
-        return None
-    return sample.reference in sample.retrieved_contexts
-
-
-def _response_repeats_reference(sample: Sample) -> bool | None:
-    if not sample.reference or not sample.response:
-        return None
-    return sample.response == sample.reference
-
-
-# Labels that repeat what was retrieved or answered: a text, and a function that says whether a sample
-# has them (None without such a label).
-_CIRCLES: Mapping[str, Callable[[Sample], bool | None]] = {
-    "the reference contexts are the retrieved contexts": _contexts_repeat,
-    "the whole reference is one of the retrieved contexts": _reference_repeats_context,
-    "the response is the reference": _response_repeats_reference,
-}
+def _find_circles(sample: Sample) -> Iterator[tuple[str, bool]]:
+    """Yield which labels of a sample could repeat a text, and whether they do."""
+    contexts = sample.retrieved_contexts
+    if sample.reference_contexts and contexts:
+        yield _CIRCLES[0], {*sample.reference_contexts} == {*contexts}
+    if sample.reference and contexts:
+        yield _CIRCLES[1], sample.reference in contexts
+    if sample.reference and sample.response:
+        yield _CIRCLES[2], sample.response == sample.reference
 
 
 @dataclass(slots=True)
@@ -106,7 +98,7 @@ class Labels:
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     contexts: Counter[str] = field(default_factory=Counter)
-    circles: Counter[tuple[str, bool | None]] = field(default_factory=Counter)
+    circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
         """Add a sample, with what a file of results says about it beside its fields."""
@@ -126,8 +118,7 @@ class Labels:
         if texts:
             self.contexts["all"] += 1
             self.contexts["blank lines"] += len(texts) == 1 and "\n\n" in texts[0].strip()
-        for what, repeats in _CIRCLES.items():
-            self.circles[what, repeats(sample)] += 1
+        self.circles.update(_find_circles(sample))
 
     def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
         """Add the retrieved and the reference ids of a sample."""
