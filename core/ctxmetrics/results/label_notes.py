@@ -120,7 +120,8 @@ class Labels:
         if sample.unanswerable:
             self.without_answer["all"] += 1
             self.without_answer["retrieved"] += bool(retrieved)
-        self.add_ids(sample.retrieved_context_ids, sample.reference_context_ids)
+        if sample.reference_context_ids:
+            self.add_ids(sample.retrieved_context_ids, sample.reference_context_ids)
         texts = sample.retrieved_contexts
         if texts:
             self.contexts["all"] += 1
