@@ -58,9 +58,8 @@ def _read_retriever(run: Any) -> Retrieval | None:
 
 
 def _read_tool(run: Any) -> Retrieval | None:
-    if getattr(run, "run_type", None) != "tool":
-        return None
-    return retrieval_of_tool(run.name, run.inputs, run.outputs, run.error)
+    is_tool = getattr(run, "run_type", None) == "tool"
+    return retrieval_of_tool(run.name, run.inputs, run.outputs, run.error) if is_tool else None
 
 
 def _experiment(_: Any) -> str | None:

@@ -203,7 +203,7 @@ class Score:
             warnings: End with the judge's warnings; a run shows them once.
         """
         name = "" if self.sample_id is None else f"  [{clean(self.sample_id, wording.TEXT)}]"
-        remarks = (self.band, self._mark, self.explanation, self.count, self.doubts)
+        remarks = (self.band, self.mark, self.explanation, self.count, self.doubts)
         lines = [f"{self.metric}: {self.formatted_value}{name}"]
         lines += [f"  {text}" for text in remarks if text]
         lines += [
@@ -215,7 +215,7 @@ class Score:
         return "\n".join(lines)
 
     @property
-    def _mark(self) -> str | None:
+    def mark(self) -> str | None:
         """The pass mark, and whether it is reached; None without one or without a value."""
         if self.passed is None:
             return None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -199,6 +200,126 @@ def conversation(name: str = "t") -> Any:
         turn("when", YEAR, ANSWER),
     ]
     return test_case.ConversationalTestCase(name=name, turns=turns, expected_outcome=REFERENCE)
+
+
+def openai_response_objects() -> list[Any]:
+    responses = pytest.importorskip(
+        "openai.types.responses", reason="the openai extra is not installed"
+    )
+    kinds = {"function_call": responses.ResponseFunctionToolCall}
+    messages = [kinds.get(message.get("type"), dict)(**message) for message in openai_responses()[:-1]]
+    text = responses.ResponseOutputText(text=ANSWER, type="output_text", annotations=[])
+    answer = {
+        "id": "m",
+        "role": "assistant",
+        "status": "completed",
+        "type": "message",
+        "content": [text],
+    }
+    return [*messages, responses.ResponseOutputMessage(**answer)]
+
+
+def anthropic_objects() -> list[Any]:
+    types = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
+    shared = {
+        "id": "m",
+        "model": "m",
+        "type": "message",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    return [
+        types.Message.model_validate({**shared, **message, "stop_reason": "end_turn"})
+        if message["role"] == "assistant"
+        else message
+        for message in anthropic()
+    ]
+
+
+def langgraph_messages() -> Any:
+    pytest.importorskip("langgraph", reason="langgraph is not installed")
+    *start, answer = langchain_messages()
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", lambda state: {"messages": [*start[1:], answer]})
+    graph.add_edge(START, "agent")
+    return graph.compile().invoke({"messages": start[:1]})["messages"]
+
+
+def mlflow_spans() -> list[Any]:
+    mlflow = pytest.importorskip("mlflow", reason="the mlflow extra is not installed")
+    search = mlflow.trace(lambda query: [{"page_content": {"where": PARIS, "when": YEAR}[query]}], name="search", span_type="TOOL")  # fmt: skip
+
+    @mlflow.trace(span_type="AGENT")
+    def agent(question: str) -> str:
+        search(query="where")
+        search(query="when")
+        return ANSWER
+
+    agent(QUESTION)
+    mlflow.flush_trace_async_logging()
+    return [json.loads(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())]
+
+
+def langsmith_runs() -> list[Any]:
+    trees = pytest.importorskip("langsmith.run_trees", reason="the langchain extra is not installed")
+    root = trees.RunTree(name="agent", inputs={"question": QUESTION}, ls_client=Mock())
+    for query, text in (("where", PARIS), ("when", YEAR)):
+        child = root.create_child(name="search", run_type="tool", inputs={"query": query})
+        child.end(outputs={"output": [text]})
+    root.end(outputs={"answer": ANSWER})
+    return [json.loads(run.model_dump_json()) for run in (root, *root.child_runs)]
+
+
+def openinference_spans() -> list[Any]:
+    openinference = pytest.importorskip("openinference.instrumentation", reason="it is not installed")
+    sdk = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = openinference.OITracer(provider.get_tracer("rag"), config=openinference.TraceConfig())
+    with tracer.start_as_current_span("agent", openinference_span_kind="agent") as root:
+        root.set_input(QUESTION)
+        root.set_output(ANSWER)
+        for query, text in (("where", PARIS), ("when", YEAR)):
+            with tracer.start_as_current_span("search", openinference_span_kind="tool") as span:
+                span.set_input({"query": query})
+                span.set_output([{"content": text}])
+    return [json.loads(span.to_json()) for span in exporter.get_finished_spans()]
+
+
+# What each client's own objects make, at least eight of them: messages, or the spans of a trace.
+MESSAGES = {
+    "LangChain": langchain_messages,
+    "LangGraph": langgraph_messages,
+    "OpenAI chat": openai_objects,
+    "OpenAI responses": openai_response_objects,
+    "Anthropic": anthropic_objects,
+    "Ragas": ragas_messages,
+    "Inspect": inspect_messages,
+    "DeepEval": lambda: conversation().turns,
+}
+SPANS = {"MLflow": mlflow_spans, "LangSmith": langsmith_runs, "OpenInference": openinference_spans}
+
+
+@pytest.mark.parametrize(
+    "client", [*MESSAGES, *(pytest.param(name, marks=pytest.mark.slow) for name in SPANS)]
+)
+def test_searches_of_a_real_client_are_read_without_an_option(client: str, tmp_path: Path) -> None:
+    if client in MESSAGES:
+        one = Sample.from_dict({"messages": MESSAGES[client](), "reference": REFERENCE}, "auto")
+    else:
+        file = tmp_path / "trace.json"
+        file.write_text(json.dumps(SPANS[client]()), encoding="utf-8")
+        (one,) = read_samples(file)
+    found = [(search.query, search.contexts) for search in one.searches or ()]
+    assert (one.user_input, one.response, found) == (
+        QUESTION,
+        ANSWER,
+        [("where", (PARIS,)), ("when", (YEAR,))],
+    )
 
 
 WRITERS = [

@@ -301,7 +301,7 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
         value = item.pass_rate if gate.rate else item.mean
         if value is not None and value >= gate.least:
             message(
-                f"note: {gate.text}: passes down to {value - gate.least:.4g} below the baseline, {value:.4f}"
+                f"note: {gate.text}: passes down to {value - gate.least:.4g} below the baseline's {value:.4f}"
             )
 
 

@@ -19,9 +19,7 @@ _KEYS = read_words("reading", "keys.json", "messages")
 _KINDS = ("users", "assistants", "results", "calls")
 _PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
 # The names of tools that search.
-_SEARCHES = re.compile(
-    r"search|retriev|look.?up|quer|find|fetch|knowledge|memor|recall|rag\b|docs", re.IGNORECASE
-)
+_SEARCHES = re.compile("|".join(_KEYS["searches"]), re.IGNORECASE)
 
 
 class Conversation(NamedTuple):

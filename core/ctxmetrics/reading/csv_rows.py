@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.reading.cells import find_doubled
 from ctxmetrics.reading.text_files import get_ending, open_text
@@ -24,12 +25,7 @@ _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 # How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
 ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
-_GAPS = frozenset(
-    {
-        *("", "nan", "NaN", "-nan", "-NaN", "NaT", "None", "null", "NULL"),
-        *("NA", "<NA>", "N/A", "n/a", "#N/A", "#NA"),
-    }
-)
+_GAPS = frozenset({"", *read_words("reading", "keys.json", "cells")["gaps"]})
 
 
 def cell_rows(

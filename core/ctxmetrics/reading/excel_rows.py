@@ -50,7 +50,7 @@ def _rows(book: Any, file: Path, header: Header) -> Iterator[tuple[str, Any]]:
     for sheet in sheets[:1]:
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
             cells = [_text(value) for value in row]
-            if not any(cells):
+            if not any(cells) or _until_last(cells) == names:
                 continue
             if not names:
                 names = name_columns(_until_last(cells), header)
@@ -58,8 +58,6 @@ def _rows(book: Any, file: Path, header: Header) -> Iterator[tuple[str, Any]]:
                     continue
             width = max(len(names), len(_until_last(cells)))
             cells = [*cells, *[""] * len(names)][:width]
-            if cells == names:
-                continue
             where = f"row {number}"
             yield where, read_gaps(make_row(names, cells, file, where))
 

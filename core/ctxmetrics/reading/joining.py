@@ -9,18 +9,16 @@ from typing import Any, Literal
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.reading.documents import look_up
 from ctxmetrics.reading.schema import some_of
+from ctxmetrics.reading.shapes import LISTED, RETRIEVED
 
-# The fields that are taken from the references' file.
-_EXPECTED = (
-    "reference", "references", "reference_facts", "reference_contexts", "reference_context_ids",
-)  # fmt: skip
-_RETRIEVED = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
+# The fields that are taken from the references' file, and those with what was retrieved.
+_EXPECTED = ("reference", *LISTED[:-2])
+_RETRIEVED = (*RETRIEVED, "stages", "searches")
 # Other names of the columns of that file, where it has none of the above: all columns of that file are
 # about what is expected.
 _MEANT = {
     "response": "reference",
-    "retrieved_contexts": "reference_contexts",
-    "retrieved_context_ids": "reference_context_ids",
+    **{name: name.replace("retrieved", "reference") for name in RETRIEVED},
 }
 # What `on` is where the rows of both files are joined by their order.
 _ORDER = "order"

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache
 
+from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.reading.schema import FIELDS, OPTIONS
 from ctxmetrics.reading.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.
-_USUAL: Mapping[str, str] = {
-    "user_input": "q user_query user_question",
-    "reference": "gold gold_answer correct_answer ideal ideal_answer target reference_output",
-    "reference_contexts": "gold gold_contexts gold_passages positive_passages relevant_docs relevant_documents evidence",
-    "retrieved_contexts": "chunks docs passages retrieved retrieved_chunks retrieved_docs retrieved_passages",
-    "reference_context_ids": "relevant_docs relevant_ids gold_ids",
-}
+_USUAL = read_words("reading", "keys.json", "usual")
 # How alike two names are at least, from 0 to 1, where one is taken for the other misspelt.
 _ALIKE = 0.75
 
@@ -36,7 +31,7 @@ def _meanings() -> dict[str, tuple[str, ...]]:
             for key in schema.flat_keys[field]:
                 meanings.setdefault(letters_of(key), {})[field] = None
     for field, names in _USUAL.items():
-        for name in names.split():
+        for name in names:
             meanings.setdefault(letters_of(name), {})[field] = None
     return {name: tuple(fields) for name, fields in meanings.items()}
 

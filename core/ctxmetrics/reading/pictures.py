@@ -19,17 +19,13 @@ _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
 _WHOLE_TEXT = re.compile(
     r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
 )
+_WORDS = read_words("reading", "keys.json", "pictures")
 # A lone path or URL of a picture, as Ragas' multimodal metrics load it, or of a document, sound or film; an object of a
 # store; a placeholder or a link of a picture.
-_ADDRESS = re.compile(
-    r"\s*(?:[^\s\x00-\x1f]+\.(?:jpe?g|png|gif|webp|bmp|tiff?|svg|heic|pdf|docx?|pptx?|xlsx?|mp[34]|wav|ogg|flac|m4a|mov|avi"
-    r"|mkv|webm)(?:[?#]\S*)?|(?:s3|gs|file)://\S+|<(?:image|img|audio|video)\b[^<>]*>|!\[[^\]]*\]\([^()]*\))\s*",
-    re.IGNORECASE,
-)
+_ADDRESS = re.compile(rf"\s*(?:{'|'.join(_WORDS['addresses'])})\s*", re.IGNORECASE)
 _LONGEST_ADDRESS = 4096
 # The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text, and where such content
 # says what it is, or has a text.
-_WORDS = read_words("reading", "keys.json", "pictures")
 _KINDS, _MEDIA_TYPES, _TEXTS = _WORDS["kinds"], _WORDS["media_types"], _WORDS["texts"]
 _LONGEST_SHOWN = 60
 

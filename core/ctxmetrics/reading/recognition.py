@@ -49,11 +49,7 @@ _NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _VAGUE = frozenset({"data", "prompt"})
 # Names of what is expected, or was made to mislead: it was not retrieved.
-_NOT_RETRIEVED = re.compile(
-    r"gold|reference|expected|evidence|relevant|positive|answer|alias|ground.?truth|negative|distractor|hard|supporting"
-    r"|oracle|ideal|target|label|citation|(?:^|[\W_])(?:gt|pos|neg|true|facts?)(?:[\W_]|$)",
-    re.IGNORECASE,
-)
+_NOT_RETRIEVED = re.compile(read_data("reading", "keys.json")["not_retrieved"], re.IGNORECASE)
 # How many levels deep lists of texts are looked for in a row.
 _DEPTH = 5
 # The names of texts in all schemas.
@@ -154,7 +150,7 @@ def recognise(
     if not grouped and not reading.unsure and reading.mapping.keys() & RETRIEVED:
         records = [_record(reading, row) for row in mappings[:PEEKED]]
         refusal = refusal_of(records, reading.mapping)
-        joined = None if split else joined_by(texts_in(record.retrieved) for record in records)
+        joined = None if split else joined_by(texts_in(retrieved) for *_, retrieved in records)
         reading = replace(reading, refusal=refusal, joined=joined)
     if source:
         for note in _notes(reading, opened):

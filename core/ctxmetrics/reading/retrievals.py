@@ -35,9 +35,7 @@ class Retrieval(NamedTuple):
     query: str | None = None
 
 
-def retrieval_of(
-    kind: Any, name: Any, find: Callable[[], Any], query: str | None = None
-) -> Retrieval | None:
+def retrieval_of(kind: Any, name: Any, find: Callable[[], Any], query: Any = None) -> Retrieval | None:
     """Return what a span of a trace handed on; None where it is neither a retriever nor a reranker.
 
     A reranker is recognised by its kind. A retriever, or a span of another kind from which documents
@@ -61,8 +59,7 @@ def retrieval_of(
 
 def retrieval_of_tool(name: Any, inputs: Any, output: Any, error: Any = None) -> Retrieval | None:
     """Return what the span of a tool found; None where the tool does not search."""
-    call = {"arguments": inputs}
-    search = read_search(str(name or ""), call, to_output(object_in(output), error))
+    search = read_search(str(name or ""), {"arguments": inputs}, to_output(object_in(output), error))
     if search is None:
         return None
     return Retrieval(str(name), search[1], retrieves=False, query=search[0])

@@ -15,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.reading.aegis import Payload, read_payload
@@ -38,11 +39,7 @@ _LINES = (".jsonl", ".ndjson")
 # Endings of files that are no TREC runs or qrels.
 _NEVER_RANKINGS = {*_LINES, ".csv", ".json", ".parquet", ".xlsx"}
 # What a line of --out, also of earlier versions, or of a baseline has, and no sample.
-_OF_RESULTS = (
-    {"provenance_id", "library"},
-    {"sample_id", "sample", "metric", "verdicts", "provenance"},
-    {"baseline_id", "metrics"},
-)
+_OF_RESULTS = [{*names.split()} for names in read_data("reading", "keys.json")["results"]]
 T = TypeVar("T")
 
 

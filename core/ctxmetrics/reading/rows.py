@@ -52,7 +52,7 @@ _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
 _PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 # How LangChain prints a document.
 _PRINTED_DOCUMENT = re.compile(
-    r"page_content='((?:(?!page_content=').)*)'(?: metadata=\{.*\})?", re.DOTALL
+    r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
 )
 # How LlamaIndex prints a node: it leaves out the text after a number of characters.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
@@ -355,8 +355,7 @@ class Reading:
         for name in self.usable & values.keys():
             fault = find_fault(values[name], name)
             if fault:
-                unusable = {name: values.pop(name)}
-                values["metadata"] = {**unusable, **(values.get("metadata") or {})}
+                values["metadata"] = {name: values.pop(name), **(values.get("metadata") or {})}
                 logging.getLogger("ctxmetrics").warning(
                     "%s: field '%s' %s, unlike in other rows: the sample has no %s",
                     who,

@@ -15,6 +15,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypedDict
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.reading.conversations import Conversation, find_conversation
@@ -31,13 +32,7 @@ from ctxmetrics.reading.documents import (
     to_list,
     unscored,
 )
-from ctxmetrics.reading.retrievals import (
-    Retrieval,
-    handed_on,
-    join_documents,
-    to_searches,
-    to_stages,
-)
+from ctxmetrics.reading.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
 
 # The most names that a message lists.
 _MOST_NAMES = 12
@@ -45,21 +40,7 @@ _MOST_NAMES = 12
 Key = str | Callable[[Mapping[str, Any]], Any]
 
 # Each field that metrics look at, and the parameter that names its key.
-OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "user_input": "question_key",
-        "response": "answer_key",
-        "reference": "reference_key",
-        "references": "references_key",
-        "reference_facts": "facts_key",
-        "retrieved_contexts": "contexts_key",
-        "reference_contexts": "reference_contexts_key",
-        "retrieved_context_ids": "retrieved_ids_key",
-        "reference_context_ids": "reference_ids_key",
-        "stages": "stages_key",
-        "searches": "searches_key",
-    }
-)
+OPTIONS: Mapping[str, str] = MappingProxyType(read_data("reading", "keys.json")["options"])
 # Fields that may replace a field that is needed.
 _INSTEAD = {
     "reference": "references",
@@ -340,7 +321,8 @@ class Schema:
 
     def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
         """Whether a key holds what was retrieved, or spans of retrievers do."""
-        if self.retrievals and any(map(_is_retriever, self.retrievals(record.get("run")))):
+        steps = self.retrievals(record.get("run")) if self.retrievals else ()
+        if any(step.retrieves or step.reranks for step in steps):  # and not those of tools
             return True
         return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
@@ -480,11 +462,6 @@ def _output_of(side: Any) -> Any:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
-
-
-def _is_retriever(step: Retrieval) -> bool:
-    """Whether a step is that of a retriever or reranker, not of a tool."""
-    return step.retrieves or step.reranks
 
 
 def _text_or_document(document: Any) -> Any:

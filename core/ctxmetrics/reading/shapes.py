@@ -9,9 +9,8 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
-from operator import itemgetter
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.errors import ParameterError, SampleError
@@ -25,8 +24,11 @@ _FEW = 2
 # The lists of what was retrieved, and all lists that the rows of a question become.
 RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
 LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
-# The question of a row, what is expected of it, and what was retrieved.
+# Where a column with the rank of a passage is.
+_RANK = "metadata.rank"
+# The question of a row, what is expected of it, and what was retrieved; and what `to_record` makes of them.
 COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
+Record = tuple[str, str, Any, Any]
 # Names of passages, and forms of texts that are none, of headings, of what separates passages, and of cells.
 _WORDS = read_words("reading", "keys.json", "passages")
 # A text that is no more than an address, a path, a file, a place or an id: a word with a number in it, or several words with
@@ -69,22 +71,6 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
     return re.compile(form, re.MULTILINE | re.IGNORECASE) if form else None
 
 
-class Record(NamedTuple):
-    """What is compared of a row.
-
-    Attributes:
-        question: The question, in small letters.
-        expected: The expected answers or facts, as one text.
-        gold: The passages or ids that should have been retrieved.
-        retrieved: Those that were.
-    """
-
-    question: str
-    expected: str
-    gold: Any
-    retrieved: Any
-
-
 def header_in(names: Iterable[str]) -> str | None:
     """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence; else None."""
     for name in names:
@@ -125,10 +111,9 @@ def _heading_in(text: str) -> str | None:
     named = _NAMES.match(text)
     for separator in [f"[{named[1]} 1]"] if named else _HEADINGS:
         heading = _find_heading(separator)
-        if heading is None or heading.match(text) is None:
-            continue
-        numbers = [match[match.lastindex or 0] for match in heading.finditer(text)]
-        if len(numbers) >= _FEW and all(_follows(*pair) for pair in pairwise(numbers)):
+        matches = [*heading.finditer(text)] if heading and heading.match(text) else []
+        numbers = [match[match.lastindex or 0] for match in matches]
+        if len({*numbers}) == len(numbers) >= _FEW:
             return separator
     return None
 
@@ -143,13 +128,6 @@ def _mark_in(text: str) -> str | None:
     if opener is None or text.count(opener[1]) < _FEW:
         return None
     return opener[1] + ">" * opener[1].startswith("<")
-
-
-def _follows(first: str, second: str) -> bool:
-    """Whether the number of a passage is that after another's, or a letter is another one."""
-    if first.isdecimal() and second.isdecimal():
-        return int(second) == int(first) + 1
-    return first != second
 
 
 def _list_texts(text: str) -> list[str]:
@@ -202,7 +180,7 @@ def split_at(text: str, separator: str) -> list[str]:
 
 
 def to_record(values: Iterable[Any]) -> Record:
-    """Return what is compared of a row.
+    """Return the question in small letters, the expected answers or facts as one text, and what should have been and was retrieved.
 
     Args:
         values: The values of `COMPARED`.
@@ -210,7 +188,7 @@ def to_record(values: Iterable[Any]) -> Record:
     question, *expected, gold, gold_ids, texts, ids = values
     words = "".join(str(value) for value in expected if not is_missing(value))
     question = "" if is_missing(question) else " ".join(str(question).split()).casefold()
-    return Record(question, words, gold_ids if gold is None else gold, ids if texts is None else texts)
+    return question, words, gold_ids if gold is None else gold, ids if texts is None else texts
 
 
 def texts_in(items: Any) -> list[Any]:
@@ -272,9 +250,8 @@ def group_rows(
 
 def _join_rows(rows: list[dict[str, Any]], where: str) -> dict[str, Any]:
     """Join the rows of one question. What is expected stands once; where rows differ in it, what was retrieved does too."""
-    ranks = [_read_rank(row) for row in rows]
-    if None not in ranks:
-        rows = [row for _, row in sorted(zip(ranks, rows, strict=True), key=itemgetter(0))]
+    if all(str(look_up(row, _RANK)).isdecimal() for row in rows):
+        rows = sorted(rows, key=lambda row: int(look_up(row, _RANK)))
     joined: dict[str, Any] = dict.fromkeys(RETRIEVED)
     for row in rows:
         joined = {**row, **{name: value for name, value in joined.items() if value is not None}}
@@ -296,13 +273,6 @@ def _join_rows(rows: list[dict[str, Any]], where: str) -> dict[str, Any]:
     return joined
 
 
-def _read_rank(row: Mapping[str, Any]) -> float | None:
-    try:
-        return float(look_up(row, "metadata.rank"))
-    except (TypeError, ValueError):
-        return None
-
-
 def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:
     """Return why rows are refused as samples, with the option that reads them; None where nothing is wrong.
 
@@ -311,7 +281,7 @@ def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | N
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
-    texts = [*chain.from_iterable(texts_in(record.retrieved) for record in records)]
+    texts = [*chain.from_iterable(texts_in(retrieved) for *_, retrieved in records)]
     has_texts = "retrieved_contexts" in columns and all(isinstance(text, str) for text in texts)
     if has_texts and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"

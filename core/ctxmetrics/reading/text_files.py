@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError, ParameterError, importing
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -27,12 +28,7 @@ _SPREADSHEETS, _TABLES = "cp1252", (".csv", ".tsv")
 # In Windows-1252 one of so many bytes is no ASCII, at most.
 _SHARE, _ASCII = 4, bytes(range(128))
 # How files begin that are not what their names say, and what to do.
-_NOT_DATA = {
-    b"version https://git-lfs.github.com/": "is a pointer of Git LFS, not the file. Write git lfs pull first",
-    b"<!doctype html": "is a page of HTML, no data. Download the file itself",
-    b"<html": "is a page of HTML, no data. Download the file itself",
-    b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Name a spreadsheet .xlsx, or unpack it",
-}
+_NOT_DATA = read_data("reading", "keys.json")["no_data"]
 
 
 # A compressed file may become so many times as large; below so many bytes, any number of times.
@@ -63,7 +59,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
         with open_bytes(file) as stream:
             start = stream.peek(_START)[:_START]
             for beginning, problem in _NOT_DATA.items():
-                if start.lstrip().lower().startswith(beginning.lower()):
+                if start.lstrip().lower().startswith(beginning.lower().encode()):
                     raise InputFileError(f"{file}: {problem}.")
             encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:

@@ -8,21 +8,18 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.data_files import read_data, read_words
 from ctxmetrics.reading.names import letters_of
 
 # The label of a sample whose question has no answer.
 LABEL = "unanswerable"
-# Columns of public data sets that say so, by the letters of their names, and what a yes in them means.
-_COLUMNS: Mapping[str, bool] = {
-    **dict.fromkeys(("unanswerable", "isunanswerable", "isimpossible", "impossible", "noanswer"), True),
-    **dict.fromkeys(("answerable", "isanswerable", "hasanswer", "answerability"), False),
+# Columns of public data sets that say so, by the letters of their names, and what a yes in them means; a yes and a no.
+_WORDS = read_words("reading", "keys.json", "unanswerable")
+_COLUMNS = {
+    **dict.fromkeys(_WORDS["without_answer"], True),
+    **dict.fromkeys(_WORDS["with_answer"], False),
 }
-# A yes and a no, as cells write them.
-_VALUES: Mapping[str, bool] = {
-    **dict.fromkeys(("true", "yes", "1", "answerable"), True),
-    **dict.fromkeys(("false", "no", "0", "unanswerable"), False),
-}
+_VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], False)}
 # The most characters of a refusal.
 _LONGEST = 80
 

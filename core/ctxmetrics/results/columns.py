@@ -12,7 +12,6 @@ from ctxmetrics.formulas.intervals import mean_interval
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.scores import FAILURES, Provenance, Score, count_deferred
-from ctxmetrics.verdicts import Verdict
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
@@ -43,7 +42,6 @@ class Column:
         unnamed: How many contexts are called useful although no unit's evidence names them.
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
-        latest: The provenance of the last row.
         tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
     """
 
@@ -64,31 +62,27 @@ class Column:
     unnamed: int = 0
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
-    latest: Provenance | None = None
     tie_ranges: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
-        if score.provenance is not self.latest and len(self.provenances) < _MOST_PROVENANCES:
-            self.latest = score.provenance
+        if len(self.provenances) < _MOST_PROVENANCES:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
         deferred = count_deferred(score)
         verdicts = score.verdicts if deferred is None else ()
-        values = [verdict.value for verdict in verdicts]
-        missing = values.count(None)
-        if missing:
-            self._add_causes(verdicts)
+        missing = [verdict for verdict in verdicts if verdict.value is None]
+        for verdict in missing:
+            self._add_cause(verdict.code or "not judged", verdict.reason)
         if score.reason_code == "metric_error":
             self.words.setdefault(score.reason_code, score.message or "")
         count = len(verdicts) if deferred is None else deferred
-        self.answered = self.answered or missing < count
+        self.answered = self.answered or len(missing) < count
         self.verdicts += count
         if score.provenance.judge:
-            self.said[True] += values.count(True)
-            self.said[False] += values.count(False)
-            self.unnamed += ["unnamed" in verdict.details for verdict in verdicts].count(True)
+            self.said.update([verdict.value for verdict in verdicts])
+            self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
         doubts = score.doubtful if verdicts else {}
         self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
@@ -102,12 +96,9 @@ class Column:
         if score.threshold is not None:
             self.threshold = score.threshold
 
-    def _add_causes(self, verdicts: Sequence[Verdict]) -> None:
-        for verdict in verdicts:
-            if verdict.value is None:
-                code = verdict.code or "not judged"
-                self.causes[code] += 1
-                self.words.setdefault(code, verdict.reason or "")
+    def _add_cause(self, code: str, words: str | None) -> None:
+        self.causes[code] += 1
+        self.words.setdefault(code, words or "")
 
     def _add_contradictions(self, score: Score) -> None:
         name = clean(score.sample_id or f"row {len(self.values)}", TEXT)

@@ -13,6 +13,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
+from ctxmetrics.results.report.stages import format_mean, mean_known
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
@@ -59,10 +60,10 @@ class Curve(tuple[CurvePoint, ...]):
             cells = (
                 point.metric,
                 str(point.k),
-                _format(point.recall, ".4f"),
-                _format(point.precision, ".4f"),
-                _format(point.characters, ".0f"),
-                _format(point.tokens, ".0f"),
+                format_mean(point.recall, ".4f"),
+                format_mean(point.precision, ".4f"),
+                format_mean(point.characters, ".0f"),
+                format_mean(point.tokens, ".0f"),
                 str(point.n),
             )
             rows.append(cells)
@@ -70,10 +71,6 @@ class Curve(tuple[CurvePoint, ...]):
 
     def _repr_html_(self) -> str:
         return render("text.html", text=repr(self))
-
-
-def _format(mean: float | None, form: str) -> str:
-    return "-" if mean is None else format(mean, form)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +102,12 @@ def compute_curve(
     for k in ks:
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise ParameterError(f"curve: k={k!r} must be a whole number from 1.")
-        characters = _mean([sum(attribution.context_lengths[:k]) for attribution in attributions])
+        characters = mean_known([sum(attribution.context_lengths[:k]) for attribution in attributions])
         yield CurvePoint(
             metric=metric,
             k=int(k),
-            recall=_mean([attribution.recall(k) or 0.0 for attribution in attributions]),
-            precision=_mean(
+            recall=mean_known([attribution.recall(k) or 0.0 for attribution in attributions]),
+            precision=mean_known(
                 [attribution.precision(k, formula=formula) or 0.0 for attribution in attributions]
             ),
             characters=characters,
@@ -164,7 +161,3 @@ def _list_attributions(metric: str, scores: Iterable[Score]) -> list[Attribution
             )
         attributions.append(attribution)
     return attributions
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None

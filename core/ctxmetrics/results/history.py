@@ -95,16 +95,32 @@ class History(Plain):
     def draw(self, metric: str) -> list[list[tuple[float, float]]]:
         """Return the points of a metric as lines: where a run cannot be compared with the one before, another line begins."""
         lines: list[list[tuple[float, float]]] = [[]]
-        step = (_RIGHT - _LEFT) / max(1, len(self.runs) - 1)
         for number, run in enumerate(self.runs):
             item = run.metrics.get(metric)
             share = None if item is None else item.share
             if run.changes or share is None:
                 lines.append([])
             if share is not None:
-                y = _TOP + (1 - share) * (_BOTTOM - _TOP)
-                lines[-1].append((_LEFT + number * step, y))
+                lines[-1].append((self._find_x(number), _find_y(share)))
         return [line for line in lines if line]
+
+    def draw_intervals(self, metric: str) -> list[tuple[float, float, float]]:
+        """Return the interval of each run: its place from left to right, its lower and its upper end."""
+        intervals = []
+        for number, run in enumerate(self.runs):
+            item = run.metrics.get(metric)
+            ends = None if item is None else item.interval_shares
+            if ends is not None:
+                low, high = ends
+                intervals.append((self._find_x(number), _find_y(low), _find_y(high)))
+        return intervals
+
+    def _find_x(self, number: int) -> float:
+        return _LEFT + number * (_RIGHT - _LEFT) / max(1, len(self.runs) - 1)
+
+
+def _find_y(share: float) -> float:
+    return _TOP + (1 - share) * (_BOTTOM - _TOP)
 
 
 def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:

@@ -313,7 +313,7 @@ class Results(Sequence[Row]):
         self._need_rows("by")
         groups: dict[str, list[Row]] = {}
         for row in self:
-            name = read_group(row.sample.metadata if row.sample else {}, key, row.name, "by")
+            name = read_group(row.fields.metadata, key, row.name, "by")
             groups.setdefault(name, []).append(row)
         return {name: self._part(rows) for name, rows in sorted(groups.items())}
 

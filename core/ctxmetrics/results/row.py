@@ -13,6 +13,9 @@ from ctxmetrics.results.report.sample import build_sample_view
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 
+# Stands in for the sample that a row does not have.
+_NO_SAMPLE = Sample()
+
 
 @dataclass(frozen=True, slots=True)
 class Row(Mapping[str, Score]):
@@ -37,6 +40,11 @@ class Row(Mapping[str, Score]):
         """The sample's id, else its number."""
         return self.sample_id or str(self.index + 1)
 
+    @property
+    def fields(self) -> Sample:
+        """The sample; one without fields where the row has none."""
+        return self.sample or _NO_SAMPLE
+
     def called(self, language: str = "en") -> str:
         """Return the sample's id, else its number in words."""
         return self.sample_id or f"{say('sample', language)} {self.name}"
@@ -55,7 +63,7 @@ class Row(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         language = find_language(score.provenance.convention for score in self.values())
-        question = None if self.sample is None else self.sample.user_input
+        question = self.fields.user_input
         return render(
             "row.html",
             name=self.called(language),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
@@ -473,18 +473,13 @@ def _check_span(
         raise InputFileError(f"{where} is not its quote.")
 
 
-def check_fields(
-    kinds: Mapping[str, Any],
-    *,
-    required: bool = True,
-    others: Literal["allow", "ignore"] = "allow",
-) -> Any:
-    """Return what checks these fields of a mapping; ``others`` stay as they are, or are left out."""
+def check_fields(kinds: Mapping[str, Any], *, required: bool = True) -> Any:
+    """Return what checks these fields of a mapping; it may have others."""
     from pydantic_core import core_schema as schema
 
     return schema.typed_dict_schema(
         {name: schema.typed_dict_field(kind, required=required) for name, kind in kinds.items()},
-        extra_behavior=others,
+        extra_behavior="allow",
     )
 
 

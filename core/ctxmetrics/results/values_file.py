@@ -21,6 +21,8 @@ from ctxmetrics.results.rows_file import (
 from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.verdicts import Verdict
 
+# The fields of a score that are read as they are.
+_FIELDS = ("metric", "value", "reason_code", "threshold", "sample_id", "provenance")
 # The verdicts that have nothing but their value.
 _PLAIN = {value: Verdict(id="", value=value) for value in (True, False, None)}
 
@@ -53,20 +55,14 @@ class _ValueReader(LineReader):
 
     def read_score(self, data: dict[str, Any]) -> Score:
         """Read the score of a row."""
-        if isinstance(data["provenance"], dict):  # of a line that says it for many, or of a baseline
+        if not isinstance(data.get("provenance"), Provenance):  # it stands in another line
             data = check_types(_build_value_reader(), data)
             if "provenance_id" in data:
-                self._provenances[str(data["provenance_id"])] = data["provenance"]
-        metadata = data.get("metadata")
+                self._provenances[str(data["provenance_id"])] = data.get("provenance")
         score = Score(
-            metric=data["metric"],
-            value=data["value"],
-            reason_code=data.get("reason_code"),
-            threshold=data.get("threshold"),
+            **{name: data[name] for name in _FIELDS if name in data},
+            metadata=FrozenDict(data.get("metadata", EMPTY)),
             verdicts=tuple([_find_verdict(item) for item in data.get("verdicts", ())]),
-            metadata=FrozenDict(metadata) if metadata else EMPTY,
-            provenance=data["provenance"],
-            sample_id=data["sample_id"],
         )
         check_scale(score)
         return score
@@ -84,33 +80,24 @@ def _build_value_reader() -> Any:
     from pydantic_core import SchemaValidator
     from pydantic_core import core_schema as schema
 
+    def pick(needed: Mapping[str, Any] = EMPTY, **fields: Any) -> Any:
+        checks = check_fields(needed)["fields"] | check_fields(fields, required=False)["fields"]
+        return schema.typed_dict_schema(checks, extra_behavior="ignore")
+
     kinds = build_types(schema.str_schema(strict=True))
     text, texts, number = kinds["str | None"], kinds["list | None"], kinds["float | None"]
-    details = {
-        "weight": number,
-        "unnamed": kinds["Any"],
-        "contradiction": schema.with_default_schema(kinds["dict"], on_error="omit"),
-    }
-    verdict = {
-        "id": kinds["str"],
-        "value": kinds["bool | None"],
-        "code": text,
-        "details": check_fields(details, required=False, others="ignore"),
-    }
-    sample = {
-        **dict.fromkeys(("hash", "content_hash", "key"), text),
-        **dict.fromkeys(("context_hashes", "retrieved_context_ids", "reference_context_ids"), texts),
-    }
-    line = {
+    contradiction = schema.with_default_schema(kinds["dict"], on_error="omit")
+    details = pick(weight=number, unnamed=kinds["Any"], contradiction=contradiction)
+    verdict = pick({"id": kinds["str"], "value": kinds["bool | None"]}, code=text, details=details)
+    ids = dict.fromkeys(("context_hashes", "retrieved_context_ids", "reference_context_ids"), texts)
+    line = pick(
+        {"metric": kinds["str"], "value": number},
         **dict.fromkeys(("sample_id", "reason_code"), text),
-        "threshold": number,
-        "metadata": kinds["dict"],
-        "verdicts": schema.list_schema(check_fields(verdict, required=False, others="ignore")),
-        "sample": schema.nullable_schema(check_fields(sample, required=False, others="ignore")),
-        "provenance": build_object(Provenance, kinds),
-        "provenance_id": kinds["Any"],
-    }
-    checks = {name: schema.typed_dict_field(kind, required=False) for name, kind in line.items()}
-    for name, kind in (("metric", kinds["str"]), ("value", number)):
-        checks[name] = schema.typed_dict_field(kind, required=True)
-    return SchemaValidator(schema.typed_dict_schema(checks))
+        threshold=number,
+        metadata=kinds["dict"],
+        verdicts=schema.list_schema(verdict),
+        sample=schema.nullable_schema(pick(hash=text, content_hash=text, key=text, **ids)),
+        provenance=build_object(Provenance, kinds),
+        provenance_id=kinds["Any"],
+    )
+    return SchemaValidator(line)

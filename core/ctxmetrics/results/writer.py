@@ -404,18 +404,10 @@ def _is_same_run(score: Score, sample: Sample, metric: Metric) -> bool:
     if (score.metric, score.sample_id, score.threshold) != (metric.name, sample.id, metric.pass_mark):
         return False
     origin = score.provenance
-    expected = (
-        getattr(getattr(metric, "judge", None), "name", None),
-        metric.formula_name,
-        metric.convention,
-        f"ctxmetrics {__version__}",
-    )
-    return score.reason_code not in NOT_FINAL and expected == (
-        origin.judge,
-        origin.formula,
-        origin.convention,
-        origin.library,
-    )
+    judge = getattr(getattr(metric, "judge", None), "name", None)
+    expected = (judge, metric.formula_name, metric.convention, f"ctxmetrics {__version__}")
+    known = (origin.judge, origin.formula, origin.convention, origin.library)
+    return score.reason_code not in NOT_FINAL and known == expected
 
 
 def append(file: int, *lines: str, sync: bool = False) -> None:

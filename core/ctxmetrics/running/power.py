@@ -59,6 +59,8 @@ def _describe_margin(
     smallest = find_smallest_difference(values, changed)
     if smallest is None:
         return f"{size}, too few to show a difference"
+    if smallest == 0:
+        return f"all values of {size} are equal, so their spread says nothing about a difference"
     if end:
         return f"{describe_power(f'{margin + smallest:.3g}')} comparisons of {size}"
     return (

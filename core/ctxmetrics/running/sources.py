@@ -68,9 +68,9 @@ class Source:
                 self._reading = recognise(mappings, written=False, source="samples")
             checked = [self._checked(sample) for sample in samples]
             read = attrgetter(*COMPARED)
-            alone = [sample for sample in checked[:PEEKED] if sample.stages is None]
+            alone = [read(sample) for sample in checked[:PEEKED] if sample.stages is None]
             # One question does not repeat.
-            refusal = refusal_of([*map(to_record, map(read, alone))], {}) if len(alone) > 1 else None
+            refusal = refusal_of([*map(to_record, alone)], {}) if len(alone) > 1 else None
             if refusal is not None:
                 raise SampleError(refusal)
             self.joined = joined_by(sample.retrieved_contexts or () for sample in checked)

@@ -159,6 +159,12 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
             lambda line: line.replace('"provenance_id": 1', '"provenance_id": 9'),
             "no line before it has 9",
         ),
+        (lambda line: line.replace('"value": true, ', ""), r"verdicts\.0\.value: Field required"),
+        (
+            lambda line: line.replace('"id": "s1", ', '"code": "x", '),
+            r"verdicts\.0\.id: Field required",
+        ),
+        (lambda line: line.replace('"value": 1.0, ', ""), "value: Field required"),
         (lambda line: line[:80], "the line is cut off"),
         (lambda line: "<html>", "a page of HTML"),
     ],
@@ -176,3 +182,26 @@ def test_a_line_that_is_no_row_is_refused(tmp_path, edit, problem):
 def test_no_sample_is_built_for_a_history(runs, monkeypatch):
     monkeypatch.setattr(Sample, "__init__", lambda *_, **__: pytest.fail("a sample was built"))
     assert len(read_history(runs).runs) == 5
+
+
+def test_intervals_are_drawn_beside_the_points(tmp_path):
+    path = write_run(tmp_path / "1.jsonl", {1, 2, 3})
+    # Wilson's interval of 3 of 4: 0.3006 to 0.9544 (see the command's table); from 1 at 20 to 0 at 140.
+    (drawn,) = read_history([path]).draw_intervals("context_recall")
+    assert drawn == pytest.approx((40, 140 - 120 * 0.3006, 140 - 120 * 0.9544), abs=0.01)
+    page = read_history([path]).html()
+    assert 'x1="40.0" x2="40.0" y1="103.9" y2="25.5"' in page
+    assert '<td data-name="not comparable with the run before"></td>' in page  # hidden on a phone
+
+
+def test_a_baseline_without_a_provenance_is_refused_or_read_as_elsewhere(tmp_path):
+    path = write_run(tmp_path / "base", {1, 2})
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'"provenance": ?\{.*?\}', '"provenance": []', text), encoding="utf-8")
+    with pytest.raises(InputFileError, match=r"line 3: .*provenance: Input should be a dictionary"):
+        read_history([path])
+    bare = re.sub(r', "provenance": \{.*?\}', "", text)
+    assert bare != text
+    path.write_text(bare, encoding="utf-8")
+    (run,) = read_history([path]).runs
+    assert run.metrics == dict(Results.from_jsonl(path).summary())

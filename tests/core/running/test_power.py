@@ -96,5 +96,7 @@ def test_estimate_describes_the_gates_of_options_and_of_a_file(tmp_path, monkeyp
     assert "36 samples: 0 calls" in done.stdout
     done = run_command("estimate", "--fail-under", f"{NAME}=0")
     assert f"--fail-under {NAME}=0: cannot fail\n" in done.stdout
+    done = run_command("estimate", "--changed", "0.1")
+    assert f"--max-drop {NAME}=0.02: 36 samples, too few to show a difference" in done.stdout
     done = run_command("estimate", "--max-drop", "context_recall=0.1")
     assert (done.returncode, "no metric is named so" in done.stderr) == (2, True)

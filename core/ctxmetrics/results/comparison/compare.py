@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY
@@ -265,23 +264,11 @@ def _get_family(name: str) -> str:
     return metric.family
 
 
-def _get_labels(row: Row) -> Mapping[str, object]:
-    if row.sample is None:
-        return EMPTY
-    return row.sample.labels
-
-
-def _get_metadata(row: Row) -> Mapping[str, Any]:
-    if row.sample is None:
-        return EMPTY
-    return row.sample.metadata
-
-
 def _read_groups(pairs: Iterable[Pair], path: str) -> list[str]:
     """Return the value of a key of the metadata for each sample; the first run's metadata come first."""
     groups = []
     for before, after in pairs:
-        metadata = {**_get_metadata(after), **_get_metadata(before)}
+        metadata = {**after.fields.metadata, **before.fields.metadata}
         groups.append(read_group(metadata, path, before.name, "compare"))
     return groups
 
@@ -544,13 +531,13 @@ def _correct(name: str, values: _Values, *, scale: float, by_file: bool) -> Corr
 
 
 def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
-    return people_value(metric, row[name], labels_in(_get_labels(row), label))
+    return people_value(metric, row[name], labels_in(row.fields.labels, label))
 
 
 def _shares_labels(pairs: Iterable[Pair], label: str) -> bool:
     """Tell whether each sample has the same labels in both runs."""
     return all(
-        _get_labels(before).get(label) == _get_labels(after).get(label) for before, after in pairs
+        before.fields.labels.get(label) == after.fields.labels.get(label) for before, after in pairs
     )
 
 
@@ -561,7 +548,7 @@ def _read_weight(before: Row, after: Row) -> float:
         ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
     """
     weights = {
-        weight_in(_get_labels(row), f"sample {visible(row.name)!r}") for row in (before, after)
+        weight_in(row.fields.labels, f"sample {visible(row.name)!r}") for row in (before, after)
     } - {1.0}
     if len(weights) > 1:
         low, high = sorted(weights)
@@ -610,30 +597,14 @@ def _find_lost(
                 user_input=_find_question(row, other),
                 metrics=(metric,),
                 contexts=tuple(_find_supporting(unit, row, other, one_index)),
-                retrieved=_get_contexts(other),
+                retrieved=other.fields.retrieved_contexts or (),
             )
     return list(units.values())
 
 
 def _find_question(*rows: Row) -> str | None:
     """Return the question of a sample, of the first run that has it."""
-    for row in rows:
-        if row.sample and row.sample.user_input:
-            return row.sample.user_input
-    return None
-
-
-def _get_contexts(row: Row) -> tuple[str, ...]:
-    """Return the retrieved contexts; empty for a run that did not keep its texts."""
-    if row.sample is None:
-        return ()
-    return row.sample.retrieved_contexts or ()
-
-
-def _get_ids(row: Row) -> tuple[str, ...]:
-    if row.sample is None:
-        return ()
-    return row.sample.retrieved_context_ids or ()
+    return next((row.fields.user_input for row in rows if row.fields.user_input), None)
 
 
 def _get_hashes(row: Row) -> Sequence[str]:
@@ -688,8 +659,9 @@ def _number_units(
 def _find_supporting(unit: Verdict, row: Row, other: Row, one_index: bool) -> Iterator[Held]:
     """Yield the contexts that support a unit, with the first evidence in each."""
     hashes, other_hashes = _get_hashes(row), _get_hashes(other)
-    ids, other_ids = _get_ids(row), set(_get_ids(other))
-    texts = _get_contexts(row)
+    ids = row.fields.retrieved_context_ids or ()
+    other_ids = set(other.fields.retrieved_context_ids or ())
+    texts = row.fields.retrieved_contexts or ()
     first_spans = {span.context: span for span in reversed(unit.evidence)}
     for position, span in first_spans.items():
         hash_ = hashes[position] if position < len(hashes) else None

@@ -14,6 +14,7 @@ from ctxmetrics.results.comparison.joining import Pair
 from ctxmetrics.results.labels.means import paired_mean
 from ctxmetrics.results.report.stages import (
     Lost,
+    format_mean,
     locate_loss,
     mean_known,
     read_sizes,
@@ -74,16 +75,12 @@ class ComparedStages(Plain):
         """The rows of a table, its head first."""
         rows: list[tuple[str, ...]] = [("stage", "first", "second", "95 % interval", "samples")]
         for stage in self.stages:
-            before, after = _format_recall(stage.before), _format_recall(stage.after)
+            before, after = format_mean(stage.before, ".3f"), format_mean(stage.after, ".3f")
             interval = "-"
             if stage.interval is not None:
                 interval = " to ".join(f"{end:+.3f}" for end in stage.interval)
             rows.append((clean(stage.name, TEXT), before, after, interval, str(stage.samples)))
         return rows
-
-
-def _format_recall(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def compare_stages(

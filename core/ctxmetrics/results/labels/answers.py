@@ -460,7 +460,7 @@ def apply_labels(
             _check_same(path, key, earlier, values)
             earlier.update(values)
     labels |= {_shorten(key): values for key, values in labels.items()}
-    return [_label_run(run, labels) for run in runs]
+    return [[_replace_labels(row, labels) for row in run] for run in runs]
 
 
 def _shorten(key: Key) -> Key:
@@ -478,10 +478,6 @@ def _check_same(path: Path, key: Key, earlier: Mapping[str, Any], labels: Mappin
                 "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
                 "person, take one of the answers out."
             )
-
-
-def _label_run(run: Iterable[Row], labels: Mapping[Key, Mapping[str, Any]]) -> list[Row]:
-    return [_replace_labels(row, labels) for row in run]
 
 
 def _replace_labels(row: Row, labels: Mapping[Key, Mapping[str, Any]]) -> Row:

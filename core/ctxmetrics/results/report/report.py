@@ -174,8 +174,8 @@ def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> 
         if place == 0:
             yield f"{say('lowest scores of each metric', language)}:"
         name = row.called(language)
-        if row.sample and row.sample.user_input:
-            name = f"{name}: {row.sample.user_input}"
+        if row.fields.user_input:
+            name = f"{name}: {row.fields.user_input}"
         yield clean(name, width)
         for score in scores:
             yield from _format_score(score, width)
@@ -214,10 +214,7 @@ def _format_score(score: Score, width: int) -> Iterator[str]:
     if reasons and len(line) + 2 + len(reasons[0]) <= width:
         line = f"{line}  {reasons.pop(0)}"
     yield line.rstrip()
-    if score.passed is not None:
-        state = say("passed" if score.passed else "failed", score.language)
-        yield f"    {say('pass mark', score.language)} {score.threshold:g}: {state}"
-    for text in reasons:
+    for text in filter(None, (score.mark, *reasons)):
         yield f"    {clean(text, width - 4)}"
 
 
@@ -311,9 +308,8 @@ def _render_head(report: Report, row: Row) -> Any:
 
 
 def _render_line(report: Report, row: Row) -> Any:
-    question = (row.sample.user_input if row.sample else None) or ""
-    render_line = get_macro("line.html", "line_of")
-    return render_line(row, row.called(report.language), question[:_QUESTION])
+    question = (row.fields.user_input or "")[:_QUESTION]
+    return get_macro("line.html", "line_of")(row, row.called(report.language), question)
 
 
 def _list_flags(row: Row) -> Iterator[str]:

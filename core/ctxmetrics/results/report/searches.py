@@ -187,8 +187,7 @@ def _summarize_sample(
         if holding and holding[0] < len(added):
             added[holding[0]].append(unit.id)
     recalls_after = [stage.recall for stage in after]
-    searches = (row.sample and row.sample.searches) or ()
-    queries = [search.query for search in searches] or [None] * len(alone)
+    queries = [search.query for search in row.fields.searches or ()] or [None] * len(alone)
     return SampleSearches(
         row.name,
         tuple(queries),

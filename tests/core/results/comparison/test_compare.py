@@ -1149,14 +1149,14 @@ def test_a_baseline_ratchets(tmp_path):
 
     first = score(texts[:1], texts[1:])
     assert (first.returncode, read()) == (0, 0.5)
-    headroom = "note: --fail-under context_recall=0.25: passes down to {} below the baseline, {}"
+    headroom = "note: --fail-under context_recall=0.25: passes down to {} below the baseline's {}"
     assert headroom.format(0.25, "0.5000") in first.stderr
     score(texts, texts[1:])
     assert read() == 0.75
     worse = score(["Milk."], texts, gate="context_recall=0.6")
     assert (worse.returncode, read()) == (1, 0.75)  # the gate is about the run: its mean is 0.5
     assert f"{base} stays: context_recall fell (difference -0.250," in worse.stderr
-    assert "passes down to 0.15 below the baseline, 0.7500" in worse.stderr
+    assert "passes down to 0.15 below the baseline's 0.7500" in worse.stderr
     assert "1 sample of the first run is not in the second" in score(texts).stderr
     other = score(texts, texts, fields={"reference": "Tea is hot."}.items())
     assert "the runs differ in question" in other.stderr
