@@ -70,8 +70,7 @@ _MONTH = re.compile(rf"(?:{_LISTS['months']})\b")
 _SAYING = re.compile(
     r"[—–-]\s*[^\W\d_]|(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))|[^\W\d_]"
 )
-_QUOTES, _DASHES = frozenset('»”"」』'), frozenset("—–")
-_DASH_BEFORE_SAYING = re.compile(r"[—–]\s*([^\W\d_])")
+_DASH_BEFORE_SAYING = re.compile(r"[—–]\s*[^\W\d_]")
 # A name that ends with a mark: "Yahoo!の".
 _NAME_WITH_MARK, _KANA = re.compile(r"[A-Za-z][!?]$"), re.compile(r"[\u3040-\u309f]")
 # Characters of ASCII at which the splitter may begin a sentence in English.
@@ -309,8 +308,10 @@ def _continues(text: str, before: Span, span: Span) -> bool:
     number = _NUMBER_ALONE.fullmatch(text, *span)
     if number and "\n" not in text[before.end : start] and not _is_in_list(text, piece, number):
         return True  # "ст. 10."
-    may_be_said = piece[-1] in _QUOTES or rest[:1] in _DASHES
-    if _MARK_ALONE.fullmatch(piece) or (may_be_said and _is_said(piece, rest)):
+    # What follows says who spoke.
+    saying = (_SAYING if piece[-1] in '»”"」』' else _DASH_BEFORE_SAYING).match(rest)
+    is_said = saying is not None and (saying[0][-1].islower() or saying.lastindex is not None)
+    if is_said or _MARK_ALONE.fullmatch(piece):
         return True
     if piece[-1] != ".":
         return _KANA.match(rest) is not None and _NAME_WITH_MARK.search(piece) is not None
@@ -319,15 +320,6 @@ def _continues(text: str, before: Span, span: Span) -> bool:
     if rest[:1].isdigit():
         return _ABBREVIATION.search(piece) is not None
     return _needs_word(piece, rest)
-
-
-def _is_said(piece: str, rest: str) -> bool:
-    """Whether what follows says who spoke."""
-    dash = _DASH_BEFORE_SAYING.match(rest)
-    if dash is not None and dash[1].islower():
-        return True
-    saying = _SAYING.match(rest) if piece[-1] in _QUOTES else None
-    return saying is not None and (saying[0][-1].islower() or saying[1] is not None)
 
 
 def _needs_word(piece: str, rest: str) -> bool:

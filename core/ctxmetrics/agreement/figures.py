@@ -165,13 +165,9 @@ def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
             samples += 1
             table = tables.setdefault(position if item.group is None else item.group, Counter())
             table.update((people, verdict.value) for people, verdict in pairs)
-    counts = [_order_counts(table) for table in tables.values()]
+    counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
     agreement = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
     return replace(agreement, not_judged=labels - agreement.answers, intervals=find_intervals(counts))
-
-
-def _order_counts(table: Mapping[tuple[bool, bool | None], int]) -> tuple[int, ...]:
-    return tuple(table[kind] for kind in KINDS_OF_PAIR)
 
 
 def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:

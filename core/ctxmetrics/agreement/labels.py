@@ -110,7 +110,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
         values = (values,)
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise SampleError(f"{who}: labels.{label} must be a list: true or false for each {thing}.")
-    if not all(_is_label(value) for value in values):
+    if not all(value is None or (isinstance(value, int) and value in (0, 1)) for value in values):
         raise SampleError(f"{who}: labels.{label} must say true, false or null, and nothing else.")
     count = _count_things(sample, label)
     if len(values) != count:
@@ -118,10 +118,6 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
             f"{who}: labels.{label} must have one entry for each {thing}: it has {len(values)} in place of {count}."
         )
     return tuple(None if value is None else bool(value) for value in values)
-
-
-def _is_label(value: object) -> bool:
-    return value is None or (isinstance(value, (bool, int)) and value in (0, 1))
 
 
 def _count_things(sample: Sample, label: str) -> int:

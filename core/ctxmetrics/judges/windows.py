@@ -53,7 +53,7 @@ def joined(rows: Sequence[Sequence[Window]], most: int = 3) -> tuple[Evidence, .
     held: frozenset[str] = frozenset()
     candidates = [window for row in rows for window in row]
     while candidates and len(picks) < most:
-        best = _find_richest(candidates, held)
+        best = max(candidates, key=lambda window: len(window.held - held))
         if best.held <= held:
             break
         held |= best.held
@@ -62,11 +62,6 @@ def joined(rows: Sequence[Sequence[Window]], most: int = 3) -> tuple[Evidence, .
     if len(picks) < 2:  # noqa: PLR2004 - one context is no parts
         return ()
     return tuple(sorted(picks, key=lambda span: span.context))
-
-
-def _find_richest(candidates: Iterable[Window], held: frozenset[str]) -> Window:
-    """Find the window that adds most words to those that are held."""
-    return max(candidates, key=lambda window: len(window.held - held))
 
 
 def _fullest(row: Iterable[Window], words: frozenset[str], most: int) -> list[Window]:

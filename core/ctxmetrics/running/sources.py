@@ -69,6 +69,7 @@ class Source:
             checked = [self._checked(sample) for sample in samples]
             read = attrgetter(*COMPARED)
             alone = [read(sample) for sample in checked[:PEEKED] if sample.stages is None]
+            # One question does not repeat.
             refusal = refusal_of([*map(to_record, alone)], {}) if len(alone) > 1 else None
             if refusal is not None:
                 raise SampleError(refusal)
