@@ -74,7 +74,7 @@ def test_its_label_is_one_short_line_with_a_link():
     assert "\n" not in LABEL
     page, anchor = LABEL.split()[-1].split("#")
     headings = (Path(__file__).parents[4] / page).read_text(encoding="utf-8").lower().replace(" ", "-")
-    assert f"\n###-{anchor}\n" in headings
+    assert f"#-{anchor}\n" in headings
 
 
 def test_is_a_value():
