@@ -128,8 +128,11 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
 
 
 def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
-    """Return the pattern of words one after the other; no letter or digit stands before the first and after the last."""
+    """Return the pattern of words one after the other.
+
+    No letter or digit stands before the first and after the last, and a number is no part of another ("1" in "0.1").
+    """
     spellings = [re.sub("['’]", "['’]", re.escape(word.spelling)) for word in words]
-    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
-    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
+    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])(?<!\d[.,](?=\d))"
+    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])(?!(?<=\d)[.,]\d)"
     return re.compile(before + r"[\W_]+".join(spellings) + after, re.IGNORECASE)

@@ -385,6 +385,9 @@ def test_what_is_a_name(text, language, names):
         ("It is.", "The bandit is.", None),  # the end of one
         ("It doesn't.", "It doesn’t, ever.", "It doesn’t"),
         ("水。", "饮水机", "水"),
+        ("1. ", "0.1", None),  # a part of another number
+        ("1.", "It is 1,5 times as long.", None),
+        ("1. ", "Only item 1.", "1"),
         ("👍", "Well done 👍!", "👍"),
         ("...", "no dots", None),
         ("", "anything", None),
