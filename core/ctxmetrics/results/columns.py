@@ -84,7 +84,8 @@ class Column:
             self.said.update([verdict.value for verdict in verdicts])
             self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
         doubts = score.doubtful if verdicts else {}
-        self.doubts.update(doubts)
+        if doubts:
+            self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
         if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
             self._add_contradictions(score)
