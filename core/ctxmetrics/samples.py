@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
 from ctxmetrics.errors import NotTextError, SampleError
@@ -230,23 +230,18 @@ class Sample:
         return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}
 
 
-class FileOptions(TypedDict, total=False):
-    """Options of `read_samples` beside the schema and the columns."""
-
-    references: str | os.PathLike[str] | None
-    on: str | None
-    missing: Missing
-    group_by: str | None
-    split: str | None
-    header: Header
-    encoding: str | None
-
-
 def read_samples(
     path: str | os.PathLike[str],
     schema: str = AUTO,
     columns: Mapping[str, str] | None = None,
-    **options: Unpack[FileOptions],
+    *,
+    references: str | os.PathLike[str] | None = None,
+    on: str | None = None,
+    missing: Missing = "zero",
+    group_by: str | None = None,
+    split: str | None = None,
+    header: Header = None,
+    encoding: str | None = None,
 ) -> RowFile[Sample]:
     """Return the samples of a file, as an iterator.
 
@@ -264,20 +259,19 @@ def read_samples(
             it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
         columns: Which column holds which field, where no schema is right; or which path, such as ``vars.question`` or
             ``hits[].payload.text`` (of each item of a list).
-        **options: Each may be left out:
-            references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
+        references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
-            missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
+        missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
             after the others, for which nothing was retrieved. ``"drop"``: the same without a value.
-            group_by: A field or column, where each row is one passage: the rows with one value of it are one sample, and the
+        group_by: A field or column, where each row is one passage: the rows with one value of it are one sample, and the
             order of the rows is the rank.
-            split: What separates the passages, where a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
+        split: What separates the passages, where a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
             stands for any number).
-            header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
+        header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
             names of the columns; True where it is a header although it looks like data.
-            encoding: Of a text file, such as ``"cp1252"``. Without it: UTF-8, UTF-16, or Windows-1252 for a table that is neither.
-            on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
+        encoding: Of a text file, such as ``"cp1252"``. Without it: UTF-8, UTF-16, or Windows-1252 for a table that is neither.
+        on: What joins them: a field, or a column of both files. Without it the id, else the text of the question.
             ``"order"``: the rows are joined one by one.
 
     Returns:
@@ -290,7 +284,19 @@ def read_samples(
         ParameterError: There is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
-    return RowFile(Sample.from_fields, path, schema, columns, **options)
+    return RowFile(
+        Sample.from_fields,
+        path,
+        schema,
+        columns,
+        references=references,
+        on=on,
+        missing=missing,
+        group_by=group_by,
+        split=split,
+        header=header,
+        encoding=encoding,
+    )
 
 
 def _read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
