@@ -403,7 +403,9 @@ def _mlflow(server, folder):
         finally:
             mlflow.set_tracking_uri(before)
     with closing(sqlite3.connect(folder / "mlflow.db")) as database:
-        database.execute("DELETE FROM spans WHERE name IN ('AsyncCompletions', 'ChatOpenAI')")  # see MLFLOW_TRACE
+        database.execute(
+            "DELETE FROM spans WHERE name IN ('AsyncCompletions', 'ChatOpenAI')"
+        )  # see MLFLOW_TRACE
         database.commit()
         database.execute("VACUUM")
     return [repr(found), found.result_df.to_dict(), str(found.metrics)]
