@@ -384,6 +384,15 @@ def _lcel(server, folder):
         )
 
 
+# See MLFLOW_TRACE: MLflow's spans of the clients, and the inputs of a trace that is a client's alone.
+_WITHOUT_CLIENTS = """
+CREATE TEMP TABLE clients AS SELECT * FROM spans WHERE name IN ('AsyncCompletions', 'ChatOpenAI');
+DELETE FROM trace_request_metadata WHERE key = 'mlflow.traceInputs' AND request_id IN
+    (SELECT trace_id FROM clients WHERE parent_span_id IS NULL);
+DELETE FROM spans WHERE span_id IN (SELECT span_id FROM clients);
+"""
+
+
 def _mlflow(server, folder):
     import mlflow
 
@@ -403,10 +412,7 @@ def _mlflow(server, folder):
         finally:
             mlflow.set_tracking_uri(before)
     with closing(sqlite3.connect(folder / "mlflow.db")) as database:
-        database.execute(
-            "DELETE FROM spans WHERE name IN ('AsyncCompletions', 'ChatOpenAI')"
-        )  # see MLFLOW_TRACE
-        database.commit()
+        database.executescript(_WITHOUT_CLIENTS)
         database.execute("VACUUM")
     return [repr(found), found.result_df.to_dict(), str(found.metrics)]
 
