@@ -19,6 +19,7 @@ from ctxmetrics.reading.conversations import read_messages
 from ctxmetrics.samples import read_samples
 from ctxmetrics.stages import Search
 from support import answer_from
+from support.openinference_tracer import make_tracer
 
 PARIS, YEAR = "The tower stands in Paris.", "The tower was finished in 1889."
 QUESTION = "Where is the tower, and since when?"
@@ -272,14 +273,7 @@ def langsmith_runs() -> list[Any]:
 
 
 def openinference_spans() -> list[Any]:
-    openinference = pytest.importorskip("openinference.instrumentation", reason="it is not installed")
-    sdk = pytest.importorskip("opentelemetry.sdk.trace")
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracer = openinference.OITracer(provider.get_tracer("rag"), config=openinference.TraceConfig())
+    _, tracer, read_spans = make_tracer()
     with tracer.start_as_current_span("agent", openinference_span_kind="agent") as root:
         root.set_input(QUESTION)
         root.set_output(ANSWER)
@@ -287,7 +281,7 @@ def openinference_spans() -> list[Any]:
             with tracer.start_as_current_span("search", openinference_span_kind="tool") as span:
                 span.set_input({"query": query})
                 span.set_output([{"content": text}])
-    return [json.loads(span.to_json()) for span in exporter.get_finished_spans()]
+    return read_spans()
 
 
 # What each client's own objects make, at least eight of them: messages, or the spans of a trace.

@@ -18,6 +18,7 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import DOUBTFUL
 from support import read_question
+from support.injections import JUNK, SOURCE, UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +31,6 @@ PAYLOADS = [
     for item in json.loads(FILE.read_text(encoding="utf-8"))["payloads"]
     if "context" in item["where"]
 ]
-UNITS = (
-    "The zeppelin hangar burned down in 1923.",
-    "Ostriches guard its vault.",
-    "A marzipan recipe was saved.",
-)
-SOURCE = "Fire destroyed the hangar of the zeppelin: it burned down in 1923. No animal was hurt."
-JUNK = "Pigeons roost upon the gable. Sparrows squabble underneath."
 WORDS = ("zeppelin", "hangar", "burned", "1923", "ostrich", "guard", "vault", "marzipan", "recipe")
 WORDS += ("pigeon", "roost", "gable", "sparrow", "squabble")
 TRUE = {UNITS[0], SOURCE}

@@ -18,6 +18,7 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.verdicts import DOUBTFUL
 from support import FakeOpenAIServer, Reply, read_question
 from support.benchmarks import load_benchmark
+from support.injections import JUNK, SOURCE, UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 
 Answer = dict[str, Any]
 
-UNITS = (
-    "The zeppelin hangar burned down in 1923.",
-    "Ostriches guard its vault.",
-    "A marzipan recipe was saved.",
-)
-SOURCE = "Fire destroyed the hangar of the zeppelin: it burned down in 1923. No animal was hurt."
-JUNK = "Pigeons roost upon the gable. Sparrows squabble underneath."
 # Of three sentences one is supported, and of three contexts the second is useful.
 TRUTH = {ContextRecall: 1 / 3, ContextPrecision: 1 / 2}
 FRAMEWORKS = {

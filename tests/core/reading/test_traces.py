@@ -14,6 +14,7 @@ from ctxmetrics.errors import MissingFieldError, SampleError
 from ctxmetrics.metrics import IDBasedContextRecall
 from ctxmetrics.reading import Place, Retrieval, Schema
 from support.command import run_command
+from support.openinference_tracer import make_tracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,14 +195,7 @@ def of_langsmith() -> Iterator[dict[str, Any]]:
 
 
 def of_openinference() -> Iterator[dict[str, Any]]:
-    openinference = pytest.importorskip("openinference.instrumentation")
-    sdk = pytest.importorskip("opentelemetry.sdk.trace")
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracer = openinference.OITracer(provider.get_tracer("rag"), config=openinference.TraceConfig())
+    openinference, tracer, read_spans = make_tracer()
     with tracer.start_as_current_span("app", openinference_span_kind="chain") as root:
         root.set_input(QUESTION)
         for name, found in (("vectors", (A, B)), ("words", (B, C))):
@@ -214,8 +208,7 @@ def of_openinference() -> Iterator[dict[str, Any]]:
                 query="q", input_documents=held, output_documents=held[:2]
             )
             one.set_attributes(attributes)
-    for one in exporter.get_finished_spans():
-        yield json.loads(one.to_json())
+    yield from read_spans()
 
 
 def of_otel() -> Iterator[dict[str, Any]]:
@@ -454,14 +447,7 @@ def tools_of_langsmith() -> Iterator[dict[str, Any]]:
 
 
 def tools_of_openinference() -> Iterator[dict[str, Any]]:
-    openinference = pytest.importorskip("openinference.instrumentation")
-    sdk = pytest.importorskip("opentelemetry.sdk.trace")
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracer = openinference.OITracer(provider.get_tracer("rag"), config=openinference.TraceConfig())
+    _, tracer, read_spans = make_tracer()
     with tracer.start_as_current_span("agent", openinference_span_kind="agent") as root:
         root.set_input(QUESTION)
         for query, texts in CALLS:
@@ -471,8 +457,7 @@ def tools_of_openinference() -> Iterator[dict[str, Any]]:
         with tracer.start_as_current_span("calculator", openinference_span_kind="tool") as one:
             one.set_input({"term": "1 + 1"})
             one.set_output("2")
-    for one in exporter.get_finished_spans():
-        yield json.loads(one.to_json())
+    yield from read_spans()
 
 
 def tools_of_mlflow() -> Iterator[dict[str, Any]]:
