@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Turn a page's Markdown into the site's."""
     uri = page.file.src_uri
     here = uri.removeprefix(f"{BESIDE}/") if uri.startswith(f"{BESIDE}/") else f"docs/{uri}"
@@ -59,7 +59,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return linked(text, relpath("glossary.md", str(Path(uri).parent)))
 
 
-def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001 - mkdocs passes all three
+def on_post_page(output: str, **_: Any) -> str:
     """Give the second of two equal landmarks a name of its own."""
     return output.replace('aria-label="Table of contents"', 'aria-label="On this page"', 1)
 

@@ -74,7 +74,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Replace the parts of the API by links to their pages."""
     if page.file.src_uri != API:
         return markdown
