@@ -37,9 +37,8 @@ def _retrievals(run: Any) -> list[Retrieval]:
 def _read_steps(run: Any, read: Callable[[Any], Retrieval | None]) -> Iterator[Retrieval]:
     """Yield what the outermost runs of one kind found, and the rerankers."""
     step = read(run)
-    if step is None or (
-        step.reranks and not step.retrieves
-    ):  # what it chose from may have been found below it
+    # What a reranker chose from may have been found below it.
+    if step is None or (step.reranks and not step.retrieves):
         for child in getattr(run, "child_runs", None) or ():
             yield from _read_steps(child, read)
     if step is not None:

@@ -13,6 +13,7 @@ Nothing but the standard library is loaded by importing this package; everything
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ctxmetrics._internal.version import __version__ as __version__
@@ -23,13 +24,8 @@ __all__: list[str]
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that ``__init__.pyi`` says."""
     from importlib import import_module
-    from importlib.resources import files
 
-    stub = files("ctxmetrics").joinpath("__init__.pyi").read_text(encoding="utf-8")
-    modules = {}
-    for words in map(str.split, stub.splitlines()):
-        if words[0] == "from":
-            modules[words[3]] = words[1]
+    modules = _read_modules()
     if name == "__all__":
         value: Any = list(modules)
     elif name in modules:
@@ -38,6 +34,16 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ctxmetrics' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+@cache
+def _read_modules() -> dict[str, str]:
+    """Read the module of each public name."""
+    from importlib.resources import files
+
+    stub = files("ctxmetrics").joinpath("__init__.pyi").read_text(encoding="utf-8")
+    imports = [line.split() for line in stub.splitlines() if line.startswith("from ")]
+    return {name: module for _, module, _, name, *_ in imports}
 
 
 def __dir__() -> list[str]:
