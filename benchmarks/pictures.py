@@ -64,7 +64,7 @@ def excerpt(text: str) -> str:
         if re.search(r"^  context_recall .*\n    ✗", block, re.MULTILINE)
     )
     block = lowest[lowest.index("hb-") :].rstrip()
-    judge = text[text.index("Embedded lexical judge") :].split("\n\n")[0]
+    judge = text[text.index("Embedded lexical judge") :].split("\n\n", maxsplit=1)[0]
     return "\n".join([head, *means[: len(SHOWN_METRICS)], "..", judge, "..", block])
 
 
