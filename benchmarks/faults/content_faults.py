@@ -22,13 +22,9 @@ import copy
 import json
 import random
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared import docs, judging
 
@@ -54,6 +50,11 @@ PATHS = {
     "deepeval": ("deepeval.evaluate", lambda url: paths._deepeval(url, "gpt-4o")),
     "langsmith": ("langsmith.evaluate", paths._chat),
 }
+Entry: TypeAlias = "dict[str, Any]"
+Evidence: TypeAlias = "Callable[[str, Ask], list[Entry]]"
+"""Gives what a reply quotes for a unit."""
+Decision: TypeAlias = "Callable[[int, Entry], bool]"
+"""Gives a verdict, from the place of an entry and what is right."""
 Found: TypeAlias = "dict[tuple[str, float], Counter[str]]"
 """Counts by fault and rate."""
 TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith": "LangSmith"}
@@ -158,11 +159,11 @@ class Ask:
     number: int
 
 
-def honest(ask: Ask) -> dict[str, Any]:
+def honest(ask: Ask) -> Entry:
     """Answer as a judge that is right, with one whole-sentence quote for each fact."""
     question = ask.question
     shown = question.contexts
-    reply: dict[str, Any] = {"code": question.code}
+    reply: Entry = {"code": question.code}
     homes = ("c2", "c4", "c5", *[None] * 4)
     truth = dict(zip(sentences(ask.number), homes, strict=True))
     places = {text: f"c{rank}" for rank, text in enumerate(contexts(ask.number), 1)}
@@ -187,12 +188,12 @@ def honest(ask: Ask) -> dict[str, Any]:
     return reply
 
 
-def asked(ask: Ask, data: dict[str, Any]) -> Any:
+def asked(ask: Ask, data: Entry) -> Any:
     """The question of a request about other data."""
     return read_question(render(get_pack("en"), ask.question.step, data).text)
 
 
-def of_sample(ask: Ask, number: int) -> dict[str, Any]:
+def of_sample(ask: Ask, number: int) -> Entry:
     """The honest reply about another sample, with the code of that request."""
     data = copy.deepcopy(dict(ask.question.data))
     for key, texts in (("sentences", sentences(number)), ("contexts", contexts(number))):
@@ -207,31 +208,31 @@ def of_sample(ask: Ask, number: int) -> dict[str, Any]:
 # --- the faults: each makes a reply from an honest one and the request ---
 
 
-def units_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def units_of(reply: Entry) -> dict[str, Entry]:
     return reply.get("sentences", {})
 
 
-def rated_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def rated_of(reply: Entry) -> dict[str, Entry]:
     return reply.get("useful", {})
 
 
-def fault(change: Callable[..., Any]) -> Callable[..., Callable[[dict[str, Any], Ask], Any]]:
+def fault(change: Callable[..., Any]) -> Callable[..., Callable[[Entry, Ask], Any]]:
     """Decorate a function of a reply, its request and options: called with the options it gives a fault."""
     return lambda *args, **options: lambda reply, ask: change(reply, ask, *args, **options)
 
 
 @fault
-def without(reply: dict[str, Any], _: Ask, key: str) -> Any:
+def without(reply: Entry, _: Ask, key: str) -> Any:
     return {name: value for name, value in reply.items() if name != key}
 
 
 @fault
-def echo(reply: dict[str, Any], _: Ask, code: str) -> Any:
+def echo(reply: Entry, _: Ask, code: str) -> Any:
     return {**reply, "code": code}
 
 
 @fault
-def other(_: dict[str, Any], ask: Ask, step: int, *, echoed: bool = True) -> Any:
+def other(_: Entry, ask: Ask, step: int, *, echoed: bool = True) -> Any:
     found = of_sample(ask, (ask.number + step) % 10)
     if not echoed:
         found.pop("code")
@@ -239,7 +240,7 @@ def other(_: dict[str, Any], ask: Ask, step: int, *, echoed: bool = True) -> Any
 
 
 @fault
-def earlier(_: dict[str, Any], ask: Ask, *, reverse: bool = False) -> Any:
+def earlier(_: Entry, ask: Ask, *, reverse: bool = False) -> Any:
     """A reply of an earlier run: with the contexts in another order, or about another reference."""
     data = copy.deepcopy(dict(ask.question.data))
     if reverse:
@@ -261,10 +262,7 @@ Text: TypeAlias = "str | Callable[[str], str]"
 
 @fault
 def all_true(
-    reply: dict[str, Any],
-    ask: Ask,
-    evidence: Callable[[Ask, str], list[dict[str, Any]]],
-    own: Text = "",
+    reply: Entry, ask: Ask, evidence: Callable[[Ask, str], list[Entry]], own: Text = ""
 ) -> Any:
     """Everything true, with this evidence for each unit, and this quote for each context."""
     for id_, entry in units_of(reply).items():
@@ -283,7 +281,7 @@ def all_yes(quote: Text) -> Callable[..., Any]:
     return all_true(cited(lambda _, context: taken(quote, context)), quote)
 
 
-def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[dict[str, Any]]]:
+def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[Entry]]:
     """Evidence from every context, with the quote that a function gives for a unit and a context."""
     return lambda ask, unit: [
         {"context": id_, "quote": quote_of(unit, text), "whole": True}
@@ -296,7 +294,7 @@ def _swapped(name: str, one: str, two: str) -> str:
 
 
 @fault
-def swap_evidence(reply: dict[str, Any], _: Ask, one: str, two: str) -> Any:
+def swap_evidence(reply: Entry, _: Ask, one: str, two: str) -> Any:
     for entry in units_of(reply).values():
         for item in entry["evidence"]:
             item["context"] = _swapped(item["context"], one, two)
@@ -304,14 +302,14 @@ def swap_evidence(reply: dict[str, Any], _: Ask, one: str, two: str) -> Any:
 
 
 @fault
-def swap_ids(reply: dict[str, Any], _: Ask, key: str, one: str, two: str) -> Any:
+def swap_ids(reply: Entry, _: Ask, key: str, one: str, two: str) -> Any:
     if key in reply:
         reply[key] = {_swapped(id_, one, two): entry for id_, entry in reply[key].items()}
     return reply
 
 
 @fault
-def rotate_ids(reply: dict[str, Any], _: Ask, key: str) -> Any:
+def rotate_ids(reply: Entry, _: Ask, key: str) -> Any:
     if key in reply:
         ids = list(reply[key])
         reply[key] = dict(zip(ids[1:] + ids[:1], reply[key].values(), strict=True))
@@ -319,14 +317,14 @@ def rotate_ids(reply: dict[str, Any], _: Ask, key: str) -> Any:
 
 
 @fault
-def both(reply: dict[str, Any], ask: Ask, *faults: Callable[..., Any]) -> Any:
+def both(reply: Entry, ask: Ask, *faults: Callable[..., Any]) -> Any:
     for each in faults:
         reply = each(reply, ask)
     return reply
 
 
 @fault
-def claimed(reply: dict[str, Any], _: Ask, **changes: Any) -> Any:
+def claimed(reply: Entry, _: Ask, **changes: Any) -> Any:
     """Every verdict about a sentence set so; the evidence stays."""
     for entry in units_of(reply).values():
         entry.update(changes)
@@ -334,13 +332,13 @@ def claimed(reply: dict[str, Any], _: Ask, **changes: Any) -> Any:
 
 
 @fault
-def inverted(reply: dict[str, Any], _: Ask, key: str, field: str) -> Any:
+def inverted(reply: Entry, _: Ask, key: str, field: str) -> Any:
     for entry in reply.get(key, {}).values():
         entry[field] = not entry[field]
     return reply
 
 
-def all_false(reply: dict[str, Any], _: Ask) -> Any:
+def all_false(reply: Entry, _: Ask) -> Any:
     for entry in units_of(reply).values():
         entry.update(evidence=[], missing="all of it", supported=False)
     for entry in rated_of(reply).values():
@@ -348,18 +346,18 @@ def all_false(reply: dict[str, Any], _: Ask) -> Any:
     return reply
 
 
-def opposite(reply: dict[str, Any], ask: Ask) -> dict[str, Any]:
+def opposite(reply: Entry, ask: Ask) -> Entry:
     """The reply that says the opposite, with true quotes from the contexts."""
     turn = both(inverted("sentences", "supported"), inverted("useful", "useful"))
     return turn(copy.deepcopy(reply), ask)
 
 
-def doubled(reply: dict[str, Any], _: Ask) -> str:
+def doubled(reply: Entry, _: Ask) -> str:
     text = json.dumps(reply)
     return re.sub(r'"(supported|useful)": (true|false)', lambda m: f'{m[0]}, "{m[1]}": true', text)
 
 
-def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
+def junk_named(reply: Entry, ask: Ask) -> Any:
     """The junk context is named beside the right one, with stop words, and called useful."""
     junk = next(
         (id_ for id_, text in ask.question.contexts.items() if text == contexts(ask.number)[0]), "c1"
@@ -372,7 +370,7 @@ def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
     return reply
 
 
-def example(_: dict[str, Any], ask: Ask) -> str:
+def example(_: Entry, ask: Ask) -> str:
     text = get_pack("en").texts[ask.question.step]
     return text[text.rindex("\n{") + 1 :]
 
@@ -388,9 +386,7 @@ def closest(unit: str, texts: Any) -> str:
     return max(texts, key=lambda text: len(words & set(re.findall(r"\w{4,}|\d+", text.lower()))))
 
 
-def best(
-    unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in
-) -> list[dict[str, Any]]:
+def best(unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in) -> list[Entry]:
     """Evidence: of all contexts the piece that shares most words with a unit."""
     found = {id_: closest(unit, pieces(text)) for id_, text in ask.question.contexts.items()}
     chosen = closest(unit, found.values())
@@ -400,11 +396,7 @@ def best(
 
 @fault
 def answered(
-    reply: dict[str, Any],
-    ask: Ask,
-    said: Callable[[int, dict[str, Any]], bool],
-    evidence: Callable[[str, Ask], list[dict[str, Any]]] = best,
-    rated: Callable[[int, dict[str, Any]], bool] | None = None,
+    reply: Entry, ask: Ask, said: Decision, evidence: Evidence = best, rated: Decision | None = None
 ) -> Any:
     """Every unit, and where ``rated`` is given every context, with this verdict; a yes with this evidence."""
     for place, (id_, entry) in enumerate(units_of(reply).items()):
@@ -423,10 +415,10 @@ def always(*_: Any) -> bool:
     return True
 
 
-def at_home(place: str) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def at_home(place: str) -> Evidence:
     """Evidence from one context: of its sentences the closest."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
         if place not in ask.question.contexts:
             return []
         found = closest(unit, sentences_in(ask.question.contexts[place]))
@@ -435,10 +427,10 @@ def at_home(place: str) -> Callable[[str, Ask], list[dict[str, Any]]]:
     return evidence
 
 
-def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def beside(step: int) -> Evidence:
     """Evidence: the sentence so many after the closest one, in its context."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
         (found,) = best(unit, ask)
         inside = sentences_in(ask.question.contexts[found["context"]])
         return [{**found, "quote": inside[(inside.index(found["quote"]) + step) % len(inside)]}]
@@ -446,17 +438,17 @@ def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
     return evidence
 
 
-def words_of(part: slice) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def words_of(part: slice) -> Evidence:
     """Evidence: some words of the closest sentence."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
         (found,) = best(unit, ask)
         return [{**found, "quote": " ".join(found["quote"].rstrip(".").split()[part])}]
 
     return evidence
 
 
-def shared_word(unit: str, ask: Ask) -> list[dict[str, Any]]:
+def shared_word(unit: str, ask: Ask) -> list[Entry]:
     """Evidence: one word that the closest sentence shares with the unit."""
     (found,) = best(unit, ask)
     words = set(re.findall(r"\w{4,}", unit.lower()))
@@ -465,7 +457,7 @@ def shared_word(unit: str, ask: Ask) -> list[dict[str, Any]]:
 
 
 @fault
-def shifted(reply: dict[str, Any], ask: Ask, step: int) -> Any:
+def shifted(reply: Entry, ask: Ask, step: int) -> Any:
     """Every unit supported, by the evidence that belongs to one so many places further on."""
     entries = units_of(reply)
     found = [best(ask.question.units[id_], ask) for id_ in entries]
@@ -475,7 +467,7 @@ def shifted(reply: dict[str, Any], ask: Ask, step: int) -> Any:
 
 
 @fault
-def one_unit(reply: dict[str, Any], ask: Ask, number: int, *quotes: str) -> Any:
+def one_unit(reply: Entry, ask: Ask, number: int, *quotes: str) -> Any:
     """One sentence, counted from 1, called supported by these quotes.
 
     Each begins with the number of its context, ``c3`` or ``part of c3``. It may name what the sample is about: ``{place}``,
@@ -497,9 +489,7 @@ def one_unit(reply: dict[str, Any], ask: Ask, number: int, *quotes: str) -> Any:
 
 
 @fault
-def rated_only(
-    reply: dict[str, Any], ask: Ask, said: Callable[[int, dict[str, Any]], bool], own: Text = ""
-) -> Any:
+def rated_only(reply: Entry, ask: Ask, said: Decision, own: Text = "") -> Any:
     """Contexts with these verdicts, a yes with this quote; the sentences stay right."""
     for place, (id_, entry) in enumerate(rated_of(reply).items()):
         yes = said(place, entry)
@@ -531,16 +521,16 @@ def never(*_: Any) -> bool:
     return False
 
 
-def whole_context(unit: str, ask: Ask) -> list[dict[str, Any]]:
+def whole_context(unit: str, ask: Ask) -> list[Entry]:
     """Evidence: the closest context as a whole."""
     return best(unit, ask, lambda text: [text])
 
 
-def if_supported(_: int, entry: dict[str, Any]) -> bool:
+def if_supported(_: int, entry: Entry) -> bool:
     return entry["supported"]
 
 
-FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
+FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
     # replies that belong to another request
     "the reply about the next sample": other(1),
     "the reply about the next sample, without its code": other(1, echoed=False),
@@ -714,12 +704,7 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
 
 
 @fault
-def near_yes(
-    reply: dict[str, Any],
-    ask: Ask,
-    number: int,
-    evidence: Callable[[str, Ask], list[dict[str, Any]]],
-) -> Any:
+def near_yes(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
     """One sentence, counted from 1, called supported by the closest piece of all contexts."""
     for id_, entry in units_of(reply).items():
         unit = ask.question.units[id_]
@@ -832,7 +817,7 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
         *(f"{TITLES[path]}, 10 % / 100 %" for path in shown),
         "in the core at 100 %",
     ]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for fault, row in found.items():
         cells = [" / ".join(str(row[path][rate]["silent"]) for rate in RATES) for path in shown]
         core = row[shown[0]][1.0]
@@ -844,7 +829,7 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
         )
         told = ", ".join(f"{core[key]} {name}" for key, name in kinds if core[key])
         lines.append([fault, *cells, told])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return docs.markdown(head, lines)
 
 
 def run(argv: list[str]) -> dict[str, object]:

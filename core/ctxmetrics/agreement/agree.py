@@ -48,7 +48,7 @@ from ctxmetrics.agreement.labels import KINDS, Compared, add_verdicts, metric_in
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics.judged import default_judge
+from ctxmetrics.metrics.judging import default_judge
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import plural
