@@ -20,9 +20,10 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from _shared import docs
+
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-BEGIN, END = "<!-- try-it:begin -->", "<!-- try-it:end -->"
 LARGEST = 200_000
 """Bytes of a picture."""
 ENVIRONMENT = {
@@ -69,15 +70,14 @@ def excerpt(text: str) -> str:
 
 
 def shown_in_readme(text: str) -> str:
-    return f"{BEGIN}\n```text\n{excerpt(text)}\n```\n{END}"
+    return f"```text\n{excerpt(text)}\n```"
 
 
 def write_text() -> dict:
     page = ROOT / "README.md"
     with tempfile.TemporaryDirectory() as folder:
         shown = shown_in_readme(printed("demo", cwd=Path(folder)))
-    head, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    page.write_text(head + shown + rest.split(END)[1], encoding="utf-8")
+    docs.put(page, "try-it", shown)
     print(shown)
     return {"words": len(page.read_text(encoding="utf-8").split())}
 

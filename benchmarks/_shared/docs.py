@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _PEERS = ("ragas", "deepeval", "instructor", "openai")
 
 def marks(name: str) -> tuple[str, str]:
     """Return what stands before and after a benchmark's table."""
-    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
 
 
 def table_of(name: str, page: Path = PAGE) -> str:
@@ -23,23 +23,23 @@ def table_of(name: str, page: Path = PAGE) -> str:
 
 def write(name: str, table: str, page: Path = PAGE, peers: Sequence[str] = _PEERS) -> None:
     """Put a table between a benchmark's marks, and what it was run with."""
+    put(page, name, f"{table}\n\n{with_versions(peers)}")
+
+
+def with_versions(peers: Sequence[str]) -> str:
+    """Return the line that says what a table was made with."""
+    return f"With {', '.join(f'{peer} {version(peer)}' for peer in peers)}."
+
+
+def put(page: Path, name: str, text: str, around: str = "\n") -> None:
+    """Put a text between the marks of a name on a page; inside a line with nothing around it."""
     begin, end = marks(name)
     head, rest = page.read_text(encoding="utf-8").split(begin)
-    seen = ", ".join(f"{peer} {version(peer)}" for peer in peers)
-    page.write_text(
-        f"{head}{begin}\n{table}\n\nWith {seen}.\n{end}{rest.split(end)[1]}", encoding="utf-8"
-    )
+    shown = f"{begin}{around}{text}{around}{end}"
+    page.write_text(head + shown + rest.split(end)[1], encoding="utf-8")
 
 
-def put(page: Path, name: str, text: str) -> None:
-    """Put a text between the marks of a name on a page; ``begin`` and ``end`` stand close to the name there."""
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    head, rest = page.read_text(encoding="utf-8").split(begin)
-    page.write_text(f"{head}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
-
-
-def put_inline(page: Path, name: str, text: str) -> None:
-    """Put a text between the marks of a name inside a line."""
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    head, rest = page.read_text(encoding="utf-8").split(begin)
-    page.write_text(f"{head}{begin}{text}{end}{rest.split(end)[1]}", encoding="utf-8")
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

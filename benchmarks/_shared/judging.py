@@ -6,12 +6,17 @@ library, of Ragas and of DeepEval from the same truth, and that judge behind a s
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import io
 import json
 import math
 import random
 import re
 import subprocess
 import sys
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,13 +150,8 @@ def _deepeval(text: str) -> str:
         flags = [any(fact in node for fact in facts) for node in nodes]
     else:
         flags = [fact in tail for fact in facts]
-    return json.dumps(
-        {
-            "verdicts": [
-                {"reason": "it is said there", "verdict": "yes" if flag else "no"} for flag in flags
-            ]
-        }
-    )
+    verdicts = [{"reason": "it is said there", "verdict": "yes" if flag else "no"} for flag in flags]
+    return json.dumps({"verdicts": verdicts})
 
 
 # --- the server ---
@@ -215,23 +215,47 @@ def _serve(options: dict) -> None:
 # --- contenders ---
 
 
+@contextlib.contextmanager
+def silence():
+    """Swallow the banners, advice and warnings of a framework."""
+    swallowed = io.StringIO()
+    with (
+        contextlib.redirect_stdout(swallowed),
+        contextlib.redirect_stderr(swallowed),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
 def judge_at(base_url: str, **options):
     from ctxmetrics import LLMJudge, OpenAIModel
 
     return LLMJudge(OpenAIModel("fake-judge", base_url=base_url, api_key="sk-fake"), **options)
 
 
-def ragas_scores(given: list[Case], base_url: str, **run_config) -> list[tuple[float, float]]:
-    """Recall and precision of `ragas.evaluate` with its LLM metrics."""
-    import warnings
+KINDS = ("recall", "precision")
+PEERS = {"ragas": "ragas_scores", "collections": "collections_scores", "deepeval": "deepeval_scores"}
+"""The functions below that score in a framework, with its own LLM metrics."""
+TITLES = {
+    "ragas": "Ragas `evaluate`",
+    "collections": "Ragas collections",
+    "deepeval": "DeepEval `evaluate`",
+}
 
+
+def ragas_scores(
+    given: list[Case], base_url: str, kinds: Sequence[str] = KINDS, **run_config
+) -> list[tuple[float, ...]]:
+    """Scores of `ragas.evaluate`."""
     warnings.simplefilter("ignore")
     from ragas import RunConfig
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
     options = {"run_config": RunConfig(**run_config)} if run_config else {}
-    metrics = [LLMContextRecall(), LLMContextPrecisionWithReference()]
-    return in_ragas(given, base_url, metrics, raise_exceptions=False, **options)
+    metrics = {"recall": LLMContextRecall, "precision": LLMContextPrecisionWithReference}
+    chosen = [metrics[kind]() for kind in kinds]
+    return in_ragas(given, base_url, chosen, raise_exceptions=False, **options)
 
 
 def in_ragas(given: list[Case], base_url: str, metrics: list, **options) -> list[tuple[float, ...]]:
@@ -258,26 +282,23 @@ def ragas_fields(given: list[Case]) -> list[dict]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def collections_scores(given: list[Case], base_url: str) -> list[tuple[float, float]]:
-    """Recall and precision of Ragas' newer metrics, each as one batch."""
-    import asyncio
-    import warnings
-
+def collections_scores(
+    given: list[Case], base_url: str, kinds: Sequence[str] = KINDS
+) -> list[tuple[float, ...]]:
+    """Scores of Ragas' newer metrics, each as one batch."""
     warnings.simplefilter("ignore")
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
     from ragas.metrics.collections import ContextPrecisionWithReference, ContextRecall
 
-    inputs = ragas_fields(given)
+    metrics = {"recall": ContextRecall, "precision": ContextPrecisionWithReference}
 
     async def main():
         async with AsyncOpenAI(base_url=base_url, api_key="sk-fake") as client:
             llm = llm_factory("fake-judge", client=client)
-            metrics = [ContextRecall(llm=llm), ContextPrecisionWithReference(llm=llm)]
-            return [await metric.abatch_score(inputs) for metric in metrics]
+            return [await metrics[kind](llm=llm).abatch_score(ragas_fields(given)) for kind in kinds]
 
-    recall, precision = asyncio.run(main())
-    return [(one.value, other.value) for one, other in zip(recall, precision, strict=True)]
+    return [tuple(one.value for one in row) for row in zip(*asyncio.run(main()), strict=True)]
 
 
 def deepeval_cases(given: list[Case]) -> list:
@@ -297,25 +318,19 @@ def deepeval_cases(given: list[Case]) -> list:
 
 
 def deepeval_scores(
-    given: list[Case], base_url: str, **options
-) -> list[tuple[float | None, float | None]]:
-    """Recall and precision of `deepeval.evaluate` with its LLM metrics, in its default configuration."""
-    import contextlib
-    import io
-
+    given: list[Case], base_url: str, kinds: Sequence[str] = KINDS, **options
+) -> list[tuple[float | None, ...]]:
+    """Scores of `deepeval.evaluate`, in its default configuration."""
     from deepeval import evaluate
     from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
     from deepeval.models import GPTModel
 
     model = GPTModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
-    tests = deepeval_cases(given)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        found = evaluate(
-            tests,
-            [ContextualRecallMetric(model=model), ContextualPrecisionMetric(model=model)],
-            **options,
-        )
-    return deepeval_values(found, ("Contextual Recall", "Contextual Precision"))
+    metrics = {"recall": ContextualRecallMetric, "precision": ContextualPrecisionMetric}
+    chosen = [metrics[kind](model=model) for kind in kinds]
+    with silence():
+        found = evaluate(deepeval_cases(given), chosen, **options)
+    return deepeval_values(found, tuple(f"Contextual {kind.title()}" for kind in kinds))
 
 
 def deepeval_values(found, names: tuple[str, ...]) -> list[tuple[float | None, ...]]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from validity.agreement import DATA, require
 
 from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics.agreement.agree import agree
@@ -27,7 +28,6 @@ from ctxmetrics.results.labels.answers import REFERENCE
 from ctxmetrics.results.labels.means import corrected_mean
 from ctxmetrics.samples import read_samples
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SIZES = (5, 10, 25, 50, 100)
 TRUE_MEANS = (0.5, 0.8, 0.95)
 WAYS = ("judge only", "people only", "corrected", "ppi-python")
@@ -80,11 +80,7 @@ def run(argv: list[str]) -> dict[str, object]:
         "precision, CLAPNQ": (_precision, options.data / "clapnq-dev.jsonl"),
         "support, BEGIN": (_support, options.data / "begin-wow-dev.jsonl"),
     }
-    missing = [file.name for _, file in sources.values() if not file.is_file()]
-    if missing:
-        parser.error(
-            f"{options.data} has no {' and no '.join(missing)}; benchmarks/README.md says how to get them"
-        )
+    require(options.data, [file.name for _, file in sources.values()])
     random = np.random.default_rng(options.seed)
     print(
         f"error / mean width / coverage; {options.judged} judged samples, n of them labelled, {options.draws} draws"
@@ -113,10 +109,8 @@ def run(argv: list[str]) -> dict[str, object]:
             for way, draws in found.items():
                 values, lows, highs = np.array(draws).T
                 error = float(np.sqrt(np.mean((values - truth) ** 2)))
-                width, held = (
-                    float(np.mean(highs - lows)),
-                    float(np.mean((lows <= truth) & (truth <= highs))),
-                )
+                width = float(np.mean(highs - lows))
+                held = float(np.mean((lows <= truth) & (truth <= highs)))
                 row[way] = {"error": error, "width": width, "coverage": held}
                 cells += f"{error:>10.3f} /{width:5.2f} /{held:4.2f}"
             rows.append(row)

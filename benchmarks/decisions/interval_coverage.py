@@ -174,7 +174,7 @@ SHARES = (0.02, 0.05, 0.1, 0.2)
 # The size of a change, and how many of the changes are losses.
 CHANGES = {"1, 3 of 4 lose": (1.0, 0.75), "1/2, all lose": (0.5, 1.0), "1, all lose": (1.0, 1.0)}
 JUDGES = ("exact", "wrong", "blind")
-LABEL_HEADER = [
+LABEL_HEADER = (
     "path",
     "change",
     "share",
@@ -185,7 +185,7 @@ LABEL_HEADER = [
     "high",
     "width",
     "before",
-]
+)
 
 
 def changes(source, share, change, judge, n):
@@ -211,12 +211,8 @@ def clustered(source, share, change, judge, labelled):
     """Clusters of five that change together, of which as many are labelled as there are labels elsewhere."""
     people, its = (np.repeat(values, 5) for values in changes(source, share, change, judge, JUDGED))
     split = labelled * 5
-    return (
-        people[:split],
-        its[:split],
-        its[split:],
-        {"clusters": np.repeat(np.arange(JUDGED), 5).tolist()},
-    )
+    names = np.repeat(np.arange(JUDGED), 5).tolist()
+    return people[:split], its[:split], its[split:], {"clusters": names}
 
 
 def weighted(source, share, change, judge, labelled):
@@ -312,14 +308,8 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
         counts["width"] += high - low
     rates = {name: count / draws for name, count in counts.items()}
     rates["held"] = 1 - rates["low"] - rates["high"]
-    return {
-        "path": path,
-        "change": change,
-        "share": share,
-        "judge": judge,
-        "labelled": labelled,
-        **rates,
-    }
+    place = (path, change, share, judge, labelled)
+    return {**dict(zip(LABEL_HEADER, place, strict=False)), **rates}
 
 
 def run(argv: list[str]) -> dict[str, object]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import csv
 import random
-import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ from pathlib import Path
 from statistics import fmean, quantiles
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(HERE))
-
 from _shared import docs
 
 from ctxmetrics import ContextPrecision, Judgement, JudgeRequest, Sample, Verdict, agree, evaluate
@@ -310,7 +307,7 @@ def run(argv: list[str]) -> dict[str, object]:
     if options.write_docs:
         docs.write("six_judges", shown, page=PAGE, peers=("numpy",))
         docs.put(DOCS, "six_judges", short(measured))
-        docs.put_inline(README, "six_judges", _told(measured))
+        docs.put(README, "six_judges", _told(measured), around="")
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
     return {
         "benchmark": "six_judges",

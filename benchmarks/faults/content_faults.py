@@ -22,13 +22,9 @@ import copy
 import json
 import random
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared import docs, judging
 
@@ -54,6 +50,11 @@ PATHS = {
     "deepeval": ("deepeval.evaluate", lambda url: paths._deepeval(url, "gpt-4o")),
     "langsmith": ("langsmith.evaluate", paths._chat),
 }
+Entry: TypeAlias = "dict[str, Any]"
+Evidence: TypeAlias = "Callable[[str, Ask], list[Entry]]"
+"""Gives what a reply quotes for a unit."""
+Decision: TypeAlias = "Callable[[int, Entry], bool]"
+"""Gives a verdict, from the place of an entry and what is right."""
 Found: TypeAlias = "dict[tuple[str, float], Counter[str]]"
 """Counts by fault and rate."""
 TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith": "LangSmith"}
@@ -158,11 +159,11 @@ class Ask:
     number: int
 
 
-def honest(ask: Ask) -> dict[str, Any]:
+def honest(ask: Ask) -> Entry:
     """Answer as a judge that is right, with one whole-sentence quote for each fact."""
     question = ask.question
     shown = question.contexts
-    reply: dict[str, Any] = {"code": question.code}
+    reply: Entry = {"code": question.code}
     homes = ("c2", "c4", "c5", *[None] * 4)
     truth = dict(zip(sentences(ask.number), homes, strict=True))
     places = {text: f"c{rank}" for rank, text in enumerate(contexts(ask.number), 1)}
@@ -187,12 +188,12 @@ def honest(ask: Ask) -> dict[str, Any]:
     return reply
 
 
-def asked(ask: Ask, data: dict[str, Any]) -> Any:
+def asked(ask: Ask, data: Entry) -> Any:
     """The question of a request about other data."""
     return read_question(render(get_pack("en"), ask.question.step, data).text)
 
 
-def of_sample(ask: Ask, number: int) -> dict[str, Any]:
+def of_sample(ask: Ask, number: int) -> Entry:
     """The honest reply about another sample, with the code of that request."""
     data = copy.deepcopy(dict(ask.question.data))
     for key, texts in (("sentences", sentences(number)), ("contexts", contexts(number))):
@@ -207,73 +208,80 @@ def of_sample(ask: Ask, number: int) -> dict[str, Any]:
 # --- the faults: each makes a reply from an honest one and the request ---
 
 
-def units_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def units_of(reply: Entry) -> dict[str, Entry]:
     return reply.get("sentences", {})
 
 
-def rated_of(reply: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def rated_of(reply: Entry) -> dict[str, Entry]:
     return reply.get("useful", {})
 
 
-def without(key: str) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        return {name: value for name, value in reply.items() if name != key}
-
-    return fault
+def fault(change: Callable[..., Any]) -> Callable[..., Callable[[Entry, Ask], Any]]:
+    """Decorate a function of a reply, its request and options: called with the options it gives a fault."""
+    return lambda *args, **options: lambda reply, ask: change(reply, ask, *args, **options)
 
 
-def echo(code: str) -> Callable[..., Any]:
-    return lambda reply, _: {**reply, "code": code}
+@fault
+def without(reply: Entry, _: Ask, key: str) -> Any:
+    return {name: value for name, value in reply.items() if name != key}
 
 
-def other(step: int, *, echoed: bool = True) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        found = of_sample(ask, (ask.number + step) % 10)
-        if not echoed:
-            found.pop("code")
-        return found
-
-    return fault
+@fault
+def echo(reply: Entry, _: Ask, code: str) -> Any:
+    return {**reply, "code": code}
 
 
-def earlier(*, reverse: bool = False, reference: bool = False) -> Callable[..., Any]:
+@fault
+def other(_: Entry, ask: Ask, step: int, *, echoed: bool = True) -> Any:
+    found = of_sample(ask, (ask.number + step) % 10)
+    if not echoed:
+        found.pop("code")
+    return found
+
+
+@fault
+def earlier(_: Entry, ask: Ask, *, reverse: bool = False) -> Any:
     """A reply of an earlier run: with the contexts in another order, or about another reference."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        data = copy.deepcopy(dict(ask.question.data))
-        if reverse:
-            texts = [item["text"] for item in data["contexts"]][::-1]
-            for item, text in zip(data["contexts"], texts, strict=True):
-                item["text"] = text
-        if reference:
-            for item in data.get("sentences", ()):
-                item["text"] = sentences((ask.number + 3) % 10)[int(item["id"][1:]) - 1]
-            if "answer" in data:
-                data["answer"] = " ".join(sentences((ask.number + 3) % 10))
-            return {**all_false(honest(ask), ask), "code": asked(ask, data).code}
+    data = copy.deepcopy(dict(ask.question.data))
+    if reverse:
+        texts = [item["text"] for item in data["contexts"]][::-1]
+        for item, text in zip(data["contexts"], texts, strict=True):
+            item["text"] = text
         return honest(Ask(asked(ask, data), ask.number))
+    reference = sentences((ask.number + 3) % 10)
+    for item in data.get("sentences", ()):
+        item["text"] = reference[int(item["id"][1:]) - 1]
+    if "answer" in data:
+        data["answer"] = " ".join(reference)
+    return {**all_false(honest(ask), ask), "code": asked(ask, data).code}
 
-    return fault
+
+Text: TypeAlias = "str | Callable[[str], str]"
+"""A quote, or what takes it from a context."""
 
 
+@fault
 def all_true(
-    evidence: Callable[[Ask, str], list[dict[str, Any]]], own: Callable[[str], str | None] | None = None
-) -> Callable[..., Any]:
+    reply: Entry, ask: Ask, evidence: Callable[[Ask, str], list[Entry]], own: Text = ""
+) -> Any:
     """Everything true, with this evidence for each unit, and this quote for each context."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for id_, entry in units_of(reply).items():
-            text = ask.question.units[id_]
-            entry.update(evidence=evidence(ask, text), missing="", supported=True)
-        for id_, entry in rated_of(reply).items():
-            text = ask.question.contexts[id_]
-            entry.update(quote=own(text) if own else "", useful=True)
-        return reply
-
-    return fault
+    for id_, entry in units_of(reply).items():
+        entry.update(evidence=evidence(ask, ask.question.units[id_]), missing="", supported=True)
+    for id_, entry in rated_of(reply).items():
+        entry.update(quote=taken(own, ask.question.contexts[id_]), useful=True)
+    return reply
 
 
-def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[dict[str, Any]]]:
+def taken(quote: Text, context: str) -> str:
+    return quote if isinstance(quote, str) else quote(context)
+
+
+def all_yes(quote: Text) -> Callable[..., Any]:
+    """Everything true, with this quote from each context."""
+    return all_true(cited(lambda _, context: taken(quote, context)), quote)
+
+
+def cited(quote_of: Callable[[str, str], str]) -> Callable[[Ask, str], list[Entry]]:
     """Evidence from every context, with the quote that a function gives for a unit and a context."""
     return lambda ask, unit: [
         {"context": id_, "quote": quote_of(unit, text), "whole": True}
@@ -285,65 +293,52 @@ def _swapped(name: str, one: str, two: str) -> str:
     return two if name == one else one if name == two else name
 
 
-def swap_evidence(one: str, two: str) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in units_of(reply).values():
-            for item in entry["evidence"]:
-                item["context"] = _swapped(item["context"], one, two)
-        return reply
-
-    return fault
+@fault
+def swap_evidence(reply: Entry, _: Ask, one: str, two: str) -> Any:
+    for entry in units_of(reply).values():
+        for item in entry["evidence"]:
+            item["context"] = _swapped(item["context"], one, two)
+    return reply
 
 
-def swap_ids(key: str, one: str, two: str) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        if key in reply:
-            reply[key] = {_swapped(id_, one, two): entry for id_, entry in reply[key].items()}
-        return reply
-
-    return fault
+@fault
+def swap_ids(reply: Entry, _: Ask, key: str, one: str, two: str) -> Any:
+    if key in reply:
+        reply[key] = {_swapped(id_, one, two): entry for id_, entry in reply[key].items()}
+    return reply
 
 
-def rotate_ids(key: str) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        if key in reply:
-            ids = list(reply[key])
-            reply[key] = dict(zip(ids[1:] + ids[:1], reply[key].values(), strict=True))
-        return reply
-
-    return fault
+@fault
+def rotate_ids(reply: Entry, _: Ask, key: str) -> Any:
+    if key in reply:
+        ids = list(reply[key])
+        reply[key] = dict(zip(ids[1:] + ids[:1], reply[key].values(), strict=True))
+    return reply
 
 
-def both(*faults: Callable[..., Any]) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for each in faults:
-            reply = each(reply, ask)
-        return reply
-
-    return fault
+@fault
+def both(reply: Entry, ask: Ask, *faults: Callable[..., Any]) -> Any:
+    for each in faults:
+        reply = each(reply, ask)
+    return reply
 
 
-def claimed(**changes: Any) -> Callable[..., Any]:
+@fault
+def claimed(reply: Entry, _: Ask, **changes: Any) -> Any:
     """Every verdict about a sentence set so; the evidence stays."""
-
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in units_of(reply).values():
-            entry.update(changes)
-        return reply
-
-    return fault
+    for entry in units_of(reply).values():
+        entry.update(changes)
+    return reply
 
 
-def inverted(key: str, field: str) -> Callable[..., Any]:
-    def fault(reply: dict[str, Any], _: Ask) -> Any:
-        for entry in reply.get(key, {}).values():
-            entry[field] = not entry[field]
-        return reply
-
-    return fault
+@fault
+def inverted(reply: Entry, _: Ask, key: str, field: str) -> Any:
+    for entry in reply.get(key, {}).values():
+        entry[field] = not entry[field]
+    return reply
 
 
-def all_false(reply: dict[str, Any], _: Ask) -> Any:
+def all_false(reply: Entry, _: Ask) -> Any:
     for entry in units_of(reply).values():
         entry.update(evidence=[], missing="all of it", supported=False)
     for entry in rated_of(reply).values():
@@ -351,18 +346,18 @@ def all_false(reply: dict[str, Any], _: Ask) -> Any:
     return reply
 
 
-def opposite(reply: dict[str, Any], ask: Ask) -> dict[str, Any]:
+def opposite(reply: Entry, ask: Ask) -> Entry:
     """The reply that says the opposite, with true quotes from the contexts."""
     turn = both(inverted("sentences", "supported"), inverted("useful", "useful"))
     return turn(copy.deepcopy(reply), ask)
 
 
-def doubled(reply: dict[str, Any], _: Ask) -> str:
+def doubled(reply: Entry, _: Ask) -> str:
     text = json.dumps(reply)
     return re.sub(r'"(supported|useful)": (true|false)', lambda m: f'{m[0]}, "{m[1]}": true', text)
 
 
-def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
+def junk_named(reply: Entry, ask: Ask) -> Any:
     """The junk context is named beside the right one, with stop words, and called useful."""
     junk = next(
         (id_ for id_, text in ask.question.contexts.items() if text == contexts(ask.number)[0]), "c1"
@@ -375,14 +370,9 @@ def junk_named(reply: dict[str, Any], ask: Ask) -> Any:
     return reply
 
 
-def example(_: dict[str, Any], ask: Ask) -> str:
+def example(_: Entry, ask: Ask) -> str:
     text = get_pack("en").texts[ask.question.step]
     return text[text.rindex("\n{") + 1 :]
-
-
-def spanning(ask: Ask) -> list[tuple[str, str, bool]]:
-    texts = contexts(ask.number)
-    return [("c2", f"{texts[1][-20:]} {texts[2][:40]}", True)]
 
 
 def sentences_in(text: str) -> list[str]:
@@ -396,9 +386,7 @@ def closest(unit: str, texts: Any) -> str:
     return max(texts, key=lambda text: len(words & set(re.findall(r"\w{4,}|\d+", text.lower()))))
 
 
-def best(
-    unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in
-) -> list[dict[str, Any]]:
+def best(unit: str, ask: Ask, pieces: Callable[[str], list[str]] = sentences_in) -> list[Entry]:
     """Evidence: of all contexts the piece that shares most words with a unit."""
     found = {id_: closest(unit, pieces(text)) for id_, text in ask.question.contexts.items()}
     chosen = closest(unit, found.values())
@@ -406,50 +394,43 @@ def best(
     return [{"context": home, "quote": chosen, "whole": True}]
 
 
+@fault
 def answered(
-    said: Callable[[int, dict[str, Any]], bool],
-    evidence: Callable[[str, Ask], list[dict[str, Any]]] = best,
-    rated: Callable[[int, dict[str, Any]], bool] | None = None,
-) -> Callable[..., Any]:
+    reply: Entry, ask: Ask, said: Decision, evidence: Evidence = best, rated: Decision | None = None
+) -> Any:
     """Every unit, and where ``rated`` is given every context, with this verdict; a yes with this evidence."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for place, (id_, entry) in enumerate(units_of(reply).items()):
-            unit, yes = ask.question.units[id_], said(place, {"id": id_, **entry})
-            found = evidence(unit, ask) if yes else []
-            entry.update(evidence=found, missing="" if yes else unit, supported=yes)
-        for place, (id_, entry) in enumerate(rated_of(reply).items() if rated else ()):
-            text = ask.question.contexts[id_]
-            own = closest(" ".join(sentences(ask.number)), sentences_in(text))
-            yes = rated(place, entry)
-            entry.update(quote=own if yes else "", useful=yes)
-        return reply
-
-    return fault
+    for place, (id_, entry) in enumerate(units_of(reply).items()):
+        unit, yes = ask.question.units[id_], said(place, {"id": id_, **entry})
+        found = evidence(unit, ask) if yes else []
+        entry.update(evidence=found, missing="" if yes else unit, supported=yes)
+    for place, (id_, entry) in enumerate(rated_of(reply).items() if rated else ()):
+        text = ask.question.contexts[id_]
+        own = closest(" ".join(sentences(ask.number)), sentences_in(text))
+        yes = rated(place, entry)
+        entry.update(quote=own if yes else "", useful=yes)
+    return reply
 
 
 def always(*_: Any) -> bool:
     return True
 
 
-def at_home(place: str) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def at_home(place: str) -> Evidence:
     """Evidence from one context: of its sentences the closest."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
-        text = ask.question.contexts.get(place)
-        return (
-            [{"context": place, "quote": closest(unit, sentences_in(text)), "whole": True}]
-            if text
-            else []
-        )
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
+        if place not in ask.question.contexts:
+            return []
+        found = closest(unit, sentences_in(ask.question.contexts[place]))
+        return [{"context": place, "quote": found, "whole": True}]
 
     return evidence
 
 
-def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def beside(step: int) -> Evidence:
     """Evidence: the sentence so many after the closest one, in its context."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
         (found,) = best(unit, ask)
         inside = sentences_in(ask.question.contexts[found["context"]])
         return [{**found, "quote": inside[(inside.index(found["quote"]) + step) % len(inside)]}]
@@ -457,17 +438,17 @@ def beside(step: int) -> Callable[[str, Ask], list[dict[str, Any]]]:
     return evidence
 
 
-def words_of(part: slice) -> Callable[[str, Ask], list[dict[str, Any]]]:
+def words_of(part: slice) -> Evidence:
     """Evidence: some words of the closest sentence."""
 
-    def evidence(unit: str, ask: Ask) -> list[dict[str, Any]]:
+    def evidence(unit: str, ask: Ask) -> list[Entry]:
         (found,) = best(unit, ask)
         return [{**found, "quote": " ".join(found["quote"].rstrip(".").split()[part])}]
 
     return evidence
 
 
-def shared_word(unit: str, ask: Ask) -> list[dict[str, Any]]:
+def shared_word(unit: str, ask: Ask) -> list[Entry]:
     """Evidence: one word that the closest sentence shares with the unit."""
     (found,) = best(unit, ask)
     words = set(re.findall(r"\w{4,}", unit.lower()))
@@ -475,61 +456,81 @@ def shared_word(unit: str, ask: Ask) -> list[dict[str, Any]]:
     return [{**found, "quote": shared[0] if shared else found["quote"]}]
 
 
-def shifted(step: int) -> Callable[..., Any]:
+@fault
+def shifted(reply: Entry, ask: Ask, step: int) -> Any:
     """Every unit supported, by the evidence that belongs to one so many places further on."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        entries = units_of(reply)
-        found = [best(ask.question.units[id_], ask) for id_ in entries]
-        for place, entry in enumerate(entries.values()):
-            entry.update(evidence=found[(place + step) % len(found)], missing="", supported=True)
-        return reply
-
-    return fault
+    entries = units_of(reply)
+    found = [best(ask.question.units[id_], ask) for id_ in entries]
+    for place, entry in enumerate(entries.values()):
+        entry.update(evidence=found[(place + step) % len(found)], missing="", supported=True)
+    return reply
 
 
-def one_unit(number: int, evidence: Callable[[Ask], list[tuple[str, str, bool]]]) -> Callable[..., Any]:
-    """One sentence, counted from 1, called supported by these quotes; ``c3`` is the third context of the sample."""
+@fault
+def one_unit(reply: Entry, ask: Ask, number: int, *quotes: str) -> Any:
+    """One sentence, counted from 1, called supported by these quotes.
 
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        ids = {text: id_ for id_, text in ask.question.contexts.items()}
-        for id_, entry in units_of(reply).items():
-            if ask.question.units[id_] == sentences(ask.number)[number - 1]:
-                found = []
-                for place, text, whole in evidence(ask):
-                    home = ids.get(contexts(ask.number)[int(place[1:]) - 1], place)
-                    found.append({"context": home, "quote": text, "whole": whole})
-                entry.update(evidence=found, missing="", supported=True)
-        return reply
+    Each begins with the number of its context, ``c3`` or ``part of c3``. It may name what the sample is about: ``{place}``,
+    ``{name}`` and ``{plant}``, the ``{year}`` of a fire, and where two contexts meet (``{ends}``).
+    """
+    place, name, _, _, plant = (column[ask.number % 10] for column in _PLACES)
+    ids, texts = {text: id_ for id_, text in ask.question.contexts.items()}, contexts(ask.number)
+    ends = f"{texts[1][-20:]} {texts[2][:40]}"
+    found = []
+    for written in quotes:
+        home, _, text = written.partition(": ")
+        text = text.format(place=place, name=name, plant=plant, year=1650 + ask.number, ends=ends)
+        id_ = ids.get(texts[int(home[-1]) - 1], home[-2:])
+        found.append({"context": id_, "quote": text, "whole": not home.startswith("part")})
+    for id_, entry in units_of(reply).items():
+        if ask.question.units[id_] == sentences(ask.number)[number - 1]:
+            entry.update(evidence=found, missing="", supported=True)
+    return reply
 
-    return fault
 
-
-def rated_only(said: Callable[[int, dict[str, Any]], bool], own: Callable[[str], str | None]) -> Any:
+@fault
+def rated_only(reply: Entry, ask: Ask, said: Decision, own: Text = "") -> Any:
     """Contexts with these verdicts, a yes with this quote; the sentences stay right."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for place, (id_, entry) in enumerate(rated_of(reply).items()):
-            yes = said(place, entry)
-            entry.update(quote=own(ask.question.contexts[id_]) if yes else "", useful=yes)
-        return reply
-
-    return fault
+    for place, (id_, entry) in enumerate(rated_of(reply).items()):
+        yes = said(place, entry)
+        entry.update(quote=taken(own, ask.question.contexts[id_]) if yes else "", useful=yes)
+    return reply
 
 
-def _name(ask: Ask) -> str:
-    return _PLACES[1][ask.number % 10]
+def _heading(context: str) -> str:
+    return context.partition("\n")[0]
 
 
-def _fragment(_: str, context: str) -> str:
+def _first(context: str) -> str:
+    return sentences_in(context)[0]
+
+
+def _last(context: str) -> str:
+    return sentences_in(context)[-1]
+
+
+def _whole(context: str) -> str:
+    return context
+
+
+def _fragment(context: str) -> str:
     return re.search(r"\w(\w{3,5})\w", context)[1]
 
 
-def _telling(ask: Ask) -> str:
-    return _PLACES[4][ask.number % 10]
+def never(*_: Any) -> bool:
+    return False
 
 
-FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
+def whole_context(unit: str, ask: Ask) -> list[Entry]:
+    """Evidence: the closest context as a whole."""
+    return best(unit, ask, lambda text: [text])
+
+
+def if_supported(_: int, entry: Entry) -> bool:
+    return entry["supported"]
+
+
+FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
     # replies that belong to another request
     "the reply about the next sample": other(1),
     "the reply about the next sample, without its code": other(1, echoed=False),
@@ -539,7 +540,7 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
         of_sample(ask, 0) if ask.number else of_sample(ask, 1)
     ),
     "an earlier run's reply: the contexts in another order": earlier(reverse=True),
-    "an earlier run's reply: another reference, all no": earlier(reference=True),
+    "an earlier run's reply: another reference, all no": earlier(),
     "the example of the prompt": example,
     "no code, all no": both(without("code"), all_false),
     "no code, evidence of two contexts swapped": both(without("code"), swap_evidence("c2", "c4")),
@@ -559,58 +560,45 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "a right quote with a context that is not there": swap_evidence("c2", "c77"),
     # everything true
     "all yes, no evidence": all_true(lambda *_: []),
-    "all yes, empty quotes": all_true(cited(lambda *_: ""), lambda _: ""),
-    'all yes, quote "the"': all_true(cited(lambda *_: "the"), lambda _: "the"),
-    "all yes, one letter": all_true(cited(lambda *_: "a"), lambda _: "a"),
-    "all yes, stop words": all_true(cited(lambda *_: "for"), lambda _: "for"),
-    "all yes, a fragment of a word": all_true(cited(_fragment), lambda text: _fragment("", text)),
-    "all yes, the heading": all_true(
-        cited(lambda _, text: text.partition("\n")[0]), lambda text: text.partition("\n")[0]
-    ),
-    "all yes, the whole context": all_true(cited(lambda _, text: text), lambda text: text),
+    "all yes, empty quotes": all_yes(""),
+    'all yes, quote "the"': all_yes("the"),
+    "all yes, one letter": all_yes("a"),
+    "all yes, stop words": all_yes("for"),
+    "all yes, a fragment of a word": all_yes(_fragment),
+    "all yes, the heading": all_yes(_heading),
+    "all yes, the whole context": all_yes(_whole),
     "all yes, the sentence itself as its quote": all_true(cited(lambda unit, _: unit)),
     "all yes, invented quotes": all_true(
-        cited(lambda unit, _: f"as everybody knows, {unit.lower()}"), lambda _: "this is what was asked"
+        cited(lambda unit, _: f"as everybody knows, {unit.lower()}"), "this is what was asked"
     ),
-    "all yes, the last sentence of each context": all_true(
-        cited(lambda *_: "The council met on Mondays."), lambda _: "The council met on Mondays."
-    ),
-    "all yes, words of the question": all_true(
-        cited(lambda *_: "What about number"), lambda _: "What about number"
-    ),
-    "all yes, ids as quotes": all_true(cited(lambda *_: "s1, s2, s3"), lambda _: "c1"),
-    "all yes, what each context really says": all_true(cited(lambda _, text: quote(text)), quote),
+    "all yes, the last sentence of each context": all_yes("The council met on Mondays."),
+    "all yes, words of the question": all_yes("What about number"),
+    "all yes, ids as quotes": all_true(cited(lambda *_: "s1, s2, s3"), "c1"),
+    "all yes, what each context really says": all_yes(quote),
     # the sentence that is denied
     "a denied sentence, an ellipsis hides the denial": one_unit(
-        4, lambda ask: [("c3", f"Wild {_telling(ask)} ... thrives behind the old stables", True)]
+        4, "c3: Wild {plant} ... thrives behind the old stables"
     ),
     "a denied sentence, the denial left out": one_unit(
-        4,
-        lambda ask: [
-            ("c3", f"Wild {_telling(ask)}, as the gardeners say, thrives behind the old stables", True)
-        ],
+        4, "c3: Wild {plant}, as the gardeners say, thrives behind the old stables"
     ),
     "a denied sentence, an ellipsis joins two sentences": one_unit(
-        4, lambda ask: [("c3", f"Wild {_telling(ask)} ... The council met on Mondays.", True)]
+        4, "c3: Wild {plant} ... The council met on Mondays."
     ),
-    "a denied sentence, its heading": one_unit(4, lambda ask: [("c3", f"Wild {_telling(ask)}", True)]),
-    "a denied sentence, a quote over two contexts": one_unit(4, spanning),
+    "a denied sentence, its heading": one_unit(4, "c3: Wild {plant}"),
+    "a denied sentence, a quote over two contexts": one_unit(4, "c2: {ends}"),
     "a denied sentence, one part of two is invented": one_unit(
-        4,
-        lambda ask: [
-            ("c3", "behind the old stables", False),
-            ("c4", f"wild {_telling(ask)} thrives", False),
-        ],
+        4, "part of c3: behind the old stables", "part of c4: wild {plant} thrives"
     ),
     "a denied sentence, quoted with its denial": one_unit(
-        4, lambda ask: [("c3", quote(contexts(ask.number)[2]), True)]
+        4, "c3: Wild {plant} no longer, as the gardeners say, thrives behind the old stables"
     ),
     # usefulness
-    "all useful, no quote": rated_only(always, lambda _: ""),
-    'all useful, quote "the"': rated_only(always, lambda _: "the"),
-    "all useful, the heading": rated_only(always, lambda text: text.partition("\n")[0]),
-    "all useful, the whole context": rated_only(always, lambda text: text),
-    "all useful, a sentence about nothing": rated_only(always, lambda _: "Bread was dear that year."),
+    "all useful, no quote": rated_only(always),
+    'all useful, quote "the"': rated_only(always, "the"),
+    "all useful, the heading": rated_only(always, _heading),
+    "all useful, the whole context": rated_only(always, _whole),
+    "all useful, a sentence about nothing": rated_only(always, "Bread was dear that year."),
     "all useful, what each context really says": rated_only(always, quote),
     "useful and useless turned round": inverted("useful", "useful"),
     # everything supported, by evidence that looks right
@@ -619,9 +607,7 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
     "all supported, the closest sentence of each context": answered(
         always, lambda unit, ask: [at_home(id_)(unit, ask)[0] for id_ in ask.question.contexts]
     ),
-    "all supported, the closest context as a whole": answered(
-        always, lambda unit, ask: best(unit, ask, lambda text: [text])
-    ),
+    "all supported, the closest context as a whole": answered(always, whole_context),
     "all supported, no quote where there is none": answered(
         always, lambda unit, ask: best(unit, ask) if unit in sentences(ask.number)[:3] else []
     ),
@@ -667,50 +653,33 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
         lambda _, entry: len(ask.question.units[entry["id"]]) > 32
     )(reply, ask),
     # one sentence that is denied, dated differently, or nowhere
-    "denied with not, the half quote after it": one_unit(
-        5, lambda ask: [("c3", f"built by Bishop {_name(ask)}", True)]
-    ),
+    "denied with not, the half quote after it": one_unit(5, "c3: built by Bishop {name}"),
     "denied with not, the whole sentence": one_unit(
-        5, lambda ask: [("c3", f"Its towers were not built by Bishop {_name(ask)}.", True)]
+        5, "c3: Its towers were not built by Bishop {name}."
     ),
     "denied with not, the halves before and after it": one_unit(
-        5,
-        lambda ask: [("c3", "Its towers were", False), ("c3", f"built by Bishop {_name(ask)}", False)],
+        5, "part of c3: Its towers were", "part of c3: built by Bishop {name}"
     ),
-    "denied with not, the name alone": one_unit(5, lambda ask: [("c3", f"Bishop {_name(ask)}", True)]),
-    "denied with no longer, the half quote after it": one_unit(
-        4, lambda ask: [("c3", "thrives behind the old stables", True)]
-    ),
-    "another year, the whole sentence": one_unit(
-        6, lambda ask: [("c6", sentences_in(contexts(ask.number)[5])[0], True)]
-    ),
-    "another year, the words before it": one_unit(
-        6, lambda ask: [("c6", f"{_PLACES[0][ask.number % 10]} burned down in", True)]
-    ),
-    "nowhere, a sentence about nothing": one_unit(
-        7, lambda _: [("c1", "Bread was dear that year.", True)]
-    ),
+    "denied with not, the name alone": one_unit(5, "c3: Bishop {name}"),
+    "denied with no longer, the half quote after it": one_unit(4, "c3: thrives behind the old stables"),
+    "another year, the whole sentence": one_unit(6, "c6: Another {place} burned down in {year}."),
+    "another year, the words before it": one_unit(6, "c6: {place} burned down in"),
+    "nowhere, a sentence about nothing": one_unit(7, "c1: Bread was dear that year."),
     "nowhere, a sentence with one of its words": one_unit(
-        7,
-        lambda _: [
-            ("c3", "thrives behind the old stables", True),
-            ("c1", "It was cold and windy all week", False),
-        ],
+        7, "c3: thrives behind the old stables", "part of c1: It was cold and windy all week"
     ),
     # usefulness by evidence that looks right
-    "all useful, the closest sentence": answered(lambda _, entry: entry["supported"], best, always),
-    "all useful, the first sentence": rated_only(always, lambda text: sentences_in(text)[0]),
-    "all useful, the last sentence": rated_only(always, lambda text: sentences_in(text)[-1]),
+    "all useful, the closest sentence": answered(if_supported, best, always),
+    "all useful, the first sentence": rated_only(always, _first),
+    "all useful, the last sentence": rated_only(always, _last),
     "the context of another year useful": rated_only(
-        lambda place, entry: entry["useful"] or place == 5, lambda text: sentences_in(text)[0]
+        lambda place, entry: entry["useful"] or place == 5, _first
     ),
-    "all useless": rated_only(lambda *_: False, lambda _: ""),
+    "all useless": rated_only(never),
     "all useless, no sentence supported but the first": both(
-        answered(lambda place, _: place == 0), rated_only(lambda *_: False, lambda _: "")
+        answered(lambda place, _: place == 0), rated_only(never)
     ),
-    "only the first context useful": rated_only(
-        lambda place, _: place == 0, lambda text: sentences_in(text)[0]
-    ),
+    "only the first context useful": rated_only(lambda place, _: place == 0, _first),
     # what contradicts itself
     "all no": all_false,
     "supported turned to no, with the evidence": claimed(supported=False),
@@ -734,43 +703,31 @@ FAULTS: dict[str, Callable[[dict[str, Any], Ask], Any]] = {
 }
 
 
-def near_yes(number: int, pieces: Callable[[str], list[str]]) -> Callable[..., Any]:
+@fault
+def near_yes(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
     """One sentence, counted from 1, called supported by the closest piece of all contexts."""
-
-    def fault(reply: dict[str, Any], ask: Ask) -> Any:
-        for id_, entry in units_of(reply).items():
-            unit = ask.question.units[id_]
-            if unit == sentences(ask.number)[number - 1]:
-                entry.update(evidence=best(unit, ask, pieces), missing="", supported=True)
-        return reply
-
-    return fault
+    for id_, entry in units_of(reply).items():
+        unit = ask.question.units[id_]
+        if unit == sentences(ask.number)[number - 1]:
+            entry.update(evidence=evidence(unit, ask), missing="", supported=True)
+    return reply
 
 
 FAULTS |= {
-    f"near: sentence {number} called supported, {how}": near_yes(number, pieces)
+    f"near: sentence {number} called supported, {how}": near_yes(number, evidence)
     for number in (4, 5, 6, 7)
-    for how, pieces in (
-        ("the closest sentence", sentences_in),
-        ("the closest context", lambda text: [text]),
-    )
+    for how, evidence in (("the closest sentence", best), ("the closest context", whole_context))
 } | {
-    "near: all useful, the closest sentence": answered(
-        lambda _, entry: entry["supported"], best, always
-    ),
-    "near: all useful, the first sentence": rated_only(always, lambda text: sentences_in(text)[0]),
-    "near: all useful, the last sentence": rated_only(always, lambda text: sentences_in(text)[-1]),
-    "near: all useful, the whole context": rated_only(always, lambda text: text),
-    "near: all useful, no quote": rated_only(always, lambda _: ""),
+    "near: all useful, the closest sentence": answered(if_supported, best, always),
+    "near: all useful, the first sentence": rated_only(always, _first),
+    "near: all useful, the last sentence": rated_only(always, _last),
+    "near: all useful, the whole context": rated_only(always, _whole),
+    "near: all useful, no quote": rated_only(always),
     "near: all supported, the closest sentence": answered(always),
-    "near: all supported, the closest context": answered(
-        always, lambda unit, ask: best(unit, ask, lambda text: [text])
-    ),
-    "near: all supported and useful, every context as a whole": all_true(
-        cited(lambda _, text: text), lambda text: text
-    ),
+    "near: all supported, the closest context": answered(always, whole_context),
+    "near: all supported and useful, every context as a whole": all_yes(_whole),
     "near: all supported by every context, all useful without a quote": all_true(
-        cited(lambda _, text: sentences_in(text)[0]), lambda _: ""
+        cited(lambda _, text: _first(text))
     ),
 }
 HONEST, NEAR_HONEST = "honest", "near: honest"
@@ -860,7 +817,7 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
         *(f"{TITLES[path]}, 10 % / 100 %" for path in shown),
         "in the core at 100 %",
     ]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for fault, row in found.items():
         cells = [" / ".join(str(row[path][rate]["silent"]) for rate in RATES) for path in shown]
         core = row[shown[0]][1.0]
@@ -872,7 +829,7 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
         )
         told = ", ".join(f"{core[key]} {name}" for key, name in kinds if core[key])
         lines.append([fault, *cells, told])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return docs.markdown(head, lines)
 
 
 def run(argv: list[str]) -> dict[str, object]:

@@ -14,12 +14,8 @@ import argparse
 import json
 import random
 import re
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, evaluate
 from ctxmetrics.judges.llm.judge import forget
@@ -96,42 +92,37 @@ def truth(entry: Entry) -> bool:
     return entry.get("supported", entry.get("useful"))
 
 
+@content_faults.fault
 def told(
-    value: Callable[[Ask, int, Entry], bool], keys: tuple[str, ...] = ("sentences", "useful")
-) -> Callable[[Entry, Ask], Entry]:
+    reply: Entry,
+    ask: Ask,
+    value: Callable[[Ask, int, Entry], bool],
+    keys: tuple[str, ...] = ("sentences", "useful"),
+) -> Entry:
     """Give every entry under these keys a verdict, from its place and what is right; a yes quotes the closest sentence."""
-
-    def spoil(reply: Entry, ask: Ask) -> Entry:
-        for key in keys:
-            for place, (id_, entry) in enumerate(reply.get(key, {}).items()):
-                say(id_, entry, value(ask, place, {**entry, "of": len(reply[key])}), ask.prompt)
-        return reply
-
-    return spoil
+    for key in keys:
+        for place, (id_, entry) in enumerate(reply.get(key, {}).items()):
+            say(id_, entry, value(ask, place, {**entry, "of": len(reply[key])}), ask.prompt)
+    return reply
 
 
-def slip(share: Callable[[Ask, Entry], float]) -> Callable[[Entry, Ask], Entry]:
+@content_faults.fault
+def slip(reply: Entry, ask: Ask, share: Callable[[Ask, Entry], float]) -> Entry:
     """Turn so large a share of the verdicts round, drawn anew in each run."""
-
-    def spoil(reply: Entry, ask: Ask) -> Entry:
-        for id_, entry in entries(reply).items():
-            if ask.drawn.random() < share(ask, entry):
-                say(id_, entry, not truth(entry), ask.prompt)
-        return reply
-
-    return spoil
+    for id_, entry in entries(reply).items():
+        if ask.drawn.random() < share(ask, entry):
+            say(id_, entry, not truth(entry), ask.prompt)
+    return reply
 
 
-def rotate(*keys: str) -> Callable[[Entry, Ask], Entry]:
-    def spoil(reply: Entry, ask: Ask) -> Entry:
-        for key in keys:
-            cells = reply.get(key, {})
-            ids = list(cells)
-            step = 1 + ask.seed % max(1, len(ids) - 1)
-            reply[key] = dict(zip(ids[step:] + ids[:step], cells.values(), strict=True))
-        return reply
-
-    return spoil
+@content_faults.fault
+def rotate(reply: Entry, ask: Ask, *keys: str) -> Entry:
+    for key in keys:
+        cells = reply.get(key, {})
+        ids = list(cells)
+        step = 1 + ask.seed % max(1, len(ids) - 1)
+        reply[key] = dict(zip(ids[step:] + ids[:step], cells.values(), strict=True))
+    return reply
 
 
 UNITS, CONTEXTS = ("sentences",), ("useful",)

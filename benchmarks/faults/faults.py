@@ -30,15 +30,10 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from _shared import docs, judging
 
-PEERS = {"ragas": "ragas_scores", "collections": "collections_scores", "deepeval": "deepeval_scores"}
 SHARES = {"10 %": {"every": 10}, "100 %": {"rate": 1.0}}
 TIMEOUT = 2.0
-TITLES = {
-    "ours": "ctxmetrics",
-    "ragas": "Ragas `evaluate`",
-    "collections": "Ragas collections",
-    "deepeval": "DeepEval `evaluate`",
-}
+PEERS = judging.PEERS
+TITLES = {"ours": "ctxmetrics", **judging.TITLES}
 """Of the columns in the docs, each followed by the share of requests that fail."""
 
 
@@ -149,10 +144,10 @@ def _table(rows: list[dict[str, object]]) -> str:
     columns = [(name, share) for name in TITLES for share in SHARES]
     found = {(row["fault"], row["share"]): row for row in rows}
     head = ["fault", *(f"{TITLES[name]}, {share}" for name, share in columns)]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for kind in dict.fromkeys(row["fault"] for row in rows):
         lines.append([f"`{kind}`", *(_told(found[kind, share][name]) for name, share in columns)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return docs.markdown(head, lines)
 
 
 def _told(found: dict[str, object]) -> str:

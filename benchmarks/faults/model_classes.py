@@ -15,7 +15,6 @@ import asyncio
 import json
 import math
 import re
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +28,6 @@ from types import SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-
 from _shared import docs, judging
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate

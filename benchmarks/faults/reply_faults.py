@@ -26,9 +26,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-
 from _shared import docs, judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
@@ -60,23 +57,11 @@ SERVER_FAULTS = {
 """Faults of the answer around the text, and in how many of a question's replies: in the first, in every one (None)."""
 
 
-REQUIRED = (
-    "core",
-    "cli",
-    "ragas, Instructor",
-    "ragas, LangChain wrapper",
-    "deepeval",
-    "langsmith",
-    "lcel",
-)
+REQUIRED = ("core", "cli", "ragas, Instructor", "ragas, LangChain wrapper", "deepeval", "langsmith", "lcel")  # fmt: skip
 """Paths on which every outcome is the core's, but for what `HIDDEN` lists."""
-HIDDEN = {
-    (
-        "deepeval",
-        "server-refusal_field-every-reply",
-    ): "deepeval/models/llms/openai_model.py:248 returns "
-    "message.parsed, which is None for a refusal as for an empty message"
-}
+REFUSAL = ("deepeval", "server-refusal_field-every-reply")
+PARSED = "returns message.parsed, which is None for a refusal as for an empty message"
+HIDDEN = {REFUSAL: f"deepeval/models/llms/openai_model.py:248 {PARSED}"}
 """What a framework hides from the adapter, by path and case, with the file and line that does (deepeval 4.3.1)."""
 
 
@@ -211,17 +196,10 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
         given, out = Path(folder) / "samples.jsonl", Path(folder) / "out.jsonl"
         rows = [{**sample.to_dict(), "id": str(number)} for number, sample in enumerate(samples)]
         given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        arguments = [
-            "--metric",
-            metric.name,
-            "--convention",
-            metric.convention,
-            "--judge",
-            f"openai/{NAME}",
-        ]
         command = [sys.executable, "-m", "ctxmetrics", "score", str(given), "--base-url", url]
+        command += ["--out", str(out), "--judge", f"openai/{NAME}"]
         done = subprocess.run(
-            [*command, "--out", str(out), *arguments],
+            [*command, "--metric", metric.name, "--convention", metric.convention],
             env={**os.environ, "OPENAI_API_KEY": KEY},
             capture_output=True,
             text=True,
@@ -352,8 +330,7 @@ def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
     for case in given:
         kinds[kind_of(case)].append(case)
     paths = [path for path in found if path != "core"]
-    head = ["the reply", "cases", "core", *paths]
-    lines = [head, ["---"] * len(head)]
+    lines = []
     for kind, group in kinds.items():
         codes = Counter(
             ", ".join(sorted({code for _, _, code in found["core"][case.id].verdicts if code}))
@@ -367,7 +344,7 @@ def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
             count = len(differences(path, part, found["core"]))
             cells.append(f"{count} differ" if count else "equal")
         lines.append([f"`{kind}`", str(len(group)), outcome, *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return docs.markdown(["the reply", "cases", "core", *paths], lines)
 
 
 def run(argv: list[str]) -> dict[str, object]:

@@ -13,28 +13,16 @@ or a log line, is silently wrong. The fault is in every reply; ours is asked onc
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
-import io
 import json
 import logging
 import math
 import os
-import sys
-import warnings
-from pathlib import Path
-
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
 
 from _shared import docs, judging
 
-METRICS = ("recall", "precision")
-PEERS = ("ragas", "collections", "deepeval")
+METRICS = judging.KINDS
 TITLES = {
-    "ragas": "Ragas `evaluate`",
-    "collections": "Ragas collections",
-    "deepeval": "DeepEval `evaluate`",
+    **judging.TITLES,
     "every": "ctxmetrics, every reply",
     "first": "ctxmetrics, first reply only",
 }
@@ -60,11 +48,13 @@ CASE = judging.Case(
 # --- the faults: each takes the entries of a reply, as dicts; where they are keyed by id, it is their "id" ---
 
 
+FLAGS = {"verdict", "attributed", "supported", "useful"}
+
+
 def _flag(entry: dict, yes: object, no: object) -> dict:
     """The entry with another verdict, in the words of whoever asked."""
-    flags = {"verdict", "attributed", "supported", "useful"}
     return {
-        key: (yes if value in (True, 1, "yes") else no) if key in flags else value
+        key: (yes if value in (True, 1, "yes") else no) if key in FLAGS else value
         for key, value in entry.items()
     }
 
@@ -72,8 +62,7 @@ def _flag(entry: dict, yes: object, no: object) -> dict:
 def _extra(entry: dict, number: int) -> dict:
     """An entry about nothing that was asked: yes, with a new id where there are ids."""
     words = {str: "yes", int: 1, bool: True}
-    flags = {"verdict", "attributed", "supported", "useful"}
-    changed = {key: words[type(value)] if key in flags else value for key, value in entry.items()}
+    changed = {key: words[type(value)] if key in FLAGS else value for key, value in entry.items()}
     return changed if "id" not in entry else {**changed, "id": f"{entry['id'][0]}{number + 100}"}
 
 
@@ -132,66 +121,20 @@ class Faulty:
 # --- contenders: one metric on the one sample ---
 
 
-def _ragas(metric: str, base_url: str) -> float:
-    from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
-
-    asked = LLMContextRecall() if metric == "recall" else LLMContextPrecisionWithReference()
-    return judging.in_ragas([CASE], base_url, [asked])[0][0]
-
-
-def _collections(metric: str, base_url: str) -> float:
-    from openai import AsyncOpenAI
-    from ragas.llms import llm_factory
-    from ragas.metrics.collections import ContextPrecisionWithReference, ContextRecall
-
-    async def main() -> float:
-        async with AsyncOpenAI(base_url=base_url, api_key="sk-fake") as client:
-            asked = (ContextRecall if metric == "recall" else ContextPrecisionWithReference)(
-                llm=llm_factory("fake-judge", client=client)
-            )
-            return (await asked.ascore(**judging.ragas_fields([CASE])[0])).value
-
-    return asyncio.run(main())
-
-
-def _deepeval(metric: str, base_url: str) -> float | None:
-    from deepeval import evaluate
-    from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
-    from deepeval.models import OpenAIModel
-
-    model = OpenAIModel(model="gpt-4o-mini", base_url=base_url, api_key="sk-fake")
-    asked = (ContextualRecallMetric if metric == "recall" else ContextualPrecisionMetric)(model=model)
-    found = evaluate(judging.deepeval_cases([CASE]), [asked])
-    return found.test_results[0].metrics_data[0].score
-
-
 def _ask_peer(name: str, metric: str, fault: str) -> dict[str, object]:
     from support import FakeOpenAIServer
 
     lines = _Lines()
     logging.getLogger().addHandler(lines)
     try:
-        with FakeOpenAIServer(Faulty(fault)) as server, _quiet():
-            value = globals()[f"_{name}"](metric, server.base_url)
+        with FakeOpenAIServer(Faulty(fault)) as server, judging.silence():
+            value = getattr(judging, judging.PEERS[name])([CASE], server.base_url, (metric,))[0][0]
     except Exception as error:
         return {"value": None, "told": type(error).__name__}
     finally:
         logging.getLogger().removeHandler(lines)
     undefined = value is None or math.isnan(value)
     return {"value": None if undefined else value, "told": "a log line" if lines.seen else None}
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Swallow banners and advice; logging is looked at by itself."""
-    swallowed = io.StringIO()
-    with (
-        contextlib.redirect_stdout(swallowed),
-        contextlib.redirect_stderr(swallowed),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 class _Lines(logging.Handler):
@@ -250,21 +193,19 @@ def cell(found: dict[str, object], truth: float, *, ours: bool) -> str:
 def table(rows: list[dict], titles: tuple[str, ...]) -> str:
     """The rows as a Markdown table."""
     head = ["the list of verdicts", "metric", "true", *(TITLES[title] for title in titles)]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = []
     for row in rows:
         cells = [row["cells"].get(title, "has no ids") for title in titles]
-        lines.append(
-            "| " + " | ".join([row["fault"], row["metric"], f"{row['true']:.4g}", *cells]) + " |"
-        )
-    return "\n".join(lines)
+        lines.append([row["fault"], row["metric"], f"{row['true']:.4g}", *cells])
+    return docs.markdown(head, lines)
 
 
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="silently_wrong")
-    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--peers", nargs="*", choices=judging.PEERS, default=list(judging.PEERS))
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
-    if options.write_docs and set(options.peers) != set(PEERS):
+    if options.write_docs and set(options.peers) != set(judging.PEERS):
         parser.error("--write-docs needs all peers")
     os.environ.update(judging.QUIET, DEEPEVAL_FILE_SYSTEM="READ_ONLY")
     rows = []

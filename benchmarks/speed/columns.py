@@ -162,28 +162,27 @@ def memory(frame) -> dict[str, float]:
     return figures
 
 
+def as_trec(frame) -> tuple[dict, dict]:
+    """The rows as qrels and as runs, by the number of the query."""
+    qrels, runs = {}, {}
+    for number, row in enumerate(frame.to_dicts()):
+        qrels[str(number)] = dict.fromkeys(row[FIELDS[1]], 1)
+        ids = dict.fromkeys(row[FIELDS[0]])
+        runs[str(number)] = {id_: 1 / rank for rank, id_ in enumerate(ids, 1)}
+    return qrels, runs
+
+
 def ranx(frame):
     from ranx import Qrels, Run, evaluate
 
-    queries = frame.to_dicts()
-    qrels = {str(number): dict.fromkeys(row[FIELDS[1]], 1) for number, row in enumerate(queries)}
-    runs = {
-        str(number): {id_: 1 / rank for rank, id_ in enumerate(dict.fromkeys(row[FIELDS[0]]), 1)}
-        for number, row in enumerate(queries)
-    }
+    qrels, runs = as_trec(frame)
     return evaluate(Qrels(qrels), Run(runs), ["recall", "precision", "map", "ndcg"], return_mean=False)
 
 
 def ir_measures(frame):
     import ir_measures as ir
 
-    queries = frame.to_dicts()
-    qrels = {str(number): dict.fromkeys(row[FIELDS[1]], 1) for number, row in enumerate(queries)}
-    runs = {
-        str(number): {id_: 1 / rank for rank, id_ in enumerate(dict.fromkeys(row[FIELDS[0]]), 1)}
-        for number, row in enumerate(queries)
-    }
-    return list(ir.iter_calc([ir.R @ 100, ir.P @ 100, ir.AP, ir.nDCG], qrels, runs))
+    return list(ir.iter_calc([ir.R @ 100, ir.P @ 100, ir.AP, ir.nDCG], *as_trec(frame)))
 
 
 def ragas(frame) -> float:

@@ -1,6 +1,6 @@
 """Id metrics inside a framework's run: CPU time beside Ragas' own two, and beside a metric of DeepEval that does nothing.
 
-    python benchmarks/run.py frameworks [--samples 500] [--rounds 15] [--parts]
+    python benchmarks/run.py frameworks [--samples 500] [--rounds 15]
 
 ``ragas.evaluate`` with our two id metrics and with Ragas' own; ``deepeval.evaluate``, sync and async, with
 `IDBasedContextRecallMetric` and with the smallest ``BaseMetric`` that works. Five retrieved ids, two reference ids, and for
@@ -10,16 +10,12 @@ beside the lowest and the highest. Bar: 1.1.
 
 The garbage collector is off while a run is timed. A full collection takes as long as scoring a thousand samples does, and it
 falls into the one run or the other: both leave as many objects behind, which the benchmark prints for Ragas.
-
-``--parts`` prints where the time of one measurement in DeepEval goes.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
-import io
 import math
 import os
 import statistics
@@ -27,7 +23,10 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+from _shared import judging
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
@@ -40,7 +39,6 @@ def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="frameworks", description=__doc__)
     parser.add_argument("--samples", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--parts", action="store_true")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     figures: dict[str, object] = {"samples": options.samples, "rounds": options.rounds, "limit": LIMIT}
@@ -48,8 +46,6 @@ def run(argv: list[str]) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:  # DeepEval writes into the directory it is in
         os.chdir(folder)
         try:
-            if options.parts:
-                return figures | {"parts": _time_parts(options.samples)}
             pairs = _ragas(options.samples) | _deepeval(options.samples)
             print(f"{options.samples} samples, {options.rounds} rounds, CPU microseconds a sample")
             print(f"{'':16}{'theirs':>8}{'ours':>8}{'ratio':>8}   lowest and highest ratio of a round")
@@ -156,7 +152,7 @@ def _deepeval(samples: int) -> dict[str, list[Callable[[], object]]]:
     cases = _cases(samples)
 
     def score(metric, *, run_async: bool) -> object:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with judging.silence():
             result = evaluate(
                 cases,
                 [metric],
@@ -169,16 +165,10 @@ def _deepeval(samples: int) -> dict[str, list[Callable[[], object]]]:
             raise RuntimeError("a test case has no score")
         return result
 
-    theirs, ours = NoOp(), IDBasedContextRecallMetric()
+    metrics = NoOp(), IDBasedContextRecallMetric()
     return {
-        "deepeval_sync": [
-            lambda: score(theirs, run_async=False),
-            lambda: score(ours, run_async=False),
-        ],
-        "deepeval_async": [
-            lambda: score(theirs, run_async=True),
-            lambda: score(ours, run_async=True),
-        ],
+        f"deepeval_{name}": [partial(score, metric, run_async=name == "async") for metric in metrics]
+        for name in ("sync", "async")
     }
 
 
@@ -195,39 +185,3 @@ def _cases(samples: int) -> list:
         )
         for number in range(samples)
     ]
-
-
-def _time_parts(samples: int) -> dict[str, float]:
-    """Time what one measurement in DeepEval consists of, each part alone, in a loop."""
-    from deepeval.metrics.utils import copy_metrics
-    from rich.markup import escape
-
-    import ctxmetrics_deepeval.wrapper as adapter
-    from ctxmetrics_deepeval import IDBasedContextRecallMetric
-
-    metric = IDBasedContextRecallMetric()
-    wrapper = adapter._TestCases(metric.core, adapter.SCHEMA)
-    cases = _cases(samples)
-    read = list(map(wrapper.read, cases))
-    scores = list(map(metric.core.score, read))
-    texts = [[score.reason, score.pretty()] for score in scores]
-    parts: dict[str, Callable[[int], object]] = {
-        "measure: all": lambda place: metric.measure(cases[place]),
-        "read the test case": lambda place: wrapper.read(cases[place]),
-        "score": lambda place: metric.core.score(read[place]),
-        "reason": lambda place: scores[place].reason,
-        "verbose logs": lambda place: scores[place].pretty(),
-        "escape both": lambda place: list(map(escape, texts[place])),
-        "copy (async)": lambda _: copy_metrics([metric]),
-    }
-    figures = {}
-    for name, call in parts.items():
-        seconds = []
-        for _ in range(7):
-            started = time.process_time()
-            for place in range(samples):
-                call(place)
-            seconds.append(time.process_time() - started)
-        figures[name] = min(seconds) / samples * 1e6
-        print(f"{name:24}{figures[name]:8.1f} us")
-    return figures

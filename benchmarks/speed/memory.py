@@ -81,19 +81,16 @@ def _worker(count: int, out: str) -> None:
     right = all(
         (row["context_recall"].value, row["context_precision"].value) == (0.0, 1.0) for row in results
     )
-    print(
-        json.dumps(
-            {
-                "samples": len(results),
-                "seconds": round(seconds, 1),
-                "ms_per_sample": round(seconds / count * 1000, 3),
-                "first_mb": round(max(seen[: first + 1]), 1),
-                "peak_mb": round(max(seen), 1),
-                "growth_mb": round(max(seen) - max(seen[: first + 1]), 1),
-                "in_order": in_order and right,
-            }
-        )
-    )
+    figures = {
+        "samples": len(results),
+        "seconds": round(seconds, 1),
+        "ms_per_sample": round(seconds / count * 1000, 3),
+        "first_mb": round(max(seen[: first + 1]), 1),
+        "peak_mb": round(max(seen), 1),
+        "growth_mb": round(max(seen) - max(seen[: first + 1]), 1),
+        "in_order": in_order and right,
+    }
+    print(json.dumps(figures))
 
 
 def _read_again(file: str) -> None:
@@ -122,12 +119,8 @@ def run(argv: list[str]) -> dict[str, object]:
         some = Path(folder) / "some.jsonl"
         with out.open(encoding="utf-8") as lines, some.open("w", encoding="utf-8") as first:
             first.writelines(islice(lines, LINES))
-        done = subprocess.run(
-            [sys.executable, str(HERE), "read", str(some)],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        command = [sys.executable, str(HERE), "read", str(some)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         figures |= json.loads(done.stdout)
         figures["kb_a_line"] = round(1000 * figures["rows_mb"] / min(LINES, written), 2)
         figures["kb_a_line_in_the_file"] = round(some.stat().st_size / 1000 / min(LINES, written), 2)

@@ -18,19 +18,13 @@ samples at 0.15 a million tokens sent and 0.60 a million received.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import os
 import random
-import sys
-import warnings
 from pathlib import Path
 from uuid import UUID
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-
 from _shared import docs, judging
 
 SENTENCES, CONTEXT, REST = 5, 500, 584
@@ -45,19 +39,7 @@ SUPPORTED, MOST_HELD = 4, 3
 DOLLARS_SENT, DOLLARS_RECEIVED = 0.15, 0.60
 # The name under which tiktoken looks for the file of o200k_base: a hash of its address.
 O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"
-_WORDS = [
-    "harbour",
-    "record",
-    "keeper",
-    "winter",
-    "lantern",
-    "market",
-    "bridge",
-    "copper",
-    "valley",
-    "garden",
-    "letter",
-]
+_WORDS = "harbour record keeper winter lantern market bridge copper valley garden letter"
 
 
 # --- data of a known size ---
@@ -68,7 +50,7 @@ def _sentence(source: random.Random, fact: str, length: int) -> str:
     tail = f" that {fact}"
     text = "It is written"
     while len(text) < length - len(tail):
-        text += f" {source.choice(_WORDS)}"
+        text += f" {source.choice(_WORDS.split())}"
     return text[: length - len(tail)].rstrip().ljust(length - len(tail), "x") + tail
 
 
@@ -88,7 +70,7 @@ def _case(number: int, k: int, copies: int = 1) -> judging.Case:
     for rank, found in enumerate(held):
         text = " ".join([f"Note {number}-{rank}: the weather was fair.", *found])
         while len(text) < CONTEXT:
-            text += f" {source.choice(_WORDS)}"
+            text += f" {source.choice(_WORDS.split())}"
         contexts.append(text[:CONTEXT])
     recall = len({text for found in held for text in found}) / SENTENCES
     precision = judging.precision_of([bool(found) for found in held])
@@ -202,14 +184,8 @@ def measure(
 
     forget()
     given = [case(number) if case else _case(number, k, copies) for number in range(samples)]
-    swallowed = io.StringIO()
     with FakeOpenAIServer(respond) as server:
-        with (
-            contextlib.redirect_stdout(swallowed),
-            contextlib.redirect_stderr(swallowed),
-            warnings.catch_warnings(),
-        ):
-            warnings.simplefilter("ignore")
+        with judging.silence():
             scores = ask(given, server.base_url)
         requests = server.requests
     if judging.wrong(scores, given) or judging.missing(scores):
@@ -276,14 +252,11 @@ def real_prose(count, samples: int) -> dict[str, float]:
 
     honest = answer_from(supported=judging.supported, useful=useful)
     found = measure(_core, AT_K, samples, count, case=_prose, respond=honest)
-    spaced = measure(
-        _core,
-        AT_K,
-        samples,
-        count,
-        case=_prose,
-        respond=lambda asked: json.dumps(json.loads(honest(asked)), ensure_ascii=False),
-    )
+
+    def with_spaces(asked) -> str:
+        return json.dumps(json.loads(honest(asked)), ensure_ascii=False)
+
+    spaced = measure(_core, AT_K, samples, count, case=_prose, respond=with_spaces)
     return {**found, "sent": found["tokens"] + found["schema"], "spaced": spaced["reply"]}
 
 
@@ -293,13 +266,13 @@ def _forms(body):
 
 def costs(found: dict[str, dict[str, float]]) -> str:
     """The README's table of what a thousand samples with ten contexts cost, by contender."""
-    rows = [("", "requests", "million tokens, in + out", "dollars"), ("---",) * 4]
+    rows = []
     for name, title in IN_README.items():
         row = found[name]
         sent = (row["tokens"] + row["schema"]) / 1000
         tokens = f"{sent:.1f} + {row['reply'] / 1000:.1f}"
         rows.append((title, f"{1000 * row['requests']:,.0f}", tokens, f"{row['dollars']:.2f}"))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return docs.markdown(("", "requests", "million tokens, in + out", "dollars"), rows)
 
 
 def run(argv: list[str]) -> dict[str, object]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from ctxmetrics.judges.base import JudgeRequest
@@ -26,6 +27,18 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLAPNQ, BEGIN = "clapnq-dev.jsonl", "begin-wow-dev.jsonl"
 BARS = {"clapnq_usefulness": 0.935, "begin_support": 0.825}
 """Lowest balanced accuracy we accept from a change."""
+
+
+def find_missing(folder: Path, names: Sequence[str]) -> list[str]:
+    return [name for name in names if not (folder / name).is_file()]
+
+
+def require(folder: Path, names: Sequence[str]) -> None:
+    """End where one of these files is not there."""
+    if missing := find_missing(folder, names):
+        raise SystemExit(
+            f"{folder} has no {', '.join(missing)}; benchmarks/README.md says how to get them"
+        )
 
 
 def read(path: Path) -> list[dict]:
@@ -122,11 +135,9 @@ def run(argv: list[str]) -> dict:
     parser.add_argument("--contradiction", choices=("flag", "no"), default="flag")
     options = parser.parse_args(argv)
     data = options.data
-    missing = [name for name in (CLAPNQ, BEGIN) if not (data / name).is_file()]
-    if missing and not options.set:
-        parser.error(
-            f"{data} has no {' and no '.join(missing)}; benchmarks/README.md says how to get them"
-        )
+    missing = find_missing(data, (CLAPNQ, BEGIN))
+    if not options.set:
+        require(data, (CLAPNQ, BEGIN))
     judge = LexicalJudge(contradiction=options.contradiction)
     start = time.perf_counter()
     figures = {} if missing else measure(data, judge)

@@ -17,15 +17,15 @@ import calendar
 import json
 import random
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from _shared import docs
+
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences
-from validity.agreement import BEGIN, CLAPNQ, DATA, read
+from validity.agreement import BEGIN, CLAPNQ, DATA, find_missing, read
 
 BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 """What the judge looks for; the other kinds show what it does not see."""
@@ -275,30 +275,16 @@ def rows(figures: dict) -> list[list[str]]:
                 one = found.get(origin) or {"n": 0, "share": None}
                 cells += [str(one["n"]), "" if one["share"] is None else f"{one['share']:.2f}"]
             made.append([*cells, bar])
-    one, other = figures["unchanged"]["data"], figures["unchanged"]["templates"]
-    show = lambda found: "" if found["share"] is None else f"{found['share']:.3f}"  # noqa: E731 - used on the next lines only
-    made.append(
-        [
-            "unchanged: flagged",
-            str(one["n"]),
-            show(one),
-            str(other["n"]),
-            show(other),
-            f"at most {FLAGGED}",
-        ]
-    )
-    return made
+    cells = ["unchanged: flagged"]
+    for found in figures["unchanged"].values():
+        cells += [str(found["n"]), "" if found["share"] is None else f"{found['share']:.3f}"]
+    return [*made, [*cells, f"at most {FLAGGED}"]]
 
 
 def table(figures: dict) -> str:
     """Return the figures as a table for the docs."""
     head = ["what was changed", "n, public data", "share", "n, templates", "share", "bar"]
-    lines = [head, ["---"] * len(head), *rows(figures)]
-    return (
-        "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        .replace("|  |", "| |")
-        .replace("|  |", "| |")
-    )
+    return docs.markdown(head, rows(figures)).replace("|  |", "| |").replace("|  |", "| |")
 
 
 def run(argv: list[str]) -> dict:
@@ -308,14 +294,10 @@ def run(argv: list[str]) -> dict:
     )
     parser.add_argument("--show", metavar="KIND", help="print what was missed of a kind")
     options = parser.parse_args(argv)
-    data = (
-        options.data if (options.data / BEGIN).is_file() and (options.data / CLAPNQ).is_file() else None
-    )
-    if data is None:
-        print(
-            f"{options.data} has no {BEGIN} and {CLAPNQ}: templates only; benchmarks/README.md says how to get them"
-        )
-    figures = measure(data)
+    missing = find_missing(options.data, (BEGIN, CLAPNQ))
+    if missing:
+        print(f"{options.data} has no {', '.join(missing)}: templates only; see benchmarks/README.md")
+    figures = measure(None if missing else options.data)
     misses = figures.pop("misses")
     print(table(figures))
     for kind, found in misses.items():

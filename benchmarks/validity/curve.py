@@ -8,16 +8,14 @@ which must be equal. Then the means that ``Results.curve`` gives, and the smalle
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.text import split_sentences
-from validity.agreement import DATA, read
+from validity.agreement import DATA, read, require
 
 FILES = ("begin-wow-dev.jsonl", "clapnq-dev.jsonl", "mtragun.jsonl")
 
@@ -46,11 +44,10 @@ def run(argv: list[str]) -> dict:
     )
     parser.add_argument("--most", type=int, default=10, help="largest k")
     given = parser.parse_args(argv)
+    require(given.data, FILES)
     figures: dict = {"benchmark": "curve"}
     for name in FILES:
         path = given.data / name
-        if not path.is_file():
-            parser.error(f"{given.data} has no {name}; benchmarks/README.md says how to get it")
         samples = [
             Sample(reference=row["reference"], retrieved_contexts=row["retrieved_contexts"])
             for row in read(path)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 from collections import Counter, defaultdict
 from functools import lru_cache
 from pathlib import Path
@@ -25,8 +24,8 @@ from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.text import split_sentences, stands_in
+from validity.agreement import DATA, read
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
@@ -58,8 +57,7 @@ def closest(unit: str, sentences: list[str], most: int) -> list[str]:
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    path = folder / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read(folder / f"{name}.jsonl")
 
 
 def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str], list[str]]]]:

@@ -13,14 +13,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
-import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _shared import docs
 from _shared.verdicts import fingerprint
 
@@ -28,7 +26,7 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import words
 from ctxmetrics.judges.lexical import LexicalJudge, index, support
 from ctxmetrics.text import split_sentences
-from validity.agreement import CLAPNQ, DATA, read, usefulness
+from validity.agreement import CLAPNQ, DATA, agreement, read, require, usefulness
 
 FAMILIES = {
     "BEGIN wow": "begin-wow-dev",
@@ -92,9 +90,7 @@ def judged(
 def balanced(claims: list[Claim], bar: float | None = None) -> float:
     """Balanced accuracy, with the verdicts or with another bar for the score."""
     says = [claim.judge if bar is None else claim.score >= bar - 1e-9 for claim in claims]
-    yes = [said for said, claim in zip(says, claims, strict=True) if claim.human]
-    no = [not said for said, claim in zip(says, claims, strict=True) if not claim.human]
-    return (fmean(yes) + fmean(no)) / 2
+    return agreement([claim.human for claim in claims], says)["balanced_accuracy"]
 
 
 def auroc(claims: list[Claim]) -> float:
@@ -311,12 +307,7 @@ def run(argv: list[str]) -> dict:
         "--write-docs", action="store_true", help=f"write the tables into the two {PAGE.name}"
     )
     options = parser.parse_args(argv)
-    wanted = [*(f"{file}.jsonl" for file in FAMILIES.values()), PASSAGES, CLAPNQ]
-    missing = [name for name in wanted if not (options.data / name).is_file()]
-    if missing:
-        parser.error(
-            f"{options.data} has no {', '.join(missing)}; benchmarks/README.md says how to get them"
-        )
+    require(options.data, [*(f"{file}.jsonl" for file in FAMILIES.values()), PASSAGES, CLAPNQ])
     figures = measure(options.data)
     found = tables(figures)
     for name, text in found.items():

@@ -13,28 +13,12 @@ from pathlib import Path
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
+from validity.agreement import agreement
 
 PAIRS = Path(__file__).resolve().parents[1] / "data" / "languages.json"
-BEFORE = {
-    "en": 11 / 18,
-    "ru": 10 / 18,
-    "de": 11 / 18,
-    "fr": 11 / 18,
-    "es": 10 / 18,
-    "tr": 11 / 18,
-    "zh": 11 / 18,
-    "ja": 11 / 18,
-    "ar": 11 / 18,
-    "hi": 11 / 18,
-}
+LANGUAGES = ("en", "ru", "de", "fr", "es", "tr", "zh", "ja", "ar", "hi")
+BEFORE = {language: (10 if language in ("ru", "es") else 11) / 18 for language in LANGUAGES}
 """Balanced accuracy of the first version of the judge, measured before any change was made with these sentences in view."""
-
-
-def balanced(answers: list[tuple[bool, bool]]) -> float:
-    """Return the mean of sensitivity and specificity of (truth, verdict) pairs."""
-    yes = [verdict for truth, verdict in answers if truth]
-    no = [not verdict for truth, verdict in answers if not truth]
-    return (sum(yes) / len(yes) + sum(no) / len(no)) / 2
 
 
 def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
@@ -42,7 +26,7 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
     judge = judge or LexicalJudge()
     figures = {}
     for language, topics in json.loads(PAIRS.read_text(encoding="utf-8")).items():
-        plain, strict = [], []
+        truths, plain, strict = [], [], []
         for topic in topics:
             told = [(text, True) for text in topic["supported"]]
             told += [(item["text"], False) for item in topic["unsupported"]]
@@ -54,14 +38,15 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
                 language=language,
             )
             for (_, truth), verdict in zip(told, judge.support(request), strict=True):
-                plain.append((truth, bool(verdict.value)))
-                strict.append((truth, bool(verdict.value) and not verdict.details.get("contradiction")))
+                truths.append(truth)
+                plain.append(bool(verdict.value))
+                strict.append(plain[-1] and not verdict.details.get("contradiction"))
         figures[language] = {
-            "supported": sum(truth for truth, _ in plain),
-            "unsupported": sum(not truth for truth, _ in plain),
-            "kept": sum(truth and verdict for truth, verdict in plain),
-            "balanced_accuracy": balanced(plain),
-            "flagged_as_no": balanced(strict),
+            "supported": sum(truths),
+            "unsupported": len(truths) - sum(truths),
+            "kept": sum(map(all, zip(truths, plain, strict=True))),
+            "balanced_accuracy": agreement(truths, plain)["balanced_accuracy"],
+            "flagged_as_no": agreement(truths, strict)["balanced_accuracy"],
         }
     return figures
 

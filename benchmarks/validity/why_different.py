@@ -15,8 +15,9 @@ import json
 import math
 import os
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
+
+from _shared import docs
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
@@ -31,7 +32,6 @@ from ctxmetrics import (
 )
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "why-different.md"
-BEGIN, END = "<!-- why-different:begin -->", "<!-- why-different:end -->"
 FRAMEWORKS = ("ragas", "deepeval")
 SENTENCES = (
     "The pump is red.",
@@ -288,10 +288,7 @@ def why(row: dict) -> str:
 
 
 def table(rows: list[dict]) -> str:
-    lines = [
-        "| the judge says | metric | ctxmetrics | Ragas | DeepEval | why |",
-        "|---|---|---|---|---|---|",
-    ]
+    head, lines = ("the judge says", "metric", "ctxmetrics", "Ragas", "DeepEval", "why"), []
     for row in rows:
         ours = shown(row["ctxmetrics"], f"no value (`{row['code']}`)")
         theirs = [shown(row["ragas"], "NaN"), shown(row["deepeval"], "no value")]
@@ -299,9 +296,8 @@ def table(rows: list[dict]) -> str:
         if len(set(cells)) == len(cells) and "-" not in cells:
             cells = [f"**{cell}**" for cell in cells]
         name = row["metric"].replace("_", " ")
-        lines.append(f"| {row['says']} | {name} | {' | '.join(cells)} | {why(row)} |")
-    seen = ", ".join(f"{name} {version(name)}" for name in FRAMEWORKS)
-    return "\n".join(lines) + f"\n\nWith {seen}."
+        lines.append((row["says"], name, *cells, why(row)))
+    return f"{docs.markdown(head, lines)}\n\n{docs.with_versions(FRAMEWORKS)}"
 
 
 def run(argv: list[str]) -> dict:
@@ -309,6 +305,5 @@ def run(argv: list[str]) -> dict:
     text = table(rows)
     print(text)
     if "--write-docs" in argv:
-        head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        docs.put(PAGE, "why-different", text)
     return {"benchmark": "why_different", "rows": rows}

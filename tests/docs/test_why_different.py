@@ -25,7 +25,7 @@ def test_the_table_is_what_the_frameworks_give() -> None:
     for name in ("ragas", "deepeval"):
         pytest.importorskip(name, reason=f"the {name} extra is not installed")
     benchmark = load_benchmark("why_different")
-    shown = PAGE.split(benchmark.BEGIN)[1].split(benchmark.END)[0].strip()
+    shown = benchmark.docs.table_of("why-different", benchmark.PAGE).strip()
     found = benchmark.measure()
     assert benchmark.table(found).split("\n\n")[0] == shown.split("\n\n")[0]
     # By hand: three of five are stated, two yeses have no evidence, one precision is 1/2.

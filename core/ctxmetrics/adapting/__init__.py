@@ -6,7 +6,7 @@ what each name here is for.
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, mask_logs_of, safe_text
-from ctxmetrics.adapting.results import build_results
+from ctxmetrics.adapting.framework_rows import build_results
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
 from ctxmetrics.adapting.wrapper import (

@@ -34,7 +34,7 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
-from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.metrics.judging import JudgedMetric, default_judge
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import DecisionModel, Model
 from ctxmetrics.models.coerce import suggest_code

@@ -48,11 +48,11 @@ from ctxmetrics.agreement.labels import KINDS, Compared, add_verdicts, metric_in
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
-from ctxmetrics.metrics.judged import default_judge
+from ctxmetrics.metrics.judging import default_judge
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.comparison.joining import read_groups
+from ctxmetrics.results.groups import read_groups
 from ctxmetrics.results.labels.answers import Answers, Draw, read_answers
 from ctxmetrics.results.labels.means import FEWEST, holm, paired_mean
 from ctxmetrics.results.results import Results

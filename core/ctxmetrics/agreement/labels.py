@@ -12,7 +12,8 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.presentation.wording import format_verdict, plural
 from ctxmetrics.results.labels.answers import (
     CONTEXTS,

@@ -19,7 +19,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics import ALL_METRICS, METRICS, parsed
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.reading import AUTO, SCALE, Payload, RowFile, in_spans
 from ctxmetrics.reading.schema import some_of
 from ctxmetrics.samples import Sample, read_samples

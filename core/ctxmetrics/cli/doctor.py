@@ -157,7 +157,7 @@ def _list_shares(
     samples: list[Sample], metrics: Sequence[Metric], judge: Judge, cache: Path | None
 ) -> list[str]:
     """List the calls that each metric adds to those before it; empty where one metric causes all."""
-    from ctxmetrics.metrics.judged import JudgedMetric
+    from ctxmetrics.metrics.judging import JudgedMetric
     from ctxmetrics.running.estimate import estimate as count
 
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]

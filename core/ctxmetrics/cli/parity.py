@@ -21,7 +21,7 @@ def parity(source: Input, selection: Selection, numbers: bool = False) -> None:
     """For authors of adapters, and CI: the same samples through every installed framework, compared with ==."""
     from ctxmetrics.adapting.runners import aside, compare
     from ctxmetrics.cli._run import build_task
-    from ctxmetrics.metrics.judged import default_judge
+    from ctxmetrics.metrics.judging import default_judge
 
     samples, metrics, _ = build_task(source, selection, default_judge())
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.

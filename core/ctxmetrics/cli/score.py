@@ -215,8 +215,8 @@ def _choose_samples(
         ParameterError: A sample has no group, or the stages that are to be shown are nowhere: they can be shown where a
             sample has stages and a metric counts what they hold.
     """
-    from ctxmetrics.results.comparison.joining import read_groups
-    from ctxmetrics.results.report.stages import IDS
+    from ctxmetrics.results.groups import read_groups
+    from ctxmetrics.results.report.stage_means import IDS
 
     if output.only is not None:
         samples = _choose_failed(samples, output.only)

@@ -26,10 +26,11 @@ from ctxmetrics.reading.documents import (
 from ctxmetrics.reading.formats import TIES
 from ctxmetrics.reading.joining import Missing
 from ctxmetrics.reading.json_rows import line_rows
+from ctxmetrics.reading.names import check_keys
 from ctxmetrics.reading.recognition import AUTO, PEEKED, reading_alone, recognise
 from ctxmetrics.reading.retrievals import Retrieval, retrieval_of, retrieval_of_tool
 from ctxmetrics.reading.row_file import RowFile
-from ctxmetrics.reading.rows import Reading, check_keys
+from ctxmetrics.reading.rows import Reading
 from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF, KeyParams, Place, Schema, some_of
 from ctxmetrics.reading.systems import SCHEMAS
 from ctxmetrics.reading.unanswerable import LABEL, phrase_kind

@@ -1,20 +1,26 @@
-"""What a name means in any of the systems: for messages about a name that is no field."""
+"""What a name means in any of the systems, how close it is to another, and the errors about a name that is no field."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+import shlex
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from typing import Any
 
 from ctxmetrics._internal.data_files import read_words
-from ctxmetrics.reading.schema import FIELDS, OPTIONS
+from ctxmetrics.errors import AmbiguousFieldError, UnknownFieldError
+from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF
 from ctxmetrics.reading.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.
 _USUAL = read_words("reading", "keys.json", "usual")
 # How alike two names are at least, from 0 to 1, where one is taken for the other misspelt.
 _ALIKE = 0.75
+# The length of a name, and in how many letters a name of at least this length may differ from a field's
+# and still count as close.
+_CLOSE = ((8, 2), (5, 1))
 
 
 def letters_of(name: str) -> str:
@@ -58,3 +64,71 @@ def written_elsewhere(keys: Iterable[str], known: Collection[str]) -> dict[str, 
         if key not in known and meant and meant[0] in OPTIONS:
             fields[str(key)] = meant[0]
     return fields
+
+
+def map_options(mappings: Iterable[str]) -> list[str]:
+    """Return the options of the command line for ``COLUMN=FIELD``."""
+    return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
+
+
+def names_id_of(key: str, name: str) -> bool:
+    """Whether a key names the id of a field, such as ``response_id``."""
+    return letters_of(key) == f"{letters_of(name).removesuffix('s')}id"
+
+
+def check_keys(
+    keys: Iterable[str], known: Collection[str], original: Callable[[str], str] = str
+) -> None:
+    """Refuse keys that no field has, as `Sample` does.
+
+    Args:
+        keys: The keys.
+        known: Those that may be there.
+        original: Returns a key as the row writes it.
+
+    Raises:
+        AmbiguousFieldError: The key is ``context``.
+        UnknownFieldError: Any other unknown key.
+    """
+    for key in keys:
+        if key in known:
+            continue
+        if key == "page_content":
+            raise UnknownFieldError(
+                "'page_content' makes this a document, not a sample. A sample holds its documents in the "
+                "list 'retrieved_contexts', beside 'user_input' and 'reference'."
+            )
+        if key == "context":
+            raise _ambiguous_error(original(key))
+        raise UnknownFieldError(
+            f"unknown field '{str(key)[:80]}' (schema 'ragas').{suggest_field(str(key))}",
+            "Anything of your own belongs into 'metadata'.",
+        )
+
+
+def _ambiguous_error(column: str) -> AmbiguousFieldError:
+    names = [*sorted(TEXTS_OF.values()), "metadata"]
+    options = ", ".join(map_options(f"{column}={name}" for name in names))
+    return AmbiguousFieldError(
+        "means the retrieved text in some systems and the ideal one in others.",
+        "Name the system with schema= (for example 'aegis' or 'deepeval'), or write 'retrieved_contexts' or "
+        f"'reference_contexts'; on the command line one of: {options}",
+    ).inside(field=column)
+
+
+def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
+    """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
+    return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
+
+
+def measure_distance(key: str, name: str) -> int | None:
+    """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
+    from rapidfuzz.distance import Levenshtein
+
+    mine, theirs = letters_of(key), letters_of(name)
+    if mine.removesuffix("s") == theirs.removesuffix("s"):
+        return 0
+    shorter = min(len(mine), len(theirs))
+    most = next((most for length, most in _CLOSE if shorter >= length), 0)
+    distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
+    return distance if distance <= most else None

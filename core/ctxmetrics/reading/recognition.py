@@ -15,8 +15,8 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, is_missing, leaves, look_up, text_of
 from ctxmetrics.reading.formats import FORMATS, KNOWN, SEARCHES, answers_in, matches, texts_beside_ids
-from ctxmetrics.reading.names import letters_of
-from ctxmetrics.reading.rows import Reading, find_fault, is_ambiguous, paths_in, rest_of
+from ctxmetrics.reading.names import is_ambiguous, letters_of
+from ctxmetrics.reading.rows import Reading, paths_in, rest_of
 from ctxmetrics.reading.schema import (
     FIELDS,
     LISTS,
@@ -39,6 +39,7 @@ from ctxmetrics.reading.shapes import (
     to_record,
 )
 from ctxmetrics.reading.systems import SCHEMAS
+from ctxmetrics.reading.values import find_fault
 
 # The name of the schema that is recognised from the rows.
 AUTO = "auto"

@@ -6,14 +6,12 @@ carried along as metadata. A name that is close to a field that no row has is an
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
@@ -30,8 +28,14 @@ from ctxmetrics.reading.documents import (
     to_list,
 )
 from ctxmetrics.reading.formats import KNOWN, find_ties, unnested
-from ctxmetrics.reading.names import letters_of, suggest_field, written_elsewhere
-from ctxmetrics.reading.pictures import in_value
+from ctxmetrics.reading.names import (
+    check_keys,
+    is_ambiguous,
+    map_options,
+    measure_distance,
+    names_id_of,
+    written_elsewhere,
+)
 from ctxmetrics.reading.plans import MOST_PLANS, WRITTEN, Plan, build_plan, describe_row
 from ctxmetrics.reading.schema import (
     FIELDS,
@@ -45,22 +49,12 @@ from ctxmetrics.reading.schema import (
 )
 from ctxmetrics.reading.shapes import split_at
 from ctxmetrics.reading.unanswerable import LABEL, has_mark, is_column
+from ctxmetrics.reading.values import check_pieces, find_fault, is_text, number_as_meant, unprinted
 
-# Lists of texts, or of documents with a text.
-_LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
 # Lists of passages or of their ids.
 _PASSAGES = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
-# How LangChain prints a document.
-_PRINTED_DOCUMENT = re.compile(
-    r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
-)
-# How LlamaIndex prints a node: it leaves out the text after a number of characters.
-_PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
 _STAGE = "retrieved_contexts."
-# The length of a name, and in how many letters a name of at least this length may differ from a field's
-# and still count as close.
-_CLOSE = ((8, 2), (5, 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +181,7 @@ class Reading:
         if self.absent is None and not any(spots[name] for name in OPTIONS):
             self._check_system(raw)
         if self.unsure:
-            options = " or ".join(_map_options(self.unsure[0]))
+            options = " or ".join(map_options(self.unsure[0]))
             raise AmbiguousFieldError(
                 f"it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
                 "columns."
@@ -336,11 +330,11 @@ class Reading:
         values: dict[str, Any] = {}
         for name, places in spots.items():
             for path, item in places:
-                value = raw[path] if _is_text(raw.get(path), item, name) else as_list(item)
+                value = raw[path] if is_text(raw.get(path), item, name) else as_list(item)
                 if self.absent is not None:  # one of several rows
                     if is_missing(value):
                         continue
-                    value = _number_as_meant(value, name)
+                    value = number_as_meant(value, name)
                 first = values.setdefault(name, value)
                 if first is not value and first != value:  # a gap in a table is not equal to itself
                     raise SampleError(
@@ -428,7 +422,7 @@ class Reading:
                 raise SampleError(problem, fix).inside(field=name)
             documents = to_list(documents)
         if isinstance(documents, (list, tuple)):
-            documents = [_unprinted(item, name, number) for number, item in enumerate(documents, 1)]
+            documents = [unprinted(item, name, number) for number, item in enumerate(documents, 1)]
         if not self.split or name != "retrieved_contexts" or not isinstance(documents, list):
             return documents
         pieces: list[str] = []
@@ -451,7 +445,7 @@ class Reading:
         if not is_list and separator and separator in text:
             pieces = text.split(separator)
             if name in TEXTS_OF.values():
-                _check_pieces(pieces, separator, name)
+                check_pieces(pieces, separator, name)
             return pieces
         if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
             problem = 'must be a JSON list in its cell, such as ["first", "second"].'
@@ -495,7 +489,7 @@ class Reading:
     def _misspelt_error(
         self, key: str, close_key: str, field_name: str, alike: list[str]
     ) -> UnknownFieldError:
-        options = " ".join(_map_options(f"{other}={field_name}" for other in alike))
+        options = " ".join(map_options(f"{other}={field_name}" for other in alike))
         return UnknownFieldError(
             f"unknown field '{key}' (schema '{self.name}').",
             f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
@@ -507,24 +501,14 @@ class Reading:
         closest: tuple[int, str, str] | None = None
         for field_name in OPTIONS:
             for name in self.schema.flat_keys[field_name]:
-                distance = _distance(key, name)
-                if distance is None or _names_id_of(key, name):
+                distance = measure_distance(key, name)
+                if distance is None or names_id_of(key, name):
                     continue
                 if closest is None or distance < closest[0]:
                     closest = (distance, field_name, name)
         if closest is None or closest[1] not in absent:
             return None
         return closest[1:]
-
-
-def _map_options(mappings: Iterable[str]) -> list[str]:
-    """Return the options of the command line for ``COLUMN=FIELD``."""
-    return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
-
-
-def _names_id_of(key: str, name: str) -> bool:
-    """Whether a key names the id of a field, such as ``response_id``."""
-    return letters_of(key) == f"{letters_of(name).removesuffix('s')}id"
 
 
 def _mapped_spots(row: Mapping[str, Any], name: str, columns: list[str]) -> list[tuple[str, Any]]:
@@ -540,143 +524,6 @@ def _mapped_spots(row: Mapping[str, Any], name: str, columns: list[str]) -> list
     if name in LISTS and len(columns) > 1 and len(texts) == len(spots):
         return [(column, texts) for column, _ in spots]
     return spots
-
-
-def _is_text(cell: Any, value: Any, name: str) -> bool:
-    """Whether a cell is taken as the text that it is, not as the value that is written in it."""
-    if name not in TEXTS or not isinstance(cell, str):
-        return False
-    is_list_of_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return name != "reference" or not is_list_of_texts  # a list of references is no text
-
-
-def _number_as_meant(value: Any, name: str) -> Any:
-    """Return a number or a truth value in the place of a text as a text, and a whole number in that of an id as an integer.
-
-    A table writes whole numbers with a point where its column has a gap.
-    """
-    if name in _LISTS_OF_TEXTS and isinstance(value, (list, tuple)):
-        return [_number_as_meant(item, "reference") for item in value]
-    if name in TEXTS_OF and isinstance(value, (list, tuple)) and float in map(type, value):
-        return [_number_as_meant(item, "id") for item in value]
-    if name == "id" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if name == "id" or name not in TEXTS:
-        return value
-    if isinstance(value, bool):
-        return json.dumps(value)
-    return str(value) if isinstance(value, Real) and not is_missing(value) else value
-
-
-def find_fault(value: Any, name: str) -> str:
-    """Say why a value is not usable for a field: no text, or no list of texts, documents or ids. Empty for a usable one."""
-    kind = type(value).__name__
-    if name in TEXTS:
-        return "" if isinstance(value, str) else f"is a {kind}, and no text"
-    if not isinstance(value, (list, tuple)):
-        return f"is a {kind}, and no list"
-    if set(map(type, value)) <= {str}:  # as nearly always
-        return ""
-    for number, item in enumerate(value, 1):
-        if not _is_usable(item, name):
-            return f"has an item {number} that is a {type(item).__name__} without a text or an id"
-    return ""
-
-
-def _is_usable(item: Any, name: str) -> bool:
-    if name in TEXTS_OF:
-        return ids_of([item]) is not None or (
-            isinstance(item, (str, int)) and not isinstance(item, bool)
-        )
-    return isinstance(text_of(item), str) or bool(in_value(item))
-
-
-def _check_pieces(pieces: list[str], separator: str, name: str) -> None:
-    """Refuse to split a text at a separator that seems to be a part of it."""
-    for number, piece in enumerate(pieces, 1):
-        # A piece is taken for a text where it has three words or a script without spaces, and no space at its ends.
-        has_words = len(piece.split()) > 2 or (not piece.isascii() and len(piece) > 5)  # noqa: PLR2004 - see above
-        if not has_words or piece != piece.strip(" \t"):
-            raise SampleError(
-                f"is one text with '{separator}' in it. Split there, it has {len(pieces)} pieces, and piece {number} "
-                f"({piece[:40]!r}) is no text by itself: '{separator}' seems to be a part of the texts.",
-                'Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).',
-            ).inside(field=name)
-
-
-def check_keys(
-    keys: Iterable[str], known: Collection[str], original: Callable[[str], str] = str
-) -> None:
-    """Refuse keys that no field has, as `Sample` does.
-
-    Args:
-        keys: The keys.
-        known: Those that may be there.
-        original: Returns a key as the row writes it.
-
-    Raises:
-        AmbiguousFieldError: The key is ``context``.
-        UnknownFieldError: Any other unknown key.
-    """
-    for key in keys:
-        if key in known:
-            continue
-        if key == "page_content":
-            raise UnknownFieldError(
-                "'page_content' makes this a document, not a sample. A sample holds its documents in the "
-                "list 'retrieved_contexts', beside 'user_input' and 'reference'."
-            )
-        if key == "context":
-            raise _ambiguous_error(original(key))
-        raise UnknownFieldError(
-            f"unknown field '{str(key)[:80]}' (schema 'ragas').{suggest_field(str(key))}",
-            "Anything of your own belongs into 'metadata'.",
-        )
-
-
-def _ambiguous_error(column: str) -> AmbiguousFieldError:
-    names = [*sorted(TEXTS_OF.values()), "metadata"]
-    options = ", ".join(_map_options(f"{column}={name}" for name in names))
-    return AmbiguousFieldError(
-        "means the retrieved text in some systems and the ideal one in others.",
-        "Name the system with schema= (for example 'aegis' or 'deepeval'), or write 'retrieved_contexts' or "
-        f"'reference_contexts'; on the command line one of: {options}",
-    ).inside(field=column)
-
-
-def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
-    """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
-    return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
-
-
-def _unprinted(item: Any, name: str, number: int) -> Any:
-    """Return the text of a document that LangChain printed, and anything else as it is.
-
-    Raises:
-        SampleError: It is a node that LlamaIndex printed.
-    """
-    if not isinstance(item, str):
-        return item
-    if _PRINTED_NODE.match(item):
-        error = SampleError(
-            "is a node that was printed, and may be cut off.", "Write node.to_dict() of each."
-        )
-        raise error.inside(item=number).inside(field=name)
-    printed = _PRINTED_DOCUMENT.fullmatch(item)
-    return printed[1] if printed else item
-
-
-def _distance(key: str, name: str) -> int | None:
-    """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
-    from rapidfuzz.distance import Levenshtein
-
-    mine, theirs = letters_of(key), letters_of(name)
-    if mine.removesuffix("s") == theirs.removesuffix("s"):
-        return 0
-    shorter = min(len(mine), len(theirs))
-    most = next((most for length, most in _CLOSE if shorter >= length), 0)
-    distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
-    return distance if distance <= most else None
 
 
 def paths_in(spots: Mapping[str, list[tuple[str, Any]]]) -> set[str]:

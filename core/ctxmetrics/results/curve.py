@@ -13,7 +13,7 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
-from ctxmetrics.results.report.stages import format_mean, mean_known
+from ctxmetrics.results.report.stage_means import format_mean, mean_known
 from ctxmetrics.scores import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 

@@ -21,13 +21,13 @@ from ctxmetrics.presentation.wording import join_counts, plural
 from ctxmetrics.reading import OPTIONS
 from ctxmetrics.results.baseline import build_baseline
 from ctxmetrics.results.columns import REASON, Column
-from ctxmetrics.results.comparison.joining import read_group
 from ctxmetrics.results.curve import Curve, SmallestK, compute_curve, find_smallest_k
+from ctxmetrics.results.groups import read_group
 from ctxmetrics.results.label_notes import Labels
 from ctxmetrics.results.origin import read_start
 from ctxmetrics.results.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.results.report.searches import Searches, has_searches, summarize_searches
-from ctxmetrics.results.report.stages import Stages, find_staged_metric, summarize_stages
+from ctxmetrics.results.report.stage_means import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import build_record, read_rows, to_lines, to_rows
 from ctxmetrics.results.summary import Controls, Summary

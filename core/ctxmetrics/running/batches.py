@@ -18,7 +18,8 @@ from ctxmetrics.reading.unanswerable import is_column
 from ctxmetrics.results.columns import REASON
 from ctxmetrics.running.engine import Evaluation, check_metrics, run_in_caller, score_now
 from ctxmetrics.running.sources import check_id, check_present
-from ctxmetrics.samples import Sample, plain_texts
+from ctxmetrics.sample_fields import plain_texts
+from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

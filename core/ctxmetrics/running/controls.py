@@ -21,7 +21,8 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.formulas.intervals import wilson
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall, JudgedMetric
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.results.summary import Controls
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score

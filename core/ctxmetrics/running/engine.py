@@ -28,7 +28,7 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import JudgedMetric, default_judge
+from ctxmetrics.metrics.judging import JudgedMetric, default_judge
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import RunCache, opened
 from ctxmetrics.models.runtime.limits import Quota

@@ -18,7 +18,7 @@ from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.judges.llm.judge import LLMJudge, memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.base import Decisions, Prompt, Reply
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import Store

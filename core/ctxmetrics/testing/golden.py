@@ -28,7 +28,7 @@ from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
-from ctxmetrics.metrics.judged import JudgedMetric
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.base import Decisions
 from ctxmetrics.models.decisions import CONTROL
 from ctxmetrics.reading.json_rows import read_json

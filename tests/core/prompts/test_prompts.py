@@ -19,7 +19,7 @@ from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import Pack, get_pack, register_pack, render, reply_schema
 from ctxmetrics.prompts.packs import _packs
-from support.benchmarks import load_benchmark
+from support.schema_limits import LIMITS, list_excesses, measure
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 STEPS = ("claims", "attribution", "usefulness", "joint")
@@ -120,9 +120,9 @@ def test_a_pack_with_a_version_for_some_prompts_only_is_refused() -> None:
 
 def test_schemas_are_within_what_ten_providers_accept():
     """Joint: 3 + 12 + 20 keys, and written out once an id 12 x (3 + 3 of a piece of evidence) + 20 x 2."""
-    limits = load_benchmark("schema_limits")
-    figures = limits.run([])
-    assert len(limits.LIMITS) == 10
-    assert figures["over"] == []
-    assert figures["properties_written_out"]["joint"] == 147
-    assert limits.run(["--contexts", "80"])["over"] == ["Azure OpenAI: properties 103 (at most 100)"]
+    figures = measure(sentences=12, contexts=20)
+    assert len(LIMITS) == 10
+    assert list_excesses(figures) == []
+    assert figures["joint"]["properties, written out"] == 147
+    larger = measure(sentences=12, contexts=80)
+    assert list_excesses(larger) == ["Azure OpenAI: properties 103 (at most 100)"]

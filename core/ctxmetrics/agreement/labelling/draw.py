@@ -12,7 +12,7 @@ from typing import Any
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
 from ctxmetrics.metrics.judged import ContextRecall
-from ctxmetrics.results.comparison.joining import find
+from ctxmetrics.results.groups import find
 from ctxmetrics.results.labels.answers import (
     ASKED,
     CONTEXTS,

@@ -17,15 +17,14 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
 from ctxmetrics.results.baseline import HASHED, shorten_record, text_hash
-from ctxmetrics.results.comparison.joining import (
+from ctxmetrics.results.comparison.compared_stages import compare_stages
+from ctxmetrics.results.comparison.pairing import (
     Pair,
     Run,
     check_comparable,
     count_unknown_models,
     pair_runs,
-    read_group,
 )
-from ctxmetrics.results.comparison.stages import compare_stages
 from ctxmetrics.results.comparison.view import (
     Causes,
     ChangedUnit,
@@ -36,6 +35,7 @@ from ctxmetrics.results.comparison.view import (
     Held,
     Worse,
 )
+from ctxmetrics.results.groups import read_group
 from ctxmetrics.results.label_notes import index_notes
 from ctxmetrics.results.labels.answers import apply_labels, label_of, labels_in, people_value, weight_in
 from ctxmetrics.results.labels.means import (

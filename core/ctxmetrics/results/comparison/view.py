@@ -14,7 +14,7 @@ from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.layout import align_rows
 from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import clean, plural
-from ctxmetrics.results.comparison.stages import ComparedStages
+from ctxmetrics.results.comparison.compared_stages import ComparedStages
 from ctxmetrics.results.labels.means import EQUAL, FEW, FEWEST, LEVEL
 from ctxmetrics.results.origin import Origin
 

@@ -23,7 +23,7 @@ from ctxmetrics.presentation.wording import (
 )
 from ctxmetrics.results.means_table import COLUMNS, NAME_WIDTH, describe_alike
 from ctxmetrics.results.report.sample import build_sample_view
-from ctxmetrics.results.report.stages import Stages, mean_known
+from ctxmetrics.results.report.stage_means import Stages, mean_known
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.summary import Summary
 from ctxmetrics.scores import NOT_FINAL, Score

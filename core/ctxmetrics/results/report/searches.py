@@ -10,7 +10,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.report.stages import (
+from ctxmetrics.results.report.stage_means import (
     Lost,
     StageMeans,
     format_mean,

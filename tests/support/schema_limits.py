@@ -1,15 +1,12 @@
-"""Whether the schema of a reply about 12 sentences and 20 contexts is within what ten providers say they accept.
-
-    python benchmarks/run.py schema_limits [--sentences 12] [--contexts 20]
+"""Limits that ten providers set to a JSON schema, and what of it the schema of a reply has.
 
 No provider is called. Limits are those of their pages; a provider that names no number has the keywords that it refuses.
-Azure does not say whether it counts a cell once or once an id; it is counted once here, and `properties, written out` in
-the last line is the other count.
+Azure does not say whether it counts a cell once or once an id; it is counted once here, and ``properties, written out`` is the
+other count.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -100,22 +97,12 @@ def measure(sentences: int, contexts: int) -> dict[str, Counter[str]]:
     return figures
 
 
-def run(argv: list[str]) -> dict[str, object]:
-    """Print the table, and return what is above a limit."""
-    parser = argparse.ArgumentParser(prog="schema_limits", description=__doc__.splitlines()[0])
-    parser.add_argument("--sentences", type=int, default=12)
-    parser.add_argument("--contexts", type=int, default=20)
-    options = parser.parse_args(argv)
-    figures = measure(options.sentences, options.contexts)
+def list_excesses(figures: Mapping[str, Counter[str]]) -> list[str]:
+    """List what is above a provider's limit in the largest of the schemas."""
     over = []
-    print("| provider | limit: what the largest of the schemas has |\n|---|---|")
     for provider, limits in LIMITS.items():
-        cells = []
         for name, most in limits.items():
             value = max(counts[name] for counts in figures.values())
-            cells.append(f"{name} {most:,}: {value:,}")
             if value > most:
                 over.append(f"{provider}: {name} {value:,} (at most {most:,})")
-        print(f"| {provider} | {'; '.join(cells)} |")
-    written = {step: counts["properties, written out"] for step, counts in figures.items()}
-    return {"benchmark": "schema_limits", "properties_written_out": written, "over": over}
+    return over

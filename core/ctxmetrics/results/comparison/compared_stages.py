@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.results.baseline import text_hash
-from ctxmetrics.results.comparison.joining import Pair
+from ctxmetrics.results.comparison.pairing import Pair
 from ctxmetrics.results.labels.means import paired_mean
-from ctxmetrics.results.report.stages import (
+from ctxmetrics.results.report.stage_means import (
     Lost,
     format_mean,
     locate_loss,
