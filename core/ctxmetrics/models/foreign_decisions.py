@@ -9,7 +9,6 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple
 
 from ctxmetrics.models.base import Decisions
-from ctxmetrics.models.coerce import find_decision_family
 from ctxmetrics.models.frameworks import ForeignModel, describe, token_usage
 from ctxmetrics.models.runtime.background import in_thread
 
@@ -18,11 +17,13 @@ class _Form(NamedTuple):
     """How a class of decision models is asked.
 
     Attributes:
+        classes: The names of the classes, as the family's package has them.
         module: The module of its questions.
         question: The class of a yes-or-no question there; empty: a mapping.
         ask: Asks, and returns the answers by id, and what else the reply holds.
     """
 
+    classes: frozenset[str]
     module: str
     question: str
     ask: Callable[[Any, Any, str, Mapping[str, Any]], Awaitable[tuple[Mapping[str, Any], Any]]]
@@ -72,15 +73,31 @@ async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str,
     return reply.nouls, reply
 
 
+# By the package of the class.
 _FORMS: Mapping[str, _Form] = {
-    "deepeval": _Form("deepeval.models.system_one.schema", "NoulQuestion", _ask_deepeval),
-    "langchain_core": _Form("langchain_core.decisions.types", "Noul", _ask_langchain),
-    "pydantic_ai": _Form("pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai),
-    "typesafe_sdk": _Form("typesafe_sdk", "", _ask_typesafe),
+    "deepeval": _Form(
+        frozenset({"DeepEvalBaseSystemOneModel"}),
+        "deepeval.models.system_one.schema",
+        "NoulQuestion",
+        _ask_deepeval,
+    ),
+    "langchain_core": _Form(
+        frozenset({"BaseDecisionModel"}), "langchain_core.decisions.types", "Noul", _ask_langchain
+    ),
+    "pydantic_ai": _Form(
+        frozenset({"DecisionModel"}), "pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai
+    ),
+    "typesafe_sdk": _Form(
+        frozenset({"AsyncTypeSafeClient", "TypeSafeClient"}), "typesafe_sdk", "", _ask_typesafe
+    ),
 }
 
 
 def coerce_decisions(value: object) -> object:
     """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
-    family = find_decision_family(value)
-    return value if family is None else ForeignDecisions(value, family, _FORMS[family])
+    for kind in type(value).__mro__:
+        family = kind.__module__.partition(".")[0]
+        form = _FORMS.get(family)
+        if form is not None and kind.__name__ in form.classes:
+            return ForeignDecisions(value, family, form)
+    return value

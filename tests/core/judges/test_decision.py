@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import pickle
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +28,7 @@ from ctxmetrics import (
     Decisions,
     LLMJudge,
     Sample,
+    VerdictCache,
     compare,
     estimate,
     evaluate,
@@ -99,6 +106,7 @@ class TestQuestions:
         evaluate([SAMPLE], METRICS, judge=DecisionJudge(model), progress=False)
         assert [list(questions) for _, questions in model.asked] == [
             ["s1_c1", "s2_c1", "c1", "control"],
+            ["xc1", "xs2_c1", "xs1_c1"],  # the first request again, in another order and company
             ["s1_c2", "s2_c2", "c2", "control"],
             ["s1_c3", "s2_c3", "c3", "control"],
             ["s1", "s2", "control"],
@@ -116,9 +124,8 @@ class TestQuestions:
         model = Model()
         sample = replace(SAMPLE, retrieved_contexts=("The tower stands in Paris.", " - "))
         score(ContextRecall(), DecisionJudge(model, layout=layout), sample)
-        assert {id_ for _, questions in model.asked for id_ in questions} == {
-            *("s1_c1", "s2_c1", "c1", "control")
-        }
+        ids = {id_ for _, questions in model.asked for id_ in questions if id_[0] != "x"}
+        assert ids == {"s1_c1", "s2_c1", "c1", "control"}
 
     def test_usefulness_alone(self) -> None:
         model = Model()
@@ -221,6 +228,25 @@ class TestVerdicts:
         again = score(ContextRecall(), judge)
         assert [verdict.code for verdict in again.verdicts] == ["contradicted", "contradicted"]
 
+    @pytest.mark.parametrize(
+        ("layout", "code"), [("context", "contradicted"), ("sample", None)], ids=LAYOUTS
+    )
+    def test_company_that_changes_answers(self, layout: Any, code: str | None) -> None:
+        class Crowded(Model):
+            async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+                self.answer = lambda *_: min(0.9, 0.2 * len(questions))
+                return await super().decide(state, questions)
+
+        named = [replace(SAMPLE, id=str(number), user_input=f"{number}?") for number in range(3)]
+        model = Crowded()
+        judge = DecisionJudge(model, layout=layout)
+        results = evaluate(named, METRICS, judge=judge, progress=False)
+        codes = {
+            verdict.code for row in results for item in METRICS for verdict in row[item.name].verdicts
+        }
+        assert codes - {None, "weak_evidence"} == {code} - {None}
+        assert len(model.asked) == (3 if layout == "sample" else 3 * 4 + 1)
+
     def test_refused(self) -> None:
         judge = DecisionJudge(by_id(refused=["s1_c2"], s1_c2=None), layout="sample")
         verdicts = score(ContextRecall(), judge).verdicts
@@ -262,13 +288,13 @@ class TestReuse:
         for k in (3, 2, 1):
             metrics = [replace(metric, top_k=k) for metric in METRICS]
             evaluate([SAMPLE], metrics, judge=judge, cache=tmp_path, progress=False)
-        assert len(model.asked) == 3
+        assert len(model.asked) == 3 + 1
 
     def test_another_model_is_asked(self) -> None:
         first, second = Model(identity="a"), Model(identity="b")
         for model in (first, second):
             score(ContextRecall(), DecisionJudge(model))
-        assert len(first.asked) == len(second.asked) == 4
+        assert len(first.asked) == len(second.asked) == 4 + 1
 
     def test_changed_cache_is_asked_again(self, tmp_path: Path) -> None:
         store: dict[str, str] = {}
@@ -287,6 +313,50 @@ class TestReuse:
         forget()
         evaluate([SAMPLE], METRICS, judge=judge, **options)
         assert len(model.asked) == 2
+
+    def test_another_process_is_waited_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first, second = VerdictCache(tmp_path / "first"), VerdictCache(tmp_path / "second")
+        model = Model()
+        evaluate([SAMPLE], METRICS, judge=DecisionJudge(model), cache=first, progress=False)
+        count = len(model.asked)
+        with closing(sqlite3.connect(first.path)) as connection:
+            values = connection.execute("SELECT key, value FROM verdicts").fetchall()
+        refused: set[str] = set()
+
+        def claim(cache: VerdictCache, key: str) -> bool:
+            """Refuse each claim once; by then the other process has kept its answers."""
+            for other_key, value in values:
+                cache.put(other_key, value)
+            first_time = key not in refused
+            refused.add(key)
+            return not first_time
+
+        monkeypatch.setattr(VerdictCache, "claim", claim)
+        forget()
+        results = evaluate([SAMPLE], METRICS, judge=DecisionJudge(model), cache=second, progress=False)
+        assert refused
+        assert (results[0]["context_recall"].value, len(model.asked)) == (1.0, count)
+
+    @pytest.mark.slow
+    def test_two_processes_on_one_cache(self, tmp_path: Path) -> None:
+        """Of about 60 requests of .1 s at most six are sent twice; each process asks one again in another order."""
+        file = tmp_path / "samples.jsonl"
+        file.write_text("".join(HANDBOOK.read_text(encoding="utf-8").splitlines(keepends=True)[:12]))
+
+        def wait(_: Any, body: dict[str, Any]) -> dict[str, Any]:
+            time.sleep(0.1)
+            return body
+
+        with DecisionServer(change=wait) as server:
+            judge = "--judge", "systemone/m", "--base-url", server.url
+            command = [sys.executable, "-m", "ctxmetrics", "score", str(file), *judge]
+            command += ["--cache", str(tmp_path / "cache")]
+            processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in "12"]
+            assert [process.wait(timeout=60) for process in processes] == [0, 0]
+            bodies = [json.dumps(asked.body) for asked in server.requests]
+        assert len(bodies) - len(set(bodies)) <= 6
 
     def test_failures_are_not_kept(self) -> None:
         model = Model(lambda *_: None)

@@ -16,7 +16,7 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,12 +99,30 @@ class RunCache:
         with self._going_on():
             self._put(key, sealed(key, text))
 
-    @asynccontextmanager
-    async def claimed(self, key: str) -> AsyncIterator[None]:
-        """Wait while another process asks for the judgement of a key, which may be kept afterwards.
+    async def get_or_ask(
+        self, key: str, look_up: Callable[[], T | None], ask: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Return the judgement that is kept, or ask for it while no other process does.
 
         Processes that share a cache and score the same samples then pay for each judgement once.
+
+        Args:
+            key: The key of the judgement.
+            look_up: Returns what is kept, or None.
+            ask: Asks for the judgement, and keeps it.
         """
+        judgement = look_up()
+        if judgement is None:
+            async with self._claimed(key):
+                # Another process may have asked meanwhile, and kept its answer.
+                judgement = look_up()
+                if judgement is None:
+                    judgement = await ask()
+        return judgement
+
+    @asynccontextmanager
+    async def _claimed(self, key: str) -> AsyncIterator[None]:
+        """Wait while another process asks for the judgement of a key, which may be kept afterwards."""
         import asyncio
 
         pause = _FIRST_PAUSE
