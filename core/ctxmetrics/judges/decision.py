@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
@@ -50,7 +50,8 @@ _MAX_CHARACTERS, _LEAST_CHARACTERS, _MOST_CONTEXTS = 60_000, 1_000, 64
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
 
-class _Answers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Answers:
     """The answers by the question's id, and what they cost: a piece of a long context gives one answer more.
 
     Ids are ``s1_c2`` (does c2 alone state s1?), ``c2`` (is it useful?) and ``s1`` (do all contexts together state it?).
@@ -58,6 +59,7 @@ class _Answers(NamedTuple):
 
     by_id: dict[str, list[Cell]]
     usage: Usage
+    complete: ClassVar[bool] = False  # a memory keeps its cells
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,6 @@ class DecisionJudge:
     together: bool = True
     max_questions: int = 128
     max_characters: int = _MAX_CHARACTERS
-    _flights: ClassVar[Memo[_Answers]] = Memo(1, lambda _: False)
-    _gaps: ClassVar[Memo[float]] = Memo(1, lambda _: False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", coerce_decisions(self.model))
@@ -263,26 +263,19 @@ class DecisionJudge:
             return cells
         key = hashed((str(self.max_questions), *keys.values()))
         ask_once = ask if cache is None else partial(cache.get_or_ask, key, look_up, ask)
-        new, shared = await self._flights.get(f"{id(run)} {key}", ask_once)
-        return new._replace(usage=Usage()) if shared else new
+        new: _Answers
+        new, shared = await memory.get(f"{id(run)} {key}", ask_once)
+        return replace(new, usage=Usage()) if shared else new
 
     async def _measure_company(self, exchange: Exchange, memory: Memo[Any]) -> float:
         """Measure once, as long as the memory lasts, how far answers depend on the questions beside them."""
         if self.layout == "sample":
             return 0.0
         key = hashed(("company", exchange.version, self.model.identity))
-
-        async def ask() -> float:
-            gap = memory.peek(key)
-            if gap is None:
-                with suppress(JudgeError, BudgetExceededError):
-                    gap = await exchange.ask_in_other_company()
-            if gap is not None:
-                memory.remember(key, gap)
+        with suppress(JudgeError, BudgetExceededError):
+            gap, _ = await memory.get(key, exchange.ask_in_other_company)
             return gap or 0.0
-
-        gap, _ = await self._gaps.get(f"{id(memory)} {key}", ask)
-        return gap
+        return 0.0
 
 
 def _name_units(request: JudgeRequest) -> dict[str, str]:

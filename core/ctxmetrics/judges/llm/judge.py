@@ -325,7 +325,7 @@ def _count_votes(answers: Sequence[Verdict], yes: int, no: int) -> Verdict:
 
 
 # The judgements that this process has finished.
-_memo: Memo[Answer] = Memo(MEMORY, lambda answer: answer.complete)
+_memo: Memo[Answer] = Memo(MEMORY)
 
 
 def memory() -> Memo[Answer]:
