@@ -5,8 +5,9 @@
 
 Asks for context recall and context precision of the samples in eight ways: this library's client with a schema and in
 plain text, this library with the model objects of Ragas, DeepEval and LangChain, and Ragas' and DeepEval's own metrics.
+``--only decision-context decision-sample`` asks a decision model instead (System One), in both layouts.
 A proxy on the loopback records what goes over the wire; figures of replies come from there, not from this library.
-``--samples`` bounds the samples of the first way, ``--others`` those of each other way; ``--keep`` writes all requests
+``--samples`` bounds the samples of the first way and of these two, ``--others`` those of each other way; ``--keep`` writes all requests
 and replies into a folder, one file a way. OPENAI_API_KEY is the key, where the server needs one.
 
 A first reply is *complete* where it is JSON, repeats the code of its request, and has an entry for every id that is asked
@@ -30,6 +31,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,17 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from _shared import judging
 
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    DecisionAPI,
+    DecisionJudge,
+    LLMJudge,
+    OpenAIModel,
+    evaluate,
+    forget,
+    read_samples,
+)
 from support.recording import Exchange, RecordingProxy
 
 HANDBOOK = HERE.parents[2] / "examples" / "handbook.jsonl"
@@ -77,9 +90,6 @@ class Replies:
     """What the first replies to this library's requests hold, read without this library."""
 
     requests: int = 0
-    code_right: int = 0
-    every_id: int = 0
-    none_too_many: int = 0
     complete: int = 0
     exact: int = 0
     quotes: int = 0
@@ -117,8 +127,6 @@ class Outcome:
 
 
 def _openai(server: Endpoint, **options: Any):
-    from ctxmetrics import OpenAIModel
-
     return OpenAIModel(server.model, base_url=server.base_url, api_key=server.key, **options)
 
 
@@ -191,16 +199,29 @@ MODELS: dict[str, Callable[[Endpoint], Any]] = {
 """This library with a model object, by its name in the table; the first is this library's client."""
 
 
-def _score(samples: list[Any], make: Callable[[Endpoint], Any], server: Endpoint) -> list[Outcome]:
-    """Ask by this library: one judgement a sample serves both metrics."""
-    from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, evaluate
-    from ctxmetrics.judges.llm.judge import forget
+LAYOUTS = {"decision-context": "context", "decision-sample": "sample"}
+"""This library with a decision model, by its name in the table."""
 
+
+def _ask_llm(make: Callable[[Endpoint], Any], samples: list[Any], server: Endpoint) -> list[Outcome]:
+    """Ask a chat model by this library."""
+    return _score(samples, LLMJudge(make(server)), server)
+
+
+def _decide(layout: Any, samples: list[Any], server: Endpoint) -> list[Outcome]:
+    """Ask a decision model by this library."""
+    address = {"base_url": server.base_url, "api_key": server.key}
+    model = DecisionAPI(server.model, wire="systemone", timeout=server.timeout, **address)
+    return _score(samples, DecisionJudge(model, layout=layout), server)
+
+
+def _score(samples: list[Any], judge: Any, server: Endpoint) -> list[Outcome]:
+    """Ask by this library: one judgement a sample serves both metrics."""
     forget()
     results = evaluate(
         samples,
         [ContextRecall(), ContextPrecision()],
-        judge=LLMJudge(make(server)),
+        judge=judge,
         max_concurrency=server.concurrency,
         timeout=server.timeout,
         progress=False,
@@ -267,18 +288,15 @@ def _score_by_deepeval(samples: list[Any], server: Endpoint) -> list[Outcome]:
 
 def _outcome(metric: str, value: float | None) -> Outcome:
     """Build the outcome of a framework's own metric: it names no reason."""
-    if value is None or math.isnan(value):
-        return Outcome(metric, None, None)
-    return Outcome(metric, float(value), None)
+    missing = value is None or math.isnan(value)
+    return Outcome(metric, None if missing else float(value), None)
 
 
 def list_ways() -> dict[str, Callable[[list[Any], Endpoint], list[Outcome]]]:
     """List the ways to ask, by their names in the table."""
-    ours = {
-        name: lambda samples, server, make=make: _score(samples, make, server)
-        for name, make in MODELS.items()
-    }
-    return {**ours, "Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
+    ways: dict[str, Any] = {name: partial(_ask_llm, make) for name, make in MODELS.items()}
+    ways |= {"Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
+    return ways | {name: partial(_decide, layout) for name, layout in LAYOUTS.items()}
 
 
 # --- what the replies hold ---
@@ -310,9 +328,6 @@ def _count(replies: Replies, exchange: Exchange, code: str) -> None:
         (part, id_) for part, entries in reply.items() if isinstance(entries, dict) for id_ in entries
     }
     code_right = reply.get("code") == code
-    replies.code_right += code_right
-    replies.every_id += asked <= answered
-    replies.none_too_many += answered <= asked
     replies.complete += code_right and asked <= answered
     replies.exact += code_right and asked == answered
     _count_quotes(replies, reply, exchange)
@@ -326,14 +341,12 @@ def _count_quotes(replies: Replies, reply: dict[str, Any], exchange: Exchange) -
         quotes = [(item.get("context"), item.get("quote")) for item in _list_evidence(entry)]
         if part == "useful":
             quotes.append((id_, entry.get("quote")))
-        texts = [text for _, text in quotes if isinstance(text, str) and text]
+        texts = []
+        for context, text in quotes:
+            if isinstance(text, str) and text:
+                texts.append(text)
+                replies.quotes_present += _plain(text) in _plain(contexts.get(str(context), ""))
         replies.quotes += len(texts)
-        replies.quotes_present += sum(
-            isinstance(text, str)
-            and text != ""
-            and _plain(text) in _plain(contexts.get(str(context), ""))
-            for context, text in quotes
-        )
         texts += [entry["missing"]] if isinstance(entry.get("missing"), str) else []
         replies.copied += any(
             text and json.dumps(text, ensure_ascii=False) in example for text in texts
@@ -434,13 +447,6 @@ def _format_codes(item: Figures) -> str:
     return ", ".join(reasons) or "-"
 
 
-def _read_samples(path: Path) -> list[Any]:
-    from ctxmetrics import Sample
-
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [Sample.from_dict(json.loads(line)) for line in lines if line.strip()]
-
-
 def _keep(folder: Path, name: str, exchanges: list[Exchange]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(asdict(exchange), ensure_ascii=False) for exchange in exchanges]
@@ -455,7 +461,12 @@ def run(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--data", type=Path, default=HANDBOOK, help="samples, one a line")
     parser.add_argument("--samples", type=int, help="the most samples of the first way")
     parser.add_argument("--others", type=int, help="the most samples of each other way")
-    parser.add_argument("--only", nargs="*", choices=list(list_ways()), help="ways; by default all")
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        choices=list(list_ways()),
+        help="ways; by default all that ask a chat model",
+    )
     parser.add_argument("--concurrency", type=int, default=2, help="the most requests in flight")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one request")
     parser.add_argument("--keep", type=Path, help="write requests and replies into this folder")
@@ -471,11 +482,11 @@ def run(argv: list[str]) -> dict[str, object]:
         options.concurrency,
         options.timeout,
     )
-    samples = _read_samples(options.data)
+    samples = list(read_samples(options.data))
     first = next(iter(MODELS))
     figures: dict[str, Figures] = {}
-    for name in options.only or list_ways():
-        most = options.samples if name == first else options.others
+    for name in options.only or [way for way in list_ways() if way not in LAYOUTS]:
+        most = options.samples if name in {first, *LAYOUTS} else options.others
         figures[name], exchanges = measure(name, samples[:most], server)
         print(f"{name}: {figures[name].seconds:.0f} s", file=sys.stderr, flush=True)
         if options.keep is not None:

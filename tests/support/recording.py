@@ -57,7 +57,9 @@ class Exchange:
     def tokens(self) -> tuple[int, int]:
         """Tokens of the request and of the reply, as the server counts them."""
         usage = (self.response or {}).get("usage") or {}
-        return int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+        names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+        read, written = (int(usage.get(chat) or usage.get(other) or 0) for chat, other in names)
+        return read, written
 
     @property
     def form(self) -> str:

@@ -171,7 +171,7 @@ def _run(
             judge=judge,
             in_caller=True,
             # Each repetition has a memory of its own.
-            memo=Memo[Any](MEMORY, lambda answer: answer.complete),
+            memo=Memo[Any](MEMORY),
             keep=True,
             **options,
         )

@@ -1,7 +1,6 @@
 """Judging with a decision model: a yes-or-no question for each unit and context, answered with a probability.
 
-`ctxmetrics.models.decisions` asks the questions about each state, and checks the answers;
-`probabilities` turns the answers into verdicts.
+`decision_exchange` asks the questions about each state, and checks the answers; `probabilities` turns them into verdicts.
 """
 
 from __future__ import annotations
@@ -13,21 +12,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from itertools import chain
+from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
-from ctxmetrics.errors import ParameterError
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.decision_exchange import STEADY, Exchange, is_probability
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm.splitting import Part, halves, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.judges.probabilities import Bar, Cell, Row
 from ctxmetrics.judges.windows import Window, joined, windows
 from ctxmetrics.models.base import DecisionModel
-from ctxmetrics.models.decisions import STEADY, Answer, Exchange, is_probability
 from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.failures import SIZE_CODES
 from ctxmetrics.models.runtime.memo import Memo, hashed
@@ -50,14 +50,16 @@ _MAX_CHARACTERS, _LEAST_CHARACTERS, _MOST_CONTEXTS = 60_000, 1_000, 64
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
 
-class _Answers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Answers:
     """The answers by the question's id, and what they cost: a piece of a long context gives one answer more.
 
     Ids are ``s1_c2`` (does c2 alone state s1?), ``c2`` (is it useful?) and ``s1`` (do all contexts together state it?).
     """
 
-    by_id: dict[str, list[Answer]]
+    by_id: dict[str, list[Cell]]
     usage: Usage
+    complete: ClassVar[bool] = False  # a memory keeps its cells
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class DecisionJudge:
 
     All questions are asked at once, whichever metric asks first, and each answer is kept by model, state and question:
     another bar costs nothing. Each request holds its first question twice; where the two answers differ by more than
-    0.1, the verdicts of the sample are flagged ``contradicted``.
+    0.1, the verdicts of the sample are flagged ``contradicted``. In the layout ``"context"`` the first request is sent
+    once more, with fewer questions and in another order; where its answers differ so, all verdicts are.
 
     **Evidence** is the sentence of the context that holds most of the unit's words. The library finds it: the model
     quotes nothing. A yes whose evidence shares no word with the unit is flagged ``weak_evidence``.
@@ -102,7 +105,6 @@ class DecisionJudge:
     together: bool = True
     max_questions: int = 128
     max_characters: int = _MAX_CHARACTERS
-    _flights: ClassVar[Memo[_Answers]] = Memo(1, lambda _: False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", coerce_decisions(self.model))
@@ -155,13 +157,13 @@ class DecisionJudge:
         answers: _Answers,
     ) -> Judgement:
         """Flag doubtful verdicts; ``texts`` are what the evidence of each should share a word with."""
-        every = [answer for own in answers.by_id.values() for answer in own]
-        unsteady = max((answer.gap for answer in every), default=0.0)
+        cells = [*chain.from_iterable(answers.by_id.values())]
+        gap = max((cell.gap for cell in cells), default=0.0)
         flagged = []
         for verdict, text in zip(verdicts, texts, strict=True):
             unit = Unit(text, request.answer, request.contexts, request.language)
-            flagged.append(_flag(verdict, unit, request.contexts, unsteady))
-        served = sorted({answer.served_model for answer in every if answer.served_model})
+            flagged.append(_flag(verdict, unit, request.contexts, gap))
+        served = sorted({cell.served_model for cell in cells} - {""})
         usage = answers.usage
         return Judgement(
             verdicts=tuple(flagged),
@@ -177,8 +179,8 @@ class DecisionJudge:
         step: Step = "joint" if request.units else "usefulness"
         asking = [self._ask_in_halves(part) for part in cut(step, per_context=alone)]
         if alone and self.together:
-            every = cut("attribution", per_context=False)
-            asking += [self._ask_in_halves(part, together=True) for part in every]
+            parts = cut("attribution", per_context=False)
+            asking += [self._ask_in_halves(part, together=True) for part in parts]
         return _merge(await asyncio.gather(*asking))
 
     async def _ask_in_halves(self, part: Part, *, together: bool = False) -> _Answers:
@@ -188,77 +190,92 @@ class DecisionJudge:
             part: The part of the request.
             together: Whether to ask about all its contexts together alone.
         """
-        state, questions = self._write(part, together=together)
+        state, questions = self.write(part, together=together)
         if not questions:
             return _Answers({}, Usage())
-        answers = await self._remembered(part.request, state, questions)
-        codes = {answer.code for own in answers.by_id.values() for answer in own}
+        answers = await self._look_up_or_ask(part.request, state, questions)
+        codes = {cell.code for cell in chain.from_iterable(answers.by_id.values())}
         parts = halves(part) if codes & SIZE_CODES else None
         if parts is None:
             return answers
         asking = [self._ask_in_halves(half, together=together) for half in parts]
         return _merge([_Answers({}, answers.usage), *await asyncio.gather(*asking)])
 
-    def _write(self, part: Part, *, together: bool) -> tuple[str, dict[str, str]]:
+    def write(self, part: Part, *, together: bool = False) -> tuple[str, dict[str, str]]:
         """Write the state of a part, and its questions by their ids."""
         request, alone = part.request, self.layout == "context"
         pack = get_pack(request.language)
         data: dict[str, Any] = {"question": request.user_input}
         if not alone:
             data |= {"sentences": part.units} if part.units else {"answer": request.answer}
-            data["contexts"] = part.contexts
-        elif together:
-            data["contexts"] = list(part.contexts.values())
-        else:
-            data["context"] = "".join(part.contexts.values())
+        data["contexts"] = list(part.contexts.values()) if alone else part.contexts
         ask = partial(_question, pack, "_text" if alone else "")
+        # Ids in the whole request by those in the part.
+        ids = {id_: f"{id_[0]}{rank + 1}" for id_, (rank, _) in part.places.items()}
         questions: dict[str, str] = {}
         for context in () if together else part.contexts:
-            context_id = request.context_ids[part.places[context][0]]
             for unit, text in part.units.items():
-                id_ = f"{request.unit_ids[part.places[unit][0]]}_{context_id}"
-                questions[id_] = ask("states", text, context=context, sentence=unit)
+                words = ask("states", text, context=context, sentence=unit)
+                questions[f"{ids[unit]}_{ids[context]}"] = words
             if part.rated:
-                questions[context_id] = ask("useful", request.answer, context=context)
+                questions[ids[context]] = ask("useful", request.answer, context=context)
         if len(part.contexts) > 1 and self.together:
             for unit, text in part.units.items():
-                id_ = request.unit_ids[part.places[unit][0]]
-                questions[id_] = ask("together", text, sentence=unit)
+                questions[ids[unit]] = ask("together", text, sentence=unit)
         return render_state(pack, data), questions
 
-    async def _remembered(
+    async def _look_up_or_ask(
         self, request: JudgeRequest, state: str, questions: Mapping[str, str]
     ) -> _Answers:
         """Answer questions from memory, the cache, requests in flight, or by asking."""
-        run, identity = current_run(), self.model.identity
+        run, version = current_run(), get_pack(request.language).versions["decision"]
         memory, cache = run.memo or scores_of_process, run.cache
-        version = get_pack(request.language).versions["decision"]
-        keys = {id_: hashed((version, identity, state, text)) for id_, text in questions.items()}
-        answers: dict[str, list[Answer]] = {}
-        for id_, key in keys.items():
-            answer = memory.peek(key)
-            if answer is None and cache is not None:
-                answer = _decode(cache.get(key))
-            if answer is not None:
-                memory.remember(key, answer)
-                answers[id_] = [answer]
-        missing = {id_: text for id_, text in questions.items() if id_ not in answers}
-        if not missing:
-            return _Answers(answers, Usage())
+        about = version, self.model.identity, state
+        keys = {id_: hashed((*about, text)) for id_, text in questions.items()}
+        answers: dict[str, list[Cell]] = {}
+
+        def look_up() -> _Answers | None:
+            for id_, key in keys.items():
+                cell = memory.peek(key)
+                if cell is None and cache is not None:
+                    cell = _decode(cache.get(key))
+                if cell is not None:
+                    memory.remember(key, cell)
+                    answers[id_] = [cell]
+            return _Answers(answers, Usage()) if len(answers) == len(keys) else None
 
         async def ask() -> _Answers:
+            missing = {id_: text for id_, text in questions.items() if id_ not in answers}
             exchange = Exchange(self.model, version, state)
             await exchange.ask(missing, self.max_questions)
-            for id_, answer in exchange.answers.items():
-                if answer.probability is not None:
-                    memory.remember(keys[id_], answer)
+            gap = await self._measure_company(exchange, memory)
+            for id_, cell in exchange.answers.items():
+                steady = cell._replace(gap=max(gap, cell.gap))
+                answers[id_] = [steady]
+                if cell.failure is None:
+                    memory.remember(keys[id_], steady)
                     if cache is not None:
-                        cache.put(keys[id_], _encode(answer))
-            return _Answers({id_: [one] for id_, one in exchange.answers.items()}, exchange.usage)
+                        cache.put(keys[id_], _encode(steady))
+            return _Answers(answers, exchange.usage)
 
-        flight = hashed((str(id(run)), str(self.max_questions), *(keys[id_] for id_ in missing)))
-        new, shared = await self._flights.get(flight, ask)
-        return _Answers({**answers, **new.by_id}, Usage() if shared else new.usage)
+        cells = look_up()
+        if cells is not None:
+            return cells
+        key = hashed((str(self.max_questions), *keys.values()))
+        ask_once = ask if cache is None else partial(cache.get_or_ask, key, look_up, ask)
+        new: _Answers
+        new, shared = await memory.get(f"{id(run)} {key}", ask_once)
+        return replace(new, usage=Usage()) if shared else new
+
+    async def _measure_company(self, exchange: Exchange, memory: Memo[Any]) -> float:
+        """Measure once, as long as the memory lasts, how far answers depend on the questions beside them."""
+        if self.layout == "sample":
+            return 0.0
+        key = hashed(("company", exchange.version, self.model.identity))
+        with suppress(JudgeError, BudgetExceededError):
+            gap, _ = await memory.get(key, exchange.ask_in_other_company)
+            return gap or 0.0
+        return 0.0
 
 
 def _name_units(request: JudgeRequest) -> dict[str, str]:
@@ -276,7 +293,7 @@ def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
 
 def _merge(answers: Sequence[_Answers]) -> _Answers:
     """Put the answers of several states together."""
-    merged: dict[str, list[Answer]] = defaultdict(list)
+    merged: dict[str, list[Cell]] = defaultdict(list)
     for item in answers:
         for id_, own in item.by_id.items():
             merged[id_] += own
@@ -284,7 +301,7 @@ def _merge(answers: Sequence[_Answers]) -> _Answers:
 
 
 def _build_rows(
-    request: JudgeRequest, answers: Mapping[str, Sequence[Answer]], units: Mapping[str, str]
+    request: JudgeRequest, answers: Mapping[str, Sequence[Cell]], units: Mapping[str, str]
 ) -> list[Row]:
     """Build a row of cells for each unit; the unit without an id is the whole answer, and its cells are about usefulness."""
     rows = []
@@ -292,8 +309,9 @@ def _build_rows(
         cells = []
         for context_id, window in zip(request.context_ids, nearest, strict=True):
             id_ = f"{unit_id}_{context_id}" if unit_id else context_id
-            cells.append(_to_cell(answers.get(id_, ()), window[0].span if window else None))
-        together = _to_cell(answers.get(unit_id, ()), None)
+            cell = probabilities.likeliest(answers.get(id_, ()))
+            cells.append(cell._replace(span=window[0].span if window else None))
+        together = probabilities.likeliest(answers.get(unit_id, ()))
         rows.append(Row(tuple(cells), together, joined(nearest) or _list_parts(nearest)))
     return rows
 
@@ -303,17 +321,6 @@ def _list_parts(nearest: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
     every = [window for row in nearest for window in row]
     holding = [window for window in every if window.held] or every
     return tuple(replace(window.span, whole=False) for window in holding)
-
-
-def _to_cell(answers: Sequence[Answer], span: Evidence | None) -> Cell:
-    """Make a cell of the answers about one place: of a context in pieces there are several."""
-    cells = []
-    for answer in answers:
-        if answer.probability is None:
-            cells.append(Cell(failure=answer.reason, code=answer.code))
-        else:
-            cells.append(Cell(answer.probability, span))
-    return probabilities.likeliest(cells)
 
 
 def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> Verdict:
@@ -330,14 +337,14 @@ def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> 
     return verdict
 
 
-def _encode(answer: Answer) -> str:
-    return json.dumps([answer.probability, answer.served_model, answer.gap])
+def _encode(cell: Cell) -> str:
+    return json.dumps([cell.probability, cell.served_model, cell.gap])
 
 
-def _decode(text: str | None) -> Answer | None:
+def _decode(text: str | None) -> Cell | None:
     """Read a stored answer; None for anything else."""
     with suppress(ValueError, TypeError, RecursionError):
         probability, served, gap = json.loads(text or "")
         if is_probability(probability) and is_probability(gap) and isinstance(served, str):
-            return Answer(probability, served_model=served, gap=gap)
+            return Cell(probability, served_model=served, gap=gap)
     return None

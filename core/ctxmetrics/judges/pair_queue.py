@@ -31,7 +31,7 @@ Pair: TypeAlias = tuple[str, str]
 Score: TypeAlias = "float | str"
 
 # The scores that this process remembers, where a run has no memory of its own: about 40 MB.
-scores_of_process: Memo[Any] = Memo(200_000, keep=lambda _: True)
+scores_of_process: Memo[Any] = Memo(200_000)
 _ROUNDING = 1e-6
 # The first parts of the key of every score in a cache. They change when other pairs are asked about, or
 # when scores are stored in another form.

@@ -21,12 +21,16 @@ class Cell(NamedTuple):
         span: The sentences of the context that were read, or that are nearest to the unit.
         failure: Why there is no probability.
         code: The verdict code of the failure.
+        served_model: The model that answered, where its server names it.
+        gap: How far apart its answers were, where the same was asked again in another place or company.
     """
 
     probability: float = 0.0
     span: Evidence | None = None
     failure: str | None = None
     code: str = "judge_error"
+    served_model: str = ""
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

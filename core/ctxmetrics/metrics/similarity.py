@@ -70,7 +70,7 @@ class BestMatches:
 
 # The best matches of the last samples: a sample's second metric finds what the first one computed, also when a
 # framework runs metric by metric over many samples. No text is kept.
-MEMORY: Memo[BestMatches] = Memo(1_024, keep=lambda _: True)
+MEMORY: Memo[BestMatches] = Memo(1_024)
 
 
 def best_matches(

@@ -10,14 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import DecisionModel, Model
-
-# Decision models of frameworks, and clients of them, by package and class.
-DECISION_CLASSES = {
-    "deepeval": {"DeepEvalBaseSystemOneModel"},
-    "langchain_core": {"BaseDecisionModel"},
-    "pydantic_ai": {"DecisionModel"},
-    "typesafe_sdk": {"AsyncTypeSafeClient", "TypeSafeClient"},
-}
+from ctxmetrics.models.foreign_decisions import coerce_decisions
 
 
 def coerce_model(value: object) -> Model:
@@ -41,7 +34,7 @@ def suggest_code(value: object) -> str | None:
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
-    if isinstance(value, DecisionModel) or find_decision_family(value) is not None:
+    if isinstance(coerce_decisions(value), DecisionModel):
         return "DecisionJudge(model)"
     if "openai" in _list_packages(value):
         return "LLMJudge(OpenAIModel('MODEL')), or DecisionJudge(DecisionAPI('MODEL', wire='openai'))"
@@ -56,15 +49,6 @@ def _find_adapter(value: object) -> EntryPoint | None:
     for package in _list_packages(value):
         for entry in entry_points(group="ctxmetrics.model_classes", name=package):
             return entry
-    return None
-
-
-def find_decision_family(value: object) -> str | None:
-    """Find the package in `DECISION_CLASSES` to one of whose classes a value belongs."""
-    for kind in type(value).__mro__:
-        package = kind.__module__.partition(".")[0]
-        if kind.__name__ in DECISION_CLASSES.get(package, ()):
-            return package
     return None
 
 

@@ -1,4 +1,4 @@
-"""Decision models of frameworks and clients, known by their class: nothing is imported."""
+"""Decision models of frameworks and clients, known by their class: nothing is imported. ``decision_classes.toml`` lists them."""
 
 from __future__ import annotations
 
@@ -6,43 +6,32 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, NamedTuple
+from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.models.base import Decisions
-from ctxmetrics.models.coerce import find_decision_family
 from ctxmetrics.models.frameworks import ForeignModel, describe, token_usage
 from ctxmetrics.models.runtime.background import in_thread
 
-
-class _Form(NamedTuple):
-    """How a class of decision models is asked.
-
-    Attributes:
-        module: The module of its questions.
-        question: The class of a yes-or-no question there; empty: a mapping.
-        ask: Asks, and returns the answers by id, and what else the reply holds.
-    """
-
-    module: str
-    question: str
-    ask: Callable[[Any, Any, str, Mapping[str, Any]], Awaitable[tuple[Mapping[str, Any], Any]]]
+_CLASSES: Mapping[str, Mapping[str, Any]] = read_data("models", "decision_classes.toml")
 
 
 class ForeignDecisions(ForeignModel):
     """A decision model of a framework, or a client of one, as a `DecisionModel`."""
 
-    def __init__(self, model: Any, family: str, form: _Form) -> None:
+    def __init__(self, model: Any, family: str) -> None:
         names = [getattr(model, name, None) for name in ("model", "model_name", "name")]
         name = next((name for name in names if isinstance(name, str)), None)
         super().__init__(model, describe(f"{family} decisions", [model], name=name))
-        self._form = form
+        self._family = family
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Ask the model, in the loop this runs in. What its client raises passes through."""
-        module = sys.modules.get(self._form.module)
-        build: Any = getattr(module, self._form.question, partial(dict, type="noul"))
-        asked = {id_: build(instructions=text) for id_, text in questions.items()}
-        answers, reply = await self._form.ask(self._inner, module, state, asked)
+        known = _CLASSES[self._family]
+        module = sys.modules.get(known["module"])
+        build: Any = getattr(module, known["question"], partial(dict, type="noul"))
+        instructions = {id_: build(instructions=text) for id_, text in questions.items()}
+        answers, reply = await _ASK[self._family](self._inner, module, state, instructions)
         probabilities = {}
         for id_, answer in answers.items():
             probabilities[id_] = getattr(answer, "noul", getattr(answer, "probability", None))
@@ -72,15 +61,19 @@ async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str,
     return reply.nouls, reply
 
 
-_FORMS: Mapping[str, _Form] = {
-    "deepeval": _Form("deepeval.models.system_one.schema", "NoulQuestion", _ask_deepeval),
-    "langchain_core": _Form("langchain_core.decisions.types", "Noul", _ask_langchain),
-    "pydantic_ai": _Form("pydantic_ai.models.decision", "NoulQuestion", _ask_pydantic_ai),
-    "typesafe_sdk": _Form("typesafe_sdk", "", _ask_typesafe),
+# Each asks, and returns the answers by id, and what else the reply holds.
+_ASK: Mapping[str, Callable[..., Awaitable[tuple[Mapping[str, Any], Any]]]] = {
+    "deepeval": _ask_deepeval,
+    "langchain_core": _ask_langchain,
+    "pydantic_ai": _ask_pydantic_ai,
+    "typesafe_sdk": _ask_typesafe,
 }
 
 
 def coerce_decisions(value: object) -> object:
     """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
-    family = find_decision_family(value)
-    return value if family is None else ForeignDecisions(value, family, _FORMS[family])
+    for kind in type(value).__mro__:
+        family = kind.__module__.partition(".")[0]
+        if family in _CLASSES and kind.__name__ in _CLASSES[family]["classes"]:
+            return ForeignDecisions(value, family)
+    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
@@ -14,16 +14,17 @@ from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
+from ctxmetrics.judges.decision_exchange import STEADY, Exchange
 from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.judges.llm.splitting import split_request
+from ctxmetrics.judges.probabilities import Cell
 from ctxmetrics.metrics import ContextRecall
 from ctxmetrics.models.coerce import coerce_model
-from ctxmetrics.models.decisions import STEADY, Answer, Exchange
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.failures import SIZE_CODES, UnsentError
 from ctxmetrics.models.runtime.run import DEFAULT_TIMEOUT, Run, using
 from ctxmetrics.presentation.wording import TEXT, clean
 from ctxmetrics.prompts import get_pack
-from ctxmetrics.prompts.render import render_state
 from ctxmetrics.running.controls import trial_sample
 from ctxmetrics.text import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
@@ -166,71 +167,57 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
 
 async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
     """Ask a decision model three times, and return the findings."""
-    pack, sample = get_pack("en"), trial_sample().sample
+    sample, most = trial_sample().sample, judge.max_questions
     request = JudgeRequest(
         units=split_sentences(sample.reference or ""),
         contexts=sample.retrieved_contexts or (),
-        answer="",
+        answer=sample.reference or "",
     )
-    data = {
-        "question": sample.user_input,
-        "sentences": dict(zip(request.unit_ids, request.units, strict=True)),
-        "contexts": dict(zip(request.context_ids, request.contexts, strict=True)),
-    }
-    state = render_state(pack, data)
+    (part,) = split_request(
+        request, "joint", per_context=False, limit=judge.max_characters, most=len(request.units)
+    )
+    state, questions = replace(judge, layout="sample", together=False).write(part)
 
     async def ask(questions: Mapping[str, str]) -> Exchange:
-        exchange = Exchange(judge.model, pack.versions["decision"], state)
-        await exchange.ask(questions, judge.max_questions)
+        exchange = Exchange(judge.model, get_pack("en").versions["decision"], state)
+        await exchange.ask(questions, most)
         return exchange
 
-    questions = {}
-    for id_ in ("s1_c1", "s1_c2", "s2_c1", "s2_c2"):
-        unit, context = id_.split("_")
-        words = pack.decisions["states"].replace("{context}", context)
-        questions[id_] = words.replace("{sentence}", unit)
     first = await ask(questions)
-    for answer in first.answers.values():
-        if answer.probability is None:
-            verdict = Verdict(id="s1", value=None, code=answer.code, reason=answer.reason)
+    for cell in first.answers.values():
+        if cell.failure is not None:
+            verdict = Verdict(id="s1", value=None, code=cell.code, reason=cell.failure)
             return [explain_failure(verdict, run.problem)]
-    useful = pack.decisions["useful"].replace("{context}", "c2")
-    turned = {f"x{id_}": questions[id_] for id_ in reversed(questions)}
-    second = await ask({"useful": useful, **turned})
-    most = judge.max_questions
-    third = await ask({f"q{number}": f"{useful} ({number})" for number in range(max(1, most - 1))})
-    missing = [answer for answer in third.answers.values() if answer.probability is None]
+    # In another order and company, under other ids.
+    second = await ask({f"x{id_}": questions[id_] for id_ in [*reversed(questions)][1:]})
+    third = await ask(
+        {f"q{number}": f"{questions['c2']} ({number})" for number in range(max(1, most - 1))}
+    )
+    findings = list(_describe(first.answers, second.answers))
+    told, cause = f"{most} in one request", None
     limit = run.question_limits.get(judge.model.identity)
-    number = f"{most} in one request"
     if limit is not None:
-        number = f"{limit} in one request: the server refuses more, and they are split"
-    counted, estimated = f"{first.usage.prompt_tokens} tokens", first.usage.estimated
-    return [
-        *_describe(first.answers, second.answers),
-        Finding(
-            name="questions",
-            told=missing[0].reason if missing else number,
-            cause="questions" if missing else None,
-        ),
-        Finding(
-            name="usage",
-            told=f"{counted}, which the server did not count" if estimated else counted,
-            cause="usage" if estimated else None,
-        ),
-    ]
+        told = f"{limit} in one request: the server refuses more, and they are split"
+    for cell in third.answers.values():
+        if cell.failure is not None:
+            told, cause = cell.failure, "questions"
+    findings.append(Finding(name="questions", told=told, cause=cause))
+    told, cause = f"{first.usage.prompt_tokens} tokens", None
+    if first.usage.estimated:
+        told, cause = f"{told}, which the server did not count", "usage"
+    return [*findings, Finding(name="usage", told=told, cause=cause)]
 
 
-def _describe(first: Mapping[str, Answer], second: Mapping[str, Answer]) -> Iterator[Finding]:
+def _describe(first: Mapping[str, Cell], second: Mapping[str, Cell]) -> Iterator[Finding]:
     """Describe the answers to the first two requests."""
     served = first["s1_c1"].served_model
-    yield Finding(
-        name="answer", told=f"a probability for each question{f' by {served}' * bool(served)}"
-    )
-    values = {id_: answer.probability or 0.0 for id_, answer in first.items()}
+    by = f" by {served}" if served else ""
+    yield Finding(name="answer", told=f"a probability for each question{by}")
+    values = {id_: cell.probability for id_, cell in first.items()}
     wrong = values["s1_c1"] <= max(values["s1_c2"], values["s2_c1"])
     told = f"a sentence that is stated is {'no ' * wrong}likelier than one that is not"
     yield Finding(name="verdicts", told=told, cause="verdict" if wrong else None)
-    gaps = [answer.gap for answer in (*first.values(), *second.values())]
-    gaps += [abs(value - (second[f"x{id_}"].probability or 0.0)) for id_, value in values.items()]
+    gaps = [cell.gap for cell in (*first.values(), *second.values())]
+    gaps += [abs(values[id_.removeprefix("x")] - cell.probability) for id_, cell in second.items()]
     told = f"asked in another order, the answers are up to {max(gaps):.2f} apart"
     yield Finding(name="order", told=told, cause="order" if max(gaps) > STEADY else None)

@@ -25,12 +25,12 @@ from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judgement, JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
+from ctxmetrics.judges.decision_exchange import CONTROL
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics import ALL_METRICS, Metric
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.base import Decisions
-from ctxmetrics.models.decisions import CONTROL
 from ctxmetrics.reading.json_rows import read_json
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score

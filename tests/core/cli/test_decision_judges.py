@@ -166,7 +166,7 @@ class TestDoctor:
             done = run_command("doctor", str(file), "--judge", "systemone/m", "--base-url", server.url)
         assert done.returncode == 0, done.stderr
         assert "order: asked in another order" in done.stdout
-        assert "2 samples: 6 calls" in done.stdout
+        assert "2 samples: 7 calls" in done.stdout
 
 
 @pytest.mark.parametrize("layout", ["context", "sample"])

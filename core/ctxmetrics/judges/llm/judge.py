@@ -237,16 +237,15 @@ class LLMJudge:
         cache = current_run().cache
         if cache is None:
             return await ask(exchange)
-        if (cached := _look_up(cache, key, question.part, pack)) is not None:
-            return cached
-        async with cache.claimed(key):
-            # Another process may have asked meanwhile, and kept its answer.
-            if (cached := _look_up(cache, key, question.part, pack)) is not None:
-                return cached
+
+        async def ask_and_keep() -> Answer:
             answer = await ask(exchange)
             if answer.complete:
                 cache.put(key, encode(answer))
-        return answer
+            return answer
+
+        look_up = partial(_look_up, cache, key, question.part, pack)
+        return await cache.get_or_ask(key, look_up, ask_and_keep)
 
 
 def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> Answer | None:
@@ -326,7 +325,7 @@ def _count_votes(answers: Sequence[Verdict], yes: int, no: int) -> Verdict:
 
 
 # The judgements that this process has finished.
-_memo: Memo[Answer] = Memo(MEMORY, lambda answer: answer.complete)
+_memo: Memo[Answer] = Memo(MEMORY)
 
 
 def memory() -> Memo[Answer]:

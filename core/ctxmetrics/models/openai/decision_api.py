@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
@@ -44,14 +44,22 @@ class Wire(NamedTuple):
     Attributes:
         path: Where requests go, behind the address.
         provider: The provider whose address is the default.
-        build: Builds the body of a request from model, state and questions.
-        read: Reads the probabilities and the refused ids from the answers of a reply, and the ids in their order.
+        state: The name of the state in a request.
+        kind: The type of a yes-or-no question, and of its answer.
+        value: The name of the probability in an answer.
     """
 
     path: str
     provider: str
-    build: Callable[[str, str, Mapping[str, str]], dict[str, Any]]
-    read: Callable[[Any, Sequence[str]], tuple[dict[str, object], frozenset[str]]]
+    state: str
+    kind: str
+    value: str
+
+
+WIRES: Mapping[str, Wire] = {
+    "systemone": Wire("systemone", "typesafe", "state", "noul", "noul"),
+    "openai": Wire("decisions", "openai-decisions", "input", "predicate", "probability"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +148,27 @@ class DecisionAPI:
             MissingExtraError: The ``openai`` package is not installed.
             ParameterError: There is no key.
         """
-        wire = WIRES[self.wire]
-        text = await on_background(self._post, wire.path, wire.build(self.model, state, questions))
-        return read_reply(text, wire, list(questions))
+        path, body = WIRES[self.wire].path, build_request(self.wire, self.model, state, questions)
+        text = await on_background(self._post, path, body)
+        return read_reply(text, self.wire, list(questions))
 
     async def _post(self, path: str, body: dict[str, Any]) -> str:
         key = reveal_key(self.api_key, self.base_url, "DecisionAPI")
         return await client_for(str(self.base_url), key, path).post(body)
 
 
-def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
+def build_request(
+    wire: WireName, model: str, state: str, questions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Build the body of a request."""
+    form = WIRES[wire]
+    items: Any = {id_: {"type": form.kind, "instructions": text} for id_, text in questions.items()}
+    if wire == "openai":
+        items = [{"name": id_, **item} for id_, item in items.items()]
+    return {"model": model, form.state: state, "questions": items}
+
+
+def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
     """Read the body of a reply with status 200.
 
     Args:
@@ -169,18 +188,30 @@ def read_reply(text: str, wire: Wire, ids: Sequence[str]) -> Decisions:
     counts = body.get("usage")
     if not isinstance(counts, dict):
         counts = {}
-    untrusted: Any = counts.get("cost")
-    usage = replace(token_usage(counts), cost=untrusted)
     if any(counts.get(name) for name in _CUTS):
         raise JudgeError(
             "the server cut the request: it read a part of the state or of the questions",
             reason_code="truncated_prompt",
         )
-    probabilities, refused = wire.read(body.get("answers"), ids)
-    if body.get("answers") is None:
+    answers = body.get("answers")
+    if answers is None:
         raise bad_answer("the server's answer holds no answers")
-    served = served_name(body.get("model"))
-    return Decisions(probabilities=probabilities, refused=refused, usage=usage, served_model=served)
+    if wire == "openai":
+        answers = _name_answers(answers, ids)
+    probabilities, refused = {}, set()
+    for id_ in ids:
+        answer = answers.get(id_) if isinstance(answers, dict) else None
+        if isinstance(answer, dict):
+            kind = answer.get("type")
+            # An answer of another type is no probability.
+            probabilities[id_] = answer.get(WIRES[wire].value) if kind == WIRES[wire].kind else answer
+            if (wire, kind) == ("openai", "refusal"):
+                refused.add(id_)
+    untrusted: Any = counts.get("cost")
+    usage, served = replace(token_usage(counts), cost=untrusted), served_name(body.get("model"))
+    return Decisions(
+        probabilities=probabilities, refused=frozenset(refused), usage=usage, served_model=served
+    )
 
 
 def _drop_repeated(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -189,47 +220,14 @@ def _drop_repeated(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     return {name: value if counts[name] == 1 else None for name, value in pairs}
 
 
-def _build_systemone(model: str, state: str, questions: Mapping[str, str]) -> dict[str, Any]:
-    asked = {id_: {"type": "noul", "instructions": text} for id_, text in questions.items()}
-    return {"model": model, "state": state, "questions": asked}
-
-
-def _read_systemone(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object], frozenset[str]]:
-    """Read the answers by id."""
-    if not isinstance(answers, dict):
-        return {}, frozenset()
-    own = {id_: answers[id_] for id_ in ids if isinstance(answers.get(id_), dict)}
-    return {id_: _get_probability(own[id_], "noul", "noul") for id_ in own}, frozenset()
-
-
-def _build_openai(model: str, state: str, questions: Mapping[str, str]) -> dict[str, Any]:
-    asked = [
-        {"type": "predicate", "name": id_, "instructions": text} for id_, text in questions.items()
-    ]
-    return {"model": model, "input": state, "questions": asked}
-
-
-def _read_openai(answers: Any, ids: Sequence[str]) -> tuple[dict[str, object], frozenset[str]]:
-    """Read the answers by name; those without one by place, where there are as many as questions."""
+def _name_answers(answers: object, ids: Sequence[str]) -> dict[str, object]:
+    """Return the answers of a list by name; those without one by place, where there are as many as questions."""
     if not isinstance(answers, list):
-        return {}, frozenset()
-    by_id: dict[str, list[Mapping[str, Any]]] = {id_: [] for id_ in ids}
-    places = ids if len(answers) == len(ids) else [""] * len(answers)
+        return {}
+    places = ids if len(answers) == len(ids) else [None] * len(answers)
+    pairs = []
     for place, answer in zip(places, answers, strict=True):
         if isinstance(answer, dict):
             name = answer.get("name")
-            by_id.setdefault(place if name is None else str(name), []).append(answer)
-    single = {id_: by_id[id_][0] for id_ in ids if len(by_id[id_]) == 1}  # two may differ
-    refused = frozenset(id_ for id_, answer in single.items() if answer.get("type") == "refusal")
-    return {id_: _get_probability(single[id_], "predicate", "probability") for id_ in single}, refused
-
-
-def _get_probability(answer: Mapping[str, Any], kind: str, name: str) -> object:
-    """Return the probability of an answer; of one of another type the answer itself, which is none."""
-    return answer.get(name) if answer.get("type") == kind else answer
-
-
-WIRES: Mapping[str, Wire] = {
-    "systemone": Wire("systemone", "typesafe", _build_systemone, _read_systemone),
-    "openai": Wire("decisions", "openai-decisions", _build_openai, _read_openai),
-}
+            pairs.append((str(place if name is None else name), answer))
+    return _drop_repeated(pairs)

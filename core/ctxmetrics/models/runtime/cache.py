@@ -16,8 +16,8 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -99,20 +99,31 @@ class RunCache:
         with self._going_on():
             self._put(key, sealed(key, text))
 
-    @asynccontextmanager
-    async def claimed(self, key: str) -> AsyncIterator[None]:
-        """Wait while another process asks for the judgement of a key, which may be kept afterwards.
+    async def get_or_ask(
+        self, key: str, look_up: Callable[[], T | None], ask: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Return the judgement that is kept, or ask for it while no other process does.
 
         Processes that share a cache and score the same samples then pay for each judgement once.
+
+        Args:
+            key: The key of the judgement.
+            look_up: Returns what is kept, or None.
+            ask: Asks for the judgement, and keeps it.
         """
         import asyncio
 
+        judgement = look_up()
+        if judgement is not None:
+            return judgement
         pause = _FIRST_PAUSE
         while self._claims is not None and not self._claims.claim(key):
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
         try:
-            yield
+            # Another process may have asked meanwhile, and kept its answer.
+            judgement = look_up()
+            return await ask() if judgement is None else judgement
         finally:
             if self._claims is not None:
                 self._claims.release(key)

@@ -38,11 +38,12 @@ class Memo(Generic[T]):
 
     Args:
         max_entries: How many answers are remembered; the least recently used one is dropped first.
-        keep: Whether an answer is remembered; others are only shared while in flight.
+        keep: Whether an answer is remembered; others are only shared while in flight. By default one whose ``complete``
+            is false is not.
     """
 
     max_entries: int
-    keep: Callable[[T], bool]
+    keep: Callable[[T], bool] = lambda answer: getattr(answer, "complete", True)
     _finished: OrderedDict[Hashable, T] = field(default_factory=OrderedDict)
     _in_flight: WeakKeyDictionary[
         asyncio.AbstractEventLoop, dict[Hashable, asyncio.Future[T | None]]

@@ -1,15 +1,17 @@
-"""Asks a decision model within the limits of the run, and checks its answers."""
+"""Asks a decision model about a state within the limits of the run, and checks its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from typing_extensions import TypeIs
 
 from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.judges.probabilities import Cell
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import DecisionModel, Decisions, Prompt, Reply, served_name
 from ctxmetrics.models.runtime.failures import CONTENT_CODES
@@ -29,28 +31,6 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The checked answer to one question.
-
-    Attributes:
-        probability: The probability of a yes; None where there is none.
-        code: The verdict code of a missing answer.
-        reason: The same in words.
-        served_model: The model that answered, where its server names it.
-        gap: How far apart the two answers to the question were that its request held twice.
-    """
-
-    probability: float | None = None
-    code: str = ""
-    reason: str = ""
-    served_model: str = ""
-    gap: float = 0.0
-
-
-_NO_ANSWER = Answer()
-
-
 @dataclass(slots=True)
 class Exchange:
     """The requests about one state: they are sent within the limits of the run, and their answers checked.
@@ -68,64 +48,72 @@ class Exchange:
     model: DecisionModel
     version: str
     state: str
-    answers: dict[str, Answer] = field(init=False, default_factory=dict)
+    answers: dict[str, Cell] = field(init=False, default_factory=dict)
     usage: Usage = field(init=False, default_factory=Usage)
+    _repeated: dict[str, str] = field(init=False, default_factory=dict)
 
     async def ask(self, questions: Mapping[str, str], most: int) -> None:
         """Ask questions, at most so many in a request, and once again where an answer is missing or is no probability."""
         run, name = current_run(), hide_keys(self.model.identity)
-        pending = list(questions)
+        pending = dict(questions)
         while pending:
             size = max(1, min(most, run.question_limits.get(name, most)))
-            repeats = size > 1
-            batch = pending[: size - repeats]
-            asked = {id_: questions[id_] for id_ in batch}
+            batch = dict(islice(pending.items(), max(1, size - 1)))
             try:
-                await self._ask_twice(asked, repeats=repeats)
+                await self._ask_twice(batch, repeats=size > 1)
             except JudgeError as problem:
-                count = len(batch) + repeats
                 too_many = problem.reason_code == "too_long" and _QUESTIONS in str(problem).lower()
-                if too_many and count > 1:
-                    run.question_limits[name] = count // 2
+                if too_many and size > 1:
+                    run.question_limits[name] = min(size, len(batch) + 1) // 2
                     continue
                 self._fail(batch, problem.reason_code, str(problem))
             except BudgetExceededError as problem:
                 self._fail(batch, problem.code, str(problem))
-            pending = pending[len(batch) :]
-        codes = {answer.code for answer in self.answers.values()}
-        if "" in codes:
+            pending = {id_: text for id_, text in pending.items() if id_ not in batch}
+        failures = {cell.code for cell in self.answers.values() if cell.failure is not None}
+        if any(cell.failure is None for cell in self.answers.values()):
             run.breaker_of(name).usable()
-        elif unusable := codes & CONTENT_CODES:
+        elif unusable := failures & CONTENT_CODES:
             run.breaker_of(name).unusable(min(unusable))
 
-    async def _ask_twice(self, questions: Mapping[str, str], *, repeats: bool) -> None:
+    async def ask_in_other_company(self) -> float | None:
+        """Ask the last request again: in reverse, under other ids, and without the question that it repeats.
+
+        Returns:
+            How far apart the answers are at most; None where none can be compared.
+
+        Raises:
+            JudgeError: There is no reply.
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        """
+        if not self._repeated:
+            return None
+        renamed = {f"x{id_}": text for id_, text in reversed(self._repeated.items())}
+        reply = await self._send(renamed)
+        gaps = []
+        for id_ in self._repeated:
+            cell = self.answers[id_]
+            if cell.failure is None:
+                gaps.append(measure_gap(reply.probabilities.get(f"x{id_}"), cell.probability))
+        return max(gaps, default=None)
+
+    async def _ask_twice(self, questions: dict[str, str], *, repeats: bool) -> None:
         """Ask questions in one request, and those without an answer in another."""
         first = next(iter(questions))
         sent = {**questions, CONTROL: questions[first]} if repeats else questions
         reply = await self._send(sent)
-        gap = 0.0
-        control, repeated = reply.probabilities.get(CONTROL), reply.probabilities.get(first)
-        if repeats and is_probability(control) and is_probability(repeated):
-            gap = abs(control - repeated)
-        missing = self._read(reply, questions, gap)
-        if missing:
-            again = await self._send({id_: questions[id_] for id_ in missing}, attempt=1)
-            self._read(again, missing, gap)
-
-    def _read(self, reply: Decisions, ids: Mapping[str, str], gap: float) -> dict[str, str]:
-        """Take over the answers of a reply; return the questions that have none, with the code of each."""
-        missing: dict[str, str] = {}
-        served = served_name(reply.served_model) or ""
-        for id_ in ids:
-            probability = reply.probabilities.get(id_)
-            if id_ in reply.refused:
-                self._fail([id_], "refused")
-            elif is_probability(probability):
-                self.answers[id_] = Answer(float(probability), served_model=served, gap=gap)
-            else:
-                missing[id_] = "missing_id" if probability is None else "invalid_reply"
-                self._fail([id_], missing[id_])
-        return missing
+        gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first))
+        answers = {id_: _read(reply, id_, gap) for id_ in questions}
+        self.answers |= answers
+        if repeats:
+            self._repeated = questions
+        again = {}
+        for id_, cell in answers.items():
+            if cell.failure is not None and cell.code != "refused":
+                again[id_] = questions[id_]
+        if again:
+            reply = await self._send(again, attempt=1)
+            self.answers |= {id_: _read(reply, id_, gap) for id_ in again}
 
     async def _send(self, questions: Mapping[str, str], attempt: int = 0) -> Decisions:
         """Send one request within the limits of the run.
@@ -145,11 +133,12 @@ class Exchange:
         self.usage += reply.usage
         return asked.reply
 
-    def _fail(self, ids: list[str], code: str, reason: str = "") -> None:
+    def _fail(self, questions: Mapping[str, str], code: str, reason: str) -> None:
         """Note why questions have no answer; one that has an answer keeps it."""
-        for id_ in ids:
-            if self.answers.get(id_, _NO_ANSWER).probability is None:
-                self.answers[id_] = Answer(code=code, reason=reason or _REASONS[code])
+        failure = Cell(failure=reason, code=code)
+        for id_ in questions:
+            if self.answers.get(id_, failure).failure is not None:
+                self.answers[id_] = failure
 
 
 class _Asked:
@@ -169,6 +158,25 @@ class _Asked:
             kind = type(self.reply).__name__
             raise TypeError(f"decide must return a ctxmetrics.Decisions, not {kind}")
         return Reply(content="", usage=self.reply.usage, served_model=self.reply.served_model)
+
+
+def _read(reply: Decisions, id_: str, gap: float) -> Cell:
+    """Read the answer to a question from a reply."""
+    probability = reply.probabilities.get(id_)
+    if id_ in reply.refused:
+        code = "refused"
+    elif is_probability(probability):
+        return Cell(float(probability), served_model=served_name(reply.served_model) or "", gap=gap)
+    else:
+        code = "missing_id" if probability is None else "invalid_reply"
+    return Cell(failure=_REASONS[code], code=code)
+
+
+def measure_gap(first: object, second: object) -> float:
+    """Measure how far apart two answers are; 0 where one is no probability."""
+    if is_probability(first) and is_probability(second):
+        return abs(first - second)
+    return 0.0
 
 
 def is_probability(value: object) -> TypeIs[int | float]:
