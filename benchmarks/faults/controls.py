@@ -4,8 +4,10 @@
 
 Each run scores forty samples whose truth is known with recall and precision, and asks for controls. The judge is a model in
 this process; an honest one is wrong in 10 % of its verdicts, drawn anew in each run. A judge is found where its verdicts about
-sentences or about contexts, in the whole run or its second half, fail: a judge with 10 % slips has so few right ones in one
-of 5,000 runs. The shares are the lower one of sentences and contexts.
+sentences or about contexts, in the whole run or one of its halves, fail: a judge with 10 % slips has so few right ones in one
+of 5,000 runs. The shares are the lower one of sentences and contexts. A judge that is wrong in one half of the run gives the
+other half right, so that its share of the whole run is .75 on average, and .5 in its half: the mean of the lowest of the four
+halves stands beside.
 """
 
 from __future__ import annotations
@@ -152,6 +154,12 @@ JUDGES: dict[str, Callable[[Entry, Ask], Entry]] = {
     "another request's answers": lambda reply, ask: {**json.loads(ask.earlier), "code": reply["code"]},
     "four of five noes are a yes": slip(lambda _, entry: 0 if truth(entry) else 0.8),
     "four of five yeses are a no": slip(lambda _, entry: 0.8 if truth(entry) else 0),
+    "all yes in the first half": lambda reply, ask: (
+        told(lambda *_: True)(reply, ask) if ask.number - ask.seed <= LATE else reply
+    ),
+    "all useful in the first half": lambda reply, ask: (
+        told(lambda *_: True, CONTEXTS)(reply, ask) if ask.number - ask.seed <= LATE else reply
+    ),
     "all yes in the second half": lambda reply, ask: (
         told(lambda *_: True)(reply, ask) if ask.number - ask.seed > LATE else reply
     ),
@@ -206,15 +214,22 @@ def run(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--only", nargs="*", choices=JUDGES, default=[*JUDGES])
     options = parser.parse_args(argv)
     figures, over = {}, []
-    print("| judge | lowest share | mean | highest | found |\n|---|---|---|---|---|")
+    print(
+        "| judge | lowest share | mean | highest | mean, worst half | found |\n|---|---|---|---|---|---|"
+    )
     for fault in options.only:
         found = [measure(fault, seed, options.controls, options.slips) for seed in range(options.runs)]
         shares = [one.lowest for one in found]
         failed = sum(bool(one.failed) for one in found)
+        worst = sum(min(right / total for right, total in one.parts.values()) for one in found)
+        half = worst / len(found)
         mean = sum(shares) / len(shares)
-        figures[fault] = {"lowest": min(shares), "mean": mean, "highest": max(shares), "found": failed}
+        figures[fault] = {"lowest": min(shares), "mean": mean, "highest": max(shares), "half": half}
+        figures[fault]["found"] = failed
         print(
-            f"| {fault} | {min(shares):.3f} | {mean:.3f} | {max(shares):.3f} | {failed} of {len(found)} |"
+            f"| {fault} | {min(shares):.3f} | {mean:.3f} | {max(shares):.3f} | {half:.3f} "
+            f"| {failed} of {len(found)} |",
+            flush=True,
         )
         wanted = 0 if fault in HONEST else options.runs
         if failed != wanted:

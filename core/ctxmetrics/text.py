@@ -94,8 +94,16 @@ _BLOCK = 8_000
 # Characters of a block within which a sentence has to end: a longer one is cut there.
 _LONGEST_SENTENCE = 32_000
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
-_TWO_DIGITS = re.compile(r"\d\d")
-_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+# Between two characters of one number: two digits; a digit and a fraction, group, part or range behind it (a comma joins up to
+# three digits, so that it also separates columns); a digit and its per cent sign; a minus sign, which begins no line, and a digit.
+_JOINT, _COMMA = r"[.:/'’⁄\u066b\u066c\-–−]", r"\d{1,3}(?!\d)"
+INSIDE_NUMBER: str = (
+    rf"(?:(?<=\d)(?=[\d¼-¾⅐-⅞]|{_JOINT}\d|,{_COMMA}|\s?%)"
+    rf"|(?<=\d{_JOINT})(?=\d)|(?<=\d,)(?={_COMMA})|(?<=[^\S\n][-–−])(?=\d)|(?<=\d\s)(?=%))"
+)
+"""The pattern of a place inside a number: a text that ends or begins there holds another number (3 in 3.5)."""
+_INSIDE_NUMBER = re.compile(INSIDE_NUMBER)
+_NUMBER = re.compile(rf"(?:(?<!\S)-)?\d+(?:(?:{_JOINT}|,)\d+)*")
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _EQUAL = {
     **dict.fromkeys("‘’‚‛′`´", "'"),
@@ -428,7 +436,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     Tried in order: the exact text; the normalised text (`normalise`); the best alignment of at least
     `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more and only where every number
     of the quote stands in the found span. A quote with an ellipsis is found when all its parts are, in
-    order. A number is found only as a whole: 19 is not found in 1932.
+    order. A number is found only as a whole: 19 is not found in 1932, 3 not in 3.5.
 
     Args:
         quote: What the judge says it copied. Untrusted.
@@ -482,16 +490,16 @@ def stands_in(sentence: str, context: str) -> bool:
     if needle not in haystack:
         return False
     for match in re.finditer(re.escape(needle), haystack):
-        start, end = match.span()
-        if not _is_word(haystack[max(start - 1, 0) : start + 1]) and not _is_word(
-            haystack[end - 1 : end + 1]
-        ):
+        if not any(_is_inside(haystack, place) for place in match.span()):
             return True
     return False
 
 
-def _is_word(pair: str) -> bool:
-    return len(pair) > 1 and pair.isalnum() and pair < "\u0e00"
+def _is_inside(text: str, place: int) -> bool:
+    """Whether a place of a text is inside a number, or a word of a script with spaces."""
+    pair = text[max(place - 1, 0) : place + 1]
+    is_word = len(pair) > 1 and pair.isalnum() and max(pair) < "\u0e00"
+    return is_word or _INSIDE_NUMBER.match(text, place) is not None
 
 
 def _find_normalised(quote: str, context: str, position: int, effort: Effort) -> Span | None:
@@ -526,10 +534,7 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
     start = haystack.find(needle, position)
     while start >= 0:
         end = start + len(needle)
-        if not (
-            _TWO_DIGITS.fullmatch(haystack, max(start - 1, 0), start + 1)
-            or _TWO_DIGITS.fullmatch(haystack, end - 1, end + 1)
-        ):
+        if not (_INSIDE_NUMBER.match(haystack, start) or _INSIDE_NUMBER.match(haystack, end)):
             break
         effort.spend(len(needle) + 1500)
         start = haystack.find(needle, start + 1)
@@ -555,15 +560,8 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
-    while (
-        start > 0
-        and span.start - start < _WIDEN
-        and text[start - 1].isalnum()
-        and text[start].isalnum()
-    ):
+    while start > 0 and span.start - start < _WIDEN and _is_inside(text, start):
         start -= 1
-    while (
-        end < len(text) and end - span.end < _WIDEN and text[end].isalnum() and text[end - 1].isalnum()
-    ):
+    while end < len(text) and end - span.end < _WIDEN and _is_inside(text, end):
         end += 1
     return Span(start, end)

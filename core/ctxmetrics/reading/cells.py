@@ -24,13 +24,21 @@ _DEEPEST = 20
 # The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
 # and fail later.
 _DEEPEST_JSON = 500
-# What may be an object, a list, an array of numpy, or a tuple of texts.
+# What may be an object, a list, also one that is cut off, or texts as a tuple, a vector of R, an array of PostgreSQL or a set;
+# JSON as a text of JSON; and what other things print that hold texts.
+_FIRST = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
 _OBJECT = re.compile(
-    r"""\s*(?:\{.*\}|(\[.*\]|(?:np\.|numpy\.)?array\(\[.*\](?:,\s*dtype=\S+)?\)|\(\s*['"].*['"]\s*(?:,\s*)?\)))\s*""",
+    r"""\s*(?:(\[.*\]|\[\s*["'{].*|"\s*\[.*\]\s*"|[\w.]+\(\[.*\](?:,\s*\w+=\S+)?\)"""
+    rf"""|(?:c|list)?\({_FIRST}(?:,(?:.*['"](?:\s*,)?)?\s*)?\)|\{{{_FIRST}(?:,.*)?\}}|\[1\](?:\s+"[^"]*"){{2,}}"""
+    r"""|<(?:pyarrow\.|[\w.]+ object\b).*>|shape: \(\d+,\)\s.*|0\s{2,}\S.*\ndtype: \w+)|\{.*\})\s*""",
     re.DOTALL,
 )
-# What numpy's own values are called where they are printed in a list.
-_OF_NUMPY = re.compile(r"array|np\.\w+")
+# An array of PostgreSQL; a set that Python prints has no order.
+_ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
+# Calls that are a list of their arguments.
+_LISTS = frozenset({"c", "list"})
+# What is printed around its one argument: numpy's own values, and collections of Python.
+_AROUND = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
 
 
 def is_list_text(value: object) -> bool:
@@ -61,8 +69,10 @@ def object_in(value: Any) -> Any:
         and _depth(_STRING.sub("S", value)) > _DEEPEST_JSON
     ):
         return value
+    array = _ARRAY.fullmatch(value)
     try:
-        return json.loads(value, object_pairs_hook=object_of)
+        item = json.loads(f"[{array[1]}]" if array else value, object_pairs_hook=object_of)
+        return object_in(item) if isinstance(item, str) else item
     except SampleError:
         raise
     except (ValueError, RecursionError):
@@ -132,8 +142,10 @@ class _Literals(ast.NodeTransformer):
         if name == "Document" and not node.args:
             keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
             return ast.Dict(keys, [keyword.value for keyword in node.keywords])
-        if _OF_NUMPY.fullmatch(name) and len(node.args) == 1:
+        if _AROUND.fullmatch(name) and len(node.args) == 1:
             return node.args[0]
+        if name in _LISTS:
+            return ast.List(node.args)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

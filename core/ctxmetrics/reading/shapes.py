@@ -52,6 +52,10 @@ _OPENER = re.compile(
     rf"(?:<\w+>\s*)?{_MARKS}((?:{'|'.join(_WORDS['labels'])})[ \t]*[:：=]|BEGIN[ _]\w+|<(?:{'|'.join(_WORDS['tags'])})\b)",
     re.IGNORECASE,
 )
+# An address among a few words that are no sentence: the title of a page.
+_ADDRESS, _LONGEST_TITLE = re.compile(r"https?://\S+"), 12
+# The mark at the beginning of each item of a list.
+_BULLET = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
 _TABLE = re.compile(r"^\s*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 _FEWEST_WORDS = 3
 # The characters of a text that are looked at: an address may go on.
@@ -87,6 +91,9 @@ def are_no_texts(texts: Sequence[str]) -> bool:
     pieces: list[str] = []
     for text in texts:
         start = text.strip()[:_LONGEST_NAME]
+        address = _ADDRESS.search(start)
+        if address and len(start.split()) <= _LONGEST_TITLE and not start.endswith((".", "?", "!")):
+            start = address[0]
         parts = [start] if _NO_TEXT.fullmatch(start) else _BETWEEN.split(start.strip(_AROUND))
         pieces += filter(None, parts)
     return len(texts) >= _FEW and len(pieces) >= _FEW and all(map(_NO_TEXT.fullmatch, pieces))
@@ -122,7 +129,7 @@ def _mark_in(text: str) -> str | None:
     """Return the line of marks or the token between passages, or the tag or label before each."""
     rule = _RULE.search(text)
     if rule and len(_strip_pieces(text.split(rule[0]))) >= _FEW:
-        separator = rule[0].strip()
+        separator = rule[0].strip() or "\\f"
         return separator[:3] if _RULE_MARKS.issuperset(separator) else separator
     opener = _OPENER.match(text)
     if opener is None or text.count(opener[1]) < _FEW:
@@ -131,11 +138,19 @@ def _mark_in(text: str) -> str | None:
 
 
 def _list_texts(text: str) -> list[str]:
-    """Return the texts of a list that is written as text, also of JSON lines; none where it is something else."""
-    if text.startswith("{"):
+    """Return the texts of a list that is written as text, also of lines of JSON; none where it is something else."""
+    if text.startswith(("{", '"')):
         text = f"[{','.join(text.splitlines())}]"
-    texts = [text_of(item) for item in list_in(text) or ()]
+    texts = [text_of(item) for item in list_in(text) or _list_items(text)]
     return texts if all(isinstance(piece, str) for piece in texts) else []
+
+
+def _list_items(text: str) -> list[str]:
+    """Return the items of a list whose lines begin with a mark; none of another text, or where one is no sentence."""
+    if not _BULLET.match(text):
+        return []
+    items = _strip_pieces(_BULLET.split(text)[2::2])
+    return items if all(_count_words(item) >= _FEWEST_WORDS for item in items) else []
 
 
 def _strip_pieces(pieces: Iterable[str]) -> list[str]:
@@ -162,14 +177,16 @@ def split_at(text: str, separator: str) -> list[str]:
     Args:
         text: The text.
         separator: What stands between them, or before each. ``\n`` is a line break. A number stands for any number;
-            ``list`` is a list that is written as text.
+            ``list`` is a list that is written as text, also one whose items begin with a mark.
     """
     if separator == "list":
         return _list_texts(text.strip()) or [text]
     heading = _find_heading(separator)
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
-    pattern = re.sub(r"\d+", r"\\d+", re.escape(separator.replace("\\n", "\n")))
+    written = re.escape(separator.replace("\\n", "\n").replace("\\f", "\f"))
+    # A line break may be written as in another system, or as its code.
+    pattern = re.sub(r"\d+", r"\\d+", written).replace("\\\n", r"(?:\r?\n|\\n)")
     name = separator[1:-1]
     if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
         # A tag around all is no piece.
@@ -205,7 +222,9 @@ def are_passages(records: Sequence[Record]) -> bool:
     """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question."""
     passages: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
     for question, expected, *lists in records:
-        if not (question and (expected or lists[0])):
+        # Without questions, rows of one answer are compared; a yes or a no is the answer to many.
+        name = question or " ".join(expected.split()[_FEWEST_WORDS - 1 :])
+        if not (name and (expected or lists[0])):
             continue
         for number, items in enumerate(lists):
             texts = texts_in(items)
@@ -290,9 +309,10 @@ def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | N
             f"{shlex.quote(f'{column}={field}')} (in Python columns=)."
         )
     if are_passages(records):
-        question = columns.get("user_input", "user_input")
+        field = "user_input" if any(question for question, *_ in records) else "reference"
+        question = columns.get(field, field)
         return (
-            "questions repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
+            f"{'questions' if field == 'user_input' else 'references'} repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
             f"--group-by {shlex.quote(question)} (in Python group_by=), which makes one sample of each question; the order of "
             "the rows is the rank."
         )

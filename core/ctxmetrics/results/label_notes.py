@@ -30,6 +30,9 @@ _MATCHED, _SHOWN = 0.2, 2
 _IDS, _SHARED = 20, 0.1
 # The share of samples with one context that has blank lines, above which that is noted.
 _JOINED = 0.8
+_BLANK_LINE = re.compile(r"\r?\n\r?\n")
+# The share of samples with the question and contexts of another one, and another reference, above which that is noted.
+_REPEATED = 0.5
 # What separates the parts of an id, and letters at its beginning or end from a digit; and a whole number in any form.
 _BETWEEN, _NUMBER = (
     re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)"),
@@ -88,6 +91,7 @@ class Labels:
         without_answer: How many questions have no answer, and for how many of these something was retrieved.
         yes_or_no: How many references are a yes or a no and nothing else.
         contexts: How many samples have contexts, and how many have one with blank lines in it.
+        answers: Of each question with its contexts, both as their hash, the hashes of the references.
         circles: In how many samples a label repeats, and in how many it does not, by what it would repeat.
     """
 
@@ -98,6 +102,7 @@ class Labels:
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     contexts: Counter[str] = field(default_factory=Counter)
+    answers: dict[int, set[int]] = field(default_factory=dict)
     circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
@@ -117,7 +122,12 @@ class Labels:
         texts = sample.retrieved_contexts
         if texts:
             self.contexts["all"] += 1
-            self.contexts["blank lines"] += len(texts) == 1 and "\n\n" in texts[0].strip()
+            self.contexts["blank lines"] += (
+                len(texts) == 1 and _BLANK_LINE.search(texts[0].strip()) is not None
+            )
+            if sample.user_input and sample.reference:
+                answers = self.answers.setdefault(hash((sample.user_input, texts)), set())
+                answers.add(hash(sample.reference))
         self.circles.update(_find_circles(sample))
 
     def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
@@ -145,6 +155,13 @@ class Labels:
             notes.append(
                 f"{blank} of {plural(self.contexts['all'], 'sample')} have one context, with blank lines in it: if it holds "
                 "several passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
+            )
+        several = sum(len(answers) for answers in self.answers.values() if len(answers) > 1)
+        if several > _REPEATED * self.samples:
+            notes.append(
+                f"{several} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
+                "reference: if a row is one answer of several, write --group-by, and --map COLUMN=references; if it is one "
+                "fact, =reference_facts and unit=fact"
             )
         notes += self.describe_never_retrieved()
         for what in _CIRCLES:

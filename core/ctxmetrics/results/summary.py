@@ -32,8 +32,8 @@ class Controls(Plain):
         interval: 95 % interval of the share (Wilson), the labelled samples as units.
         wrong: Wrong verdicts by kind of sample.
         usage: What they cost; the usage of the run holds their calls and tokens too.
-        parts: Right and all verdicts about ``sentences`` and about ``contexts``, and of each in the ``second half`` of the
-            run.
+        parts: Right and all verdicts about ``sentences`` and about ``contexts``, and of each in the ``first half`` and
+            the ``second half`` of the run.
     """
 
     samples: int

@@ -135,8 +135,8 @@ class ControlRun:
         self.metrics: tuple[Metric, ...] = tuple(about.values())
         self._about, self._number, self._total = "".join(about), number, total
         self._left: deque[LabelledSample] | None = None
-        self._counted: Mapping[str, Sequence[str]] = {}
-        self._later: frozenset[str] = frozenset()
+        self._counted: dict[str, Sequence[str]] = {}
+        self._halves: dict[str, str] = {}
         self._judged = 0
         self._right: Counter[str] = Counter()
         self._verdicts: Counter[str] = Counter()
@@ -155,9 +155,13 @@ class ControlRun:
         """
         if self._left is None and sample is not None and self._number:
             language = detect_language(sample.reference or sample.user_input or "")
-            self._left = deque(_order_samples(language)[: self._number])
-            self._counted = _choose_ids(self._left, self._about)
-            self._later = frozenset([*self._counted][self._number // 2 :])
+            ordered = _order_samples(language)[: self._number]
+            middle = self._number // 2
+            self._left = deque(ordered)
+            for half, samples in (("first half", ordered[:middle]), ("second half", ordered[middle:])):
+                ids = _choose_ids(samples, self._about)
+                self._counted |= ids
+                self._halves |= dict.fromkeys(ids, half)
         while self._left:
             begun = self._number - len(self._left)
             place = begun**2
@@ -178,7 +182,7 @@ class ControlRun:
             verdict = verdicts[id_]
             right = verdict.value is labelled.truth[id_] and verdict.code not in _CORRECTED
             self._wrong[labelled.kind] += not right
-            for group in (part, f"{part}, second half") if name in self._later else (part,):
+            for group in (part, f"{part}, {self._halves[name]}"):
                 self._right[group] += right
                 self._verdicts[group] += 1
         self._usage = sum((score.usage for score in scores), self._usage)
@@ -220,7 +224,8 @@ def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, S
     """Choose by sample the ids whose verdicts are counted: as many right yeses as noes about units, the same about contexts.
 
     So a judge that says one thing to everything is wrong in half of the counted verdicts. Where one verdict is right more
-    often, those beside most opposite ones count: verdicts that stand at another id are wrong there.
+    often, those beside most opposite ones count, one that people could disagree about as half of one: verdicts that stand
+    at another id are wrong there.
     """
     groups: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
     counted: dict[str, list[str]] = {}
@@ -229,7 +234,7 @@ def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, S
         for id_, value in item.truth.items():
             if id_[0] in about and value is not None:
                 beside = [truth for other, truth in item.truth.items() if other[0] == id_[0]]
-                opposite = beside.count(not value) / len(beside)
+                opposite = (beside.count(not value) + beside.count(None) / 2) / len(beside)
                 groups.setdefault((id_[0], value), []).append((opposite, str(item.sample.id), id_))
     for (about_id, value), group in groups.items():
         least = min(len(group), len(groups.get((about_id, not value), ())))

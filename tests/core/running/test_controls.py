@@ -275,6 +275,20 @@ def test_a_judge_that_becomes_worse_fails_on_the_second_half():
     assert found.parts["contexts, second half"][0] < found.parts["contexts"][0] < 42
 
 
+def test_a_judge_that_becomes_better_fails_on_the_first_half():
+    def change(item: Any, question: Any, reply: dict[str, Any]) -> None:
+        if len(asked) < 12:  # the controls of the first half
+            useful(item, question, reply)
+        asked.append(item)
+
+    asked: list[Any] = []
+    found = run(samples(40), controls=24, change=change)[0].controls
+    assert found.failed == ("contexts, first half",)
+    # By hand: 9 of its 18 should be yes; all 24 of the second half are right.
+    assert found.parts["contexts, first half"] == (9, 18)
+    assert found.parts["contexts"] == (33, 42)
+
+
 @pytest.mark.parametrize(
     ("right", "failed"), [(42, ()), (30, ()), (29, ("contexts",)), (0, ("contexts",))]
 )

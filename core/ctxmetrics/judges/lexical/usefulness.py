@@ -13,6 +13,7 @@ from ctxmetrics.judges.evidence.words import Token, tokens
 from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import TOLERANCE, fullest
+from ctxmetrics.text import INSIDE_NUMBER
 from ctxmetrics.verdicts import Evidence, Verdict
 
 _K1, _B = 1.2, 0.75
@@ -133,6 +134,7 @@ def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
     No letter or digit stands before the first and after the last, and a number is no part of another ("1" in "0.1").
     """
     spellings = [re.sub("['’]", "['’]", re.escape(word.spelling)) for word in words]
-    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])(?<!\d[.,](?=\d))"
-    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])(?!(?<=\d)[.,]\d)"
-    return re.compile(before + r"[\W_]+".join(spellings) + after, re.IGNORECASE)
+    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
+    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
+    whole = rf"(?!{INSIDE_NUMBER})"
+    return re.compile(whole + before + r"[\W_]+".join(spellings) + after + whole, re.IGNORECASE)
