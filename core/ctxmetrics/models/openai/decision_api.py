@@ -6,12 +6,14 @@ given, or follows from the provider: one route can carry either body.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import Decisions, served_name
@@ -23,7 +25,6 @@ from ctxmetrics.models.openai.model import (
     check_address,
     check_names,
     fill_in,
-    read_object,
     reveal_key,
 )
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, WireName
@@ -177,7 +178,12 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
     Raises:
         JudgeError: It holds no answers (retryable), or the server did not read the whole request.
     """
-    body = read_object(text, object_pairs_hook=_drop_repeated)
+    try:
+        body = json.loads(text, object_pairs_hook=_drop_repeated)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}")
     counts = body.get("usage")
     if not isinstance(counts, dict):
         counts = {}

@@ -392,21 +392,6 @@ def request_body(
     return body
 
 
-def read_object(text: str, calls: int = 1, **options: Any) -> dict[str, Any]:
-    """Read the body of an answer as one JSON object; ``options`` are those of `json.loads`.
-
-    Raises:
-        JudgeError: It is none (retryable: what the server sent by mistake).
-    """
-    try:
-        answer = json.loads(text, **options)
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict):
-        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
-    return answer
-
-
 def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     """Read the body of an answer with status 200.
 
@@ -418,7 +403,12 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     Raises:
         JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
     """
-    answer = read_object(text, calls)
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
     error, choices, counts = answer.get("error"), answer.get("choices"), answer.get("usage")
     served = served_name(answer.get("model"))
     number, first = 0, None
