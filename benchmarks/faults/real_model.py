@@ -203,25 +203,18 @@ LAYOUTS = {"decision-context": "context", "decision-sample": "sample"}
 """This library with a decision model, by its name in the table."""
 
 
-def _ask_llm(make: Callable[[Endpoint], Any], samples: list[Any], server: Endpoint) -> list[Outcome]:
-    """Ask a chat model by this library."""
-    return _score(samples, LLMJudge(make(server)), server)
+def _judge_by_decisions(layout: Any, server: Endpoint) -> Any:
+    model = DecisionAPI(server.model, wire="systemone", base_url=server.base_url, api_key=server.key)
+    return DecisionJudge(model, layout=layout)
 
 
-def _decide(layout: Any, samples: list[Any], server: Endpoint) -> list[Outcome]:
-    """Ask a decision model by this library."""
-    address = {"base_url": server.base_url, "api_key": server.key}
-    model = DecisionAPI(server.model, wire="systemone", timeout=server.timeout, **address)
-    return _score(samples, DecisionJudge(model, layout=layout), server)
-
-
-def _score(samples: list[Any], judge: Any, server: Endpoint) -> list[Outcome]:
+def _score(make: Callable[[Endpoint], Any], samples: list[Any], server: Endpoint) -> list[Outcome]:
     """Ask by this library: one judgement a sample serves both metrics."""
     forget()
     results = evaluate(
         samples,
         [ContextRecall(), ContextPrecision()],
-        judge=judge,
+        judge=make(server),
         max_concurrency=server.concurrency,
         timeout=server.timeout,
         progress=False,
@@ -294,9 +287,10 @@ def _outcome(metric: str, value: float | None) -> Outcome:
 
 def list_ways() -> dict[str, Callable[[list[Any], Endpoint], list[Outcome]]]:
     """List the ways to ask, by their names in the table."""
-    ways: dict[str, Any] = {name: partial(_ask_llm, make) for name, make in MODELS.items()}
-    ways |= {"Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
-    return ways | {name: partial(_decide, layout) for name, layout in LAYOUTS.items()}
+    judges = {name: lambda server, make=make: LLMJudge(make(server)) for name, make in MODELS.items()}
+    judges |= {name: partial(_judge_by_decisions, layout) for name, layout in LAYOUTS.items()}
+    own = {"Ragas' own metrics": _score_by_ragas, "DeepEval's own metrics": _score_by_deepeval}
+    return {**{name: partial(_score, make) for name, make in judges.items()}, **own}
 
 
 # --- what the replies hold ---
@@ -338,7 +332,9 @@ def _count_quotes(replies: Replies, reply: dict[str, Any], exchange: Exchange) -
     contexts = {item["id"]: item["text"] for item in json.loads(block[-1][1])["contexts"]}
     example = exchange.prompt.partition("BEGIN DATA")[0]
     for part, id_, entry in _list_entries(reply):
-        quotes = [(item.get("context"), item.get("quote")) for item in _list_evidence(entry)]
+        evidence = entry.get("evidence")
+        items = evidence if isinstance(evidence, list) else []
+        quotes = [(item.get("context"), item.get("quote")) for item in items if isinstance(item, dict)]
         if part == "useful":
             quotes.append((id_, entry.get("quote")))
         texts = []
@@ -359,20 +355,11 @@ def _plain(text: str) -> str:
 
 
 def _list_entries(reply: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    parts = [(part, entries) for part, entries in reply.items() if isinstance(entries, dict)]
-    return [
-        (part, id_, entry)
-        for part, entries in parts
-        for id_, entry in entries.items()
-        if isinstance(entry, dict)
-    ]
-
-
-def _list_evidence(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    evidence = entry.get("evidence")
-    if not isinstance(evidence, list):
-        return []
-    return [item for item in evidence if isinstance(item, dict)]
+    rows = []
+    for part, entries in reply.items():
+        if isinstance(entries, dict):
+            rows += [(part, id_, entry) for id_, entry in entries.items() if isinstance(entry, dict)]
+    return rows
 
 
 # --- the run ---

@@ -136,27 +136,23 @@ class DecisionJudge:
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
-        answers = await self._ask(request)
-        rows = _build_rows(request, answers.by_id, _name_units(request))
-        verdicts = probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
-        return self._judgement(request, request.units, verdicts, answers)
+        return await self._judge(request, rated=False)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        answers = await self._ask(request)
-        units = {**_name_units(request), "": request.answer}
-        rows = _build_rows(request, answers.by_id, units)
-        verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
-        return self._judgement(request, [request.answer] * len(verdicts), verdicts, answers)
+        return await self._judge(request, rated=True)
 
-    def _judgement(
-        self,
-        request: JudgeRequest,
-        texts: Sequence[str],
-        verdicts: Sequence[Verdict],
-        answers: _Answers,
-    ) -> Judgement:
-        """Flag doubtful verdicts; ``texts`` are what the evidence of each should share a word with."""
+    async def _judge(self, request: JudgeRequest, *, rated: bool) -> Judgement:
+        """Judge the contexts, or the units; flag what is doubtful."""
+        answers, bar = await self._ask(request), Bar(self.bar, self.doubt)
+        rows = _build_rows(request, answers.by_id, rated=rated)
+        # What the evidence of each verdict should share a word with.
+        texts: Sequence[str] = request.units
+        if rated:
+            texts = [request.answer] * len(request.contexts)
+            verdicts = probabilities.judge_contexts(request.context_ids, rows, bar)
+        else:
+            verdicts = probabilities.judge_units(request.unit_ids, rows, bar)
         cells = [*chain.from_iterable(answers.by_id.values())]
         gap = max((cell.gap for cell in cells), default=0.0)
         flagged = []
@@ -278,11 +274,6 @@ class DecisionJudge:
         return 0.0
 
 
-def _name_units(request: JudgeRequest) -> dict[str, str]:
-    """Return the units by their ids."""
-    return dict(zip(request.unit_ids, request.units, strict=True))
-
-
 def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
     """Write a question; ids and text are put in where the language's words have their names."""
     words = pack.decisions[f"{about}{form}"]
@@ -301,11 +292,15 @@ def _merge(answers: Sequence[_Answers]) -> _Answers:
 
 
 def _build_rows(
-    request: JudgeRequest, answers: Mapping[str, Sequence[Cell]], units: Mapping[str, str]
+    request: JudgeRequest, answers: Mapping[str, Sequence[Cell]], *, rated: bool
 ) -> list[Row]:
-    """Build a row of cells for each unit; the unit without an id is the whole answer, and its cells are about usefulness."""
+    """Build a row of cells for each unit; if contexts are rated, also one about their usefulness for the answer."""
+    unit_ids, units = list(request.unit_ids), list(request.units)
+    if rated:
+        unit_ids.append("")
+        units.append(request.answer)
     rows = []
-    for unit_id, (_, nearest) in zip(units, windows(request, list(units.values()), 1, 1), strict=True):
+    for unit_id, (_, nearest) in zip(unit_ids, windows(request, units, 1, 1), strict=True):
         cells = []
         for context_id, window in zip(request.context_ids, nearest, strict=True):
             id_ = f"{unit_id}_{context_id}" if unit_id else context_id

@@ -161,18 +161,26 @@ class TestReuse:
         assert any("jev-latest" in note for note in notes)
 
 
-@pytest.mark.parametrize("wire", ["systemone", "openai"])
-def test_requests_and_tokens_on_the_handbook(wire: Any) -> None:
+@pytest.mark.parametrize(
+    ("layout", "wire", "requests", "most"),
+    [
+        ("sample", "systemone", 35, 0.9),
+        ("sample", "openai", 35, 0.95),
+        ("context", "systemone", 165, 2.4),
+        ("context", "openai", 165, 2.45),
+    ],
+)
+def test_costs_on_the_handbook(layout: Any, wire: Any, requests: int, most: float) -> None:
+    """docs/decision-models.md has these figures."""
     samples = list(read_samples(HANDBOOK))
     of_llm = estimate(samples, METRICS, judge=LLMJudge(Silent()))
     with DecisionServer() as server:
-        model = DecisionAPI("m", wire=wire, base_url=server.url)
-        judge = DecisionJudge(model, layout="sample")
+        judge = DecisionJudge(DecisionAPI("m", wire=wire, base_url=server.url), layout=layout)
         usage = evaluate(samples, METRICS, judge=judge, progress=False).usage
-    assert len(samples) == 36
-    assert usage.calls == len(server.requests) <= 37
+    assert (len(samples), of_llm.calls) == (36, 35)
+    assert usage.calls == len(server.requests) == requests
     # The server counts characters / 4 of the whole body, ids and frames included.
-    assert usage.prompt_tokens <= 1.1 * of_llm.prompt_tokens
+    assert most - 0.05 < usage.prompt_tokens / of_llm.prompt_tokens < most
 
 
 class Silent:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ctxmetrics._internal.secrets import safe_text
@@ -27,11 +27,10 @@ from ctxmetrics.models.openai.model import (
     fill_in,
     reveal_key,
 )
-from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
+from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, WireName
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
 
-WireName = Literal["systemone", "openai"]
 # Names that a provider gives to another model when it likes.
 _MOVING = ("-latest", "-preview")
 # Fields of the usage by which a server says that it did not read all.
@@ -56,7 +55,7 @@ class Wire(NamedTuple):
     value: str
 
 
-WIRES: Mapping[str, Wire] = {
+WIRES: Mapping[WireName, Wire] = {
     "systemone": Wire("systemone", "typesafe", "state", "noul", "noul"),
     "openai": Wire("decisions", "openai-decisions", "input", "predicate", "probability"),
 }
@@ -93,7 +92,7 @@ class DecisionAPI:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip() or not self.model.isprintable():
             raise ParameterError("DecisionAPI: model must be the model's name, such as 'jev-1.13.0'.")
-        check_choice("DecisionAPI: wire", self.wire, get_args(WireName))
+        check_choice("DecisionAPI: wire", self.wire, tuple(WIRES))
         check_number("DecisionAPI: timeout", self.timeout, 0.001, optional=True)
         default = DECISION_PROVIDERS[WIRES[self.wire].provider]
         address = check_address(self.base_url or default.base_url or OPENAI_URL, "DecisionAPI")

@@ -12,6 +12,7 @@ from typing import Literal
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 
+WireName = Literal["systemone", "openai"]
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
@@ -31,7 +32,7 @@ class Provider:
     base_url: str = ""
     local: bool = False
     first: str = "get a key"
-    wire: Literal["systemone", "openai"] = "systemone"
+    wire: WireName = "systemone"
 
     def address(self, name: str) -> str:
         """Return the address, with the environment variables in it filled in.
