@@ -56,7 +56,7 @@ def printed(*command: str, cwd: Path) -> str:
 
 
 def excerpt(text: str) -> str:
-    """Return the part that the README shows: some of the means, and the sample with the lowest recall."""
+    """Return the part that the README shows: some of the means, who judged, and the sample with the lowest recall."""
     head, *rows = text.splitlines()
     means = [row for row in rows if row.split(" ")[0] in SHOWN_METRICS and not row.startswith(" ")]
     lowest = next(
@@ -65,7 +65,8 @@ def excerpt(text: str) -> str:
         if re.search(r"^  context_recall .*\n    ✗", block, re.MULTILINE)
     )
     block = lowest[lowest.index("hb-") :].rstrip()
-    return "\n".join([head, *means[: len(SHOWN_METRICS)], "..", block])
+    judge = text[text.index("Embedded lexical judge") :].split("\n\n", maxsplit=1)[0]
+    return "\n".join([head, *means[: len(SHOWN_METRICS)], "..", judge, "..", block])
 
 
 def shown_in_readme(text: str) -> str:

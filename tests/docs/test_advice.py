@@ -64,6 +64,7 @@ def test_families_that_nobody_looked_at() -> None:
         )
         in page
     )
+    assert f"(balanced accuracy {figures[0]:.3f} on held-out claims;" in words_of("README.md")
 
 
 def test_held_out_order_and_flags_are_those_of_the_data() -> None:

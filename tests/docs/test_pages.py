@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "examples").glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FRAMEWORK = re.compile(r"\b(ctxmetrics_)?(ragas|deepeval|langchain|langsmith|mlflow|pydantic_evals)")
+_FRAMEWORK = re.compile(
+    r"\b(ctxmetrics_)?(ragas|deepeval|langchain|langsmith|mlflow|pydantic_evals|inspect_ai)"
+)
 _FOR_THE_PROCESS = re.compile("register_pack|set_tracer_provider")
 """What changes the process for good, and so needs one of its own."""
 _GATE = re.compile("--(fail-under|min-pass-rate|max-drop|not-worse)")

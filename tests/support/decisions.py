@@ -7,6 +7,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from support.server import _own_address
@@ -139,6 +140,8 @@ class DecisionServer(Served):
 
             def do_POST(self) -> None:
                 payload = self.rfile.read(int(self.headers.get("content-length", 0)))
+                if self.headers.get("content-encoding") == "zstd":
+                    payload = _decompress(payload)
                 key = self.headers.get("authorization", "").removeprefix("Bearer ")
                 if outer.key is not None and key != outer.key:
                     detail = {"error_type": "authentication_error", "message": "no valid key"}
@@ -171,6 +174,12 @@ class DecisionServer(Served):
                 """Print nothing."""
 
         return Handler
+
+
+def _decompress(payload: bytes) -> bytes:
+    """Decompress a request of typesafe-sdk, which compresses long ones since Python 3.14."""
+    zstd: Any = import_module("compression.zstd")
+    return bytes(zstd.decompress(payload))
 
 
 def _answer_choice(question: Mapping[str, Any]) -> dict[str, Any]:

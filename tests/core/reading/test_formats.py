@@ -25,6 +25,7 @@ from ctxmetrics.reading.documents import look_up
 from support.command import run_command
 from support.exports import CONTEXTS, QUESTION, REFERENCE
 from support.known_files import GOLD, HEADERS, IDS, OF_IDS, ROW, SETS, STORES, TEXTS, KnownFile
+from support.peers import ir_measure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -455,9 +456,7 @@ def test_ties_say_how_much_the_order_moves_the_value(metric: Any, measure: str, 
     values: list[float] = []
     for order in order_ties(run):
         ranked = {id_: float(len(order) - place) for place, id_ in enumerate(order)}
-        by_measure = measures.calc_aggregate(
-            [measures.parse_measure(measure)], {"q": grades}, {"q": ranked}
-        )
+        by_measure = measures.calc_aggregate([ir_measure(measure)], {"q": grades}, {"q": ranked})
         values += by_measure.values()
     assert metric.score(sample).metadata["tie_range"] == pytest.approx(
         (min(values), max(values)), abs=1e-12
