@@ -36,19 +36,9 @@ FAILURES = frozenset({"not_judged", "metric_error"})
 NOT_FINAL = FAILURES | {"cancelled"}
 # The keys of an ``--out`` row.
 _FIELDS = (
-    *(
-        "sample_id",
-        "metric",
-        "value",
-        "reason_code",
-        "message",
-        "threshold",
-        "passed",
-        "band",
-        "verdicts",
-    ),
-    *("doubtful", "context_lengths", "signals", "metadata", "usage", "provenance"),
-)
+    "sample_id", "metric", "value", "reason_code", "message", "threshold", "passed", "band", "verdicts", "doubtful",
+    "context_lengths", "signals", "metadata", "usage", "provenance",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_words
 from ctxmetrics.errors import AmbiguousFieldError, UnknownFieldError
-from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF
+from ctxmetrics.reading.schema import FIELDS, OPTIONS, TEXTS_OF, Schema
 from ctxmetrics.reading.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.
@@ -71,9 +71,18 @@ def map_options(mappings: Iterable[str]) -> list[str]:
     return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
 
 
-def names_id_of(key: str, name: str) -> bool:
-    """Whether a key names the id of a field, such as ``response_id``."""
-    return letters_of(key) == f"{letters_of(name).removesuffix('s')}id"
+def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str, str] | None:
+    """Return the absent field that a key is close to, and the name of it that is closest."""
+    closest: tuple[int, str, str] | None = None
+    for field in OPTIONS:
+        for name in schema.flat_keys[field]:
+            distance = _measure_distance(key, name)
+            is_id = letters_of(key) == f"{letters_of(name).removesuffix('s')}id"  # such as response_id
+            if distance is not None and not is_id and (closest is None or distance < closest[0]):
+                closest = (distance, field, name)
+    if closest is None or closest[1] not in absent:
+        return None
+    return closest[1:]
 
 
 def check_keys(
@@ -121,7 +130,7 @@ def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
     return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
 
 
-def measure_distance(key: str, name: str) -> int | None:
+def _measure_distance(key: str, name: str) -> int | None:
     """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
     from rapidfuzz.distance import Levenshtein
 

@@ -15,7 +15,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.reading.cells import is_list_text, list_in, read_cells
 from ctxmetrics.reading.documents import are_messages, is_missing, leaves, look_up, text_of
 from ctxmetrics.reading.formats import FORMATS, KNOWN, SEARCHES, answers_in, matches, texts_beside_ids
-from ctxmetrics.reading.names import is_ambiguous, letters_of
+from ctxmetrics.reading.names import find_misspelt, is_ambiguous, letters_of
 from ctxmetrics.reading.rows import Reading, paths_in, rest_of
 from ctxmetrics.reading.schema import (
     FIELDS,
@@ -473,7 +473,7 @@ def _notes(reading: Reading, opened: Mapping[str, Any]) -> Iterable[str]:
     others: list[str] = []
     for name in reading.others:  # an error of its rows is no note
         is_unclear = name == "context" and is_ambiguous(opened[name], absent)
-        if not is_unclear and not reading.misspelt(name, absent):
+        if not is_unclear and not find_misspelt(name, reading.schema, absent):
             others.append(name)
     if others:
         yield f"no field, carried along as metadata: {some_of(others)}"

@@ -30,10 +30,9 @@ from ctxmetrics.reading.documents import (
 from ctxmetrics.reading.formats import KNOWN, find_ties, unnested
 from ctxmetrics.reading.names import (
     check_keys,
+    find_misspelt,
     is_ambiguous,
     map_options,
-    measure_distance,
-    names_id_of,
     written_elsewhere,
 )
 from ctxmetrics.reading.plans import MOST_PLANS, WRITTEN, Plan, build_plan, describe_row
@@ -468,12 +467,16 @@ class Reading:
                 continue
             if key == "page_content" or (key == "context" and is_ambiguous(opened[key], absent)):
                 check_keys([key], (), self.original)
-            match = self.misspelt(str(key), absent)
+            match = find_misspelt(str(key), self.schema, absent)
             if match:
                 field_name, close_key = match
                 if field_name in {"response", "reference"} and isinstance(opened[key], list):
                     field_name = "references"  # a list is no text
-                alike = [str(other)[:80] for other in row if self.misspelt(str(other), absent) == match]
+                alike = [
+                    str(other)[:80]
+                    for other in row
+                    if find_misspelt(str(other), self.schema, absent) == match
+                ]
                 raise self._misspelt_error(str(key)[:80], close_key, field_name, alike)
 
     def _check_system(self, row: Mapping[str, Any]) -> None:
@@ -495,20 +498,6 @@ class Reading:
             f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
             f"{shlex.quote(f'{key}=metadata')} to carry it along.",
         )
-
-    def misspelt(self, key: str, absent: frozenset[str]) -> tuple[str, str] | None:
-        """Return the absent field that a key is close to, and the name of it that is closest."""
-        closest: tuple[int, str, str] | None = None
-        for field_name in OPTIONS:
-            for name in self.schema.flat_keys[field_name]:
-                distance = measure_distance(key, name)
-                if distance is None or names_id_of(key, name):
-                    continue
-                if closest is None or distance < closest[0]:
-                    closest = (distance, field_name, name)
-        if closest is None or closest[1] not in absent:
-            return None
-        return closest[1:]
 
 
 def _mapped_spots(row: Mapping[str, Any], name: str, columns: list[str]) -> list[tuple[str, Any]]:

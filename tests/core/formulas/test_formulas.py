@@ -38,6 +38,7 @@ from ctxmetrics.formulas import (
     useful_contexts,
     weighted_share,
 )
+from ctxmetrics.formulas.checks import check_number
 
 T, F = True, False
 LOG2_3 = math.log2(3)
@@ -551,6 +552,15 @@ def test_spans_that_hold_no_character_are_refused(span):
     ):
         with pytest.raises(ParameterError, match=r"write \(source, start, end\)"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("optional", "wanted"), [(True, "from 1 to 9, or None."), (False, "from 1 to 9.")]
+)
+def test_the_error_of_a_number_says_whether_none_is_allowed(optional, wanted):
+    with pytest.raises(ParameterError) as error:
+        check_number("top_k", 0, 1, 9, whole=True, optional=optional)
+    assert str(error.value) == f"top_k=0 must be a whole number {wanted}"
 
 
 def test_every_public_name_exists_and_is_tested_here():

@@ -129,13 +129,14 @@ class LLMJudge:
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         pack = get_pack(self.language or request.language)
         form, questions = self._choose_questions(request, step, pack)
+        ids, texts = request.context_ids, request.contexts
+        if step == "attribution":
+            ids, texts = request.unit_ids, request.units
         if not questions:  # no context holds a text
-            return Judgement(
-                verdicts=merge(*_asked_about(request, step), ()), prompt=pack.versions[form]
-            )
+            return Judgement(verdicts=merge(ids, texts, ()), prompt=pack.versions[form])
         groups = [self._ask_in_halves(question, pack) for question in questions]
         replies = await asyncio.gather(*groups) if len(groups) > 1 else [await groups[0]]
-        votes = self._merge_votes(request, step, replies)
+        votes = self._merge_votes(ids, texts, replies)
         verdicts, stability = votes[0], None
         if len(votes) > 1:
             verdicts, stability = _majority(votes)
@@ -164,10 +165,12 @@ class LLMJudge:
         return step, _questions(request, step, pack, cut)
 
     def _merge_votes(
-        self, request: JudgeRequest, step: Step, replies: Sequence[Sequence[tuple[Part, Answer]]]
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        replies: Sequence[Sequence[tuple[Part, Answer]]],
     ) -> list[tuple[Verdict, ...]]:
         """Merge the answers of each vote to one verdict an id."""
-        ids, texts = _asked_about(request, step)
         size = len(replies) // self.votes
         votes = []
         for first in range(0, len(replies), size):
@@ -253,13 +256,6 @@ def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> Answer | None
     stored = cache.get(key)
     answer = None if stored is None else decode(stored, part, pack)
     return None if answer is None else replace(answer, usage=Usage(reused=1))
-
-
-def _asked_about(request: JudgeRequest, step: Step) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the ids that a step asks about, and their texts."""
-    if step == "attribution":
-        return request.unit_ids, request.units
-    return request.context_ids, request.contexts
 
 
 @lru_cache(maxsize=_LAST)

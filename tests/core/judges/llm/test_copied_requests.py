@@ -103,6 +103,19 @@ def test_example_with_the_right_code_supports_nothing(language: str, step: str) 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_contexts_rated_beside_a_copied_sentence_are_not_judged(language: str) -> None:
+    """The example rates its contexts without a word of its own: the copied sentence shows whose reply it is."""
+    text = get_pack(language).texts["joint"]
+    example = text[text.rindex('{"code":"5e01c7d2"') :]
+
+    def answer(prompt: Prompt) -> str:
+        return example.replace("5e01c7d2", prompt.data_code)
+
+    score = ContextPrecision(judge=ScriptedJudge(answer, language=language)).score(SAMPLE)
+    assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [(None, "wrong_data")] * 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_claims_of_the_example_are_no_claims(language: str) -> None:
     text = get_pack(language).texts["claims"]
     example = text[text.rindex('{"code":"5e01c7d2"') :]

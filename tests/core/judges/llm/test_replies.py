@@ -27,6 +27,8 @@ DATA: dict[str, Any] = {
     "useful": {"c1": {"quote": "", "useful": True}},
 }
 TEXT = json.dumps(DATA)
+# With a comma too many: no JSON, but to be mended.
+NEARLY_JSON = TEXT.replace("}]", "},]")
 PART = Part(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump  hums a little."})
 
 
@@ -46,7 +48,9 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         f'<think>{{"sentences": {{}}, "useful": {{}}}} or so</think>{TEXT}',
         f"no opening tag </think>\n{TEXT}",
         f"\ufeff {TEXT}",
-        TEXT.replace("}]", "},]"),
+        NEARLY_JSON,
+        f"<think>a {{draft}}</think>{NEARLY_JSON}",
+        f"no opening tag </think>{NEARLY_JSON}",
         TEXT.replace('"', "'").replace("True", "true"),
         f"{TEXT}\n{TEXT}",
         f'{{"thought": "let me see"}} {TEXT}',
@@ -55,12 +59,20 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
     ],
     ids=[
         "plain", "fence", "bare fence", "prose", "prose with a brace", "prose with a key's name", "think block", "end of thought", "byte order mark",
-        "trailing comma", "single quotes", "said twice", "another object before", "mapping", "parsed object",
+        "trailing comma", "trailing comma after a thought", "trailing comma after the end of one", "single quotes", "said twice", "another object before", "mapping", "parsed object",
     ],
 )  # fmt: skip
 def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
     found = read(content)
     assert list(found["sentences"]) == ["s1"]
+    assert found["sentences"]["s1"]["supported"] is True
+
+
+def test_a_reply_behind_its_request_is_read() -> None:
+    """What the request shows is no reply: here an example that says the opposite."""
+    example = TEXT.replace("true", "false")
+    mark = f"END DATA 12345678{'0' * 16}"
+    found = parse(Reply(content=f"{example}\n{mark}\n{TEXT}"), KEYS, code="12345678")
     assert found["sentences"]["s1"]["supported"] is True
 
 
@@ -89,12 +101,15 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
         f"Let me see.\n<thinking>{TEXT}",
         f"<think>a</think><think>{TEXT}",
         f"{TEXT}<think>or was it",
-        f"<think>First guess: {TEXT.replace('}]', '},]')}",
+        f"<think>First guess: {NEARLY_JSON}",
+        f"<think>a</think>b</think>{NEARLY_JSON}",
+        f"{{a draft}}</think>{NEARLY_JSON}",
     ],
     ids=[
         "empty", "refusal", "null", "list", "bool", "half", "last brace missing", "two verdicts", "wrong key",
         "no object", "lists", "a part twice", "an id twice", "NaN", "many braces", "deep", "html", "unclosed thought", "unclosed thought with two",
         "unclosed thought after prose", "second thought unclosed", "thought after it", "unclosed thought to mend",
+        "two ends of thoughts to mend", "a brace before the end of a thought to mend",
     ],
 )  # fmt: skip
 def test_ambiguous_or_empty_entries_decide_nothing(content: str) -> None:

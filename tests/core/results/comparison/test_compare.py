@@ -862,6 +862,16 @@ def test_a_gate_does_not_hold_where_values_are_missing():
     assert not_worse_problem(found, found["context_recall"], 0.0) is None
 
 
+def test_not_worse_fails_where_gains_and_losses_are_equal():
+    """Half of the samples gain what the others lose: the difference is 0, and its interval holds losses."""
+    before = [sample(n, FACTS if n % 2 else FACTS[:1]) for n in range(40)]
+    after = [sample(n, FACTS[:1] if n % 2 else FACTS) for n in range(40)]
+    found = run(before).compare(run(after))
+    item = found["context_recall"]
+    assert item.basis.difference == 0
+    assert "may have fallen by more than 0.02" in not_worse_problem(found, item, 0.02)
+
+
 def test_not_worse_needs_samples_and_max_drop_a_clear_drop():
     before = [sample(n, FACTS) for n in range(40)]
     after = [sample(n, FACTS[: 3 - (n == 7)]) for n in range(40)]  # one sentence of one sample
@@ -1124,6 +1134,9 @@ def test_score_names_failing_samples_and_gates_the_pass_rate(tmp_path):
         "the pass rate of context_recall is 0.5000 (2 of 4), below 0.9\n    n2: 0.0\n    n1: 0.3333"
         in done.stderr
     )
+    for bar, status in (("0", 0), ("1", 1), ("1.1", 2)):
+        done = run_command("score", file, *metric, "--min-pass-rate", f"context_recall={bar}")
+        assert done.returncode == status
     done = run_command("score", file, "-m", "context_recall", "--min-pass-rate", "context_recall=0.9")
     assert done.returncode == 2
     assert "has no pass mark" in done.stderr
