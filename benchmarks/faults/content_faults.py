@@ -733,20 +733,14 @@ FAULTS |= {
 HONEST, NEAR_HONEST = "honest", "near: honest"
 # Faults that nobody can find out from the reply: why a wrong number without a flag is no defect there.
 EXPLAINED = {
-    "another year, the whole sentence": "the quote shows the other year, and is stored with the verdict: where people choose "
-    "evidence for true claims, another number stands in it as often as for false ones",
-    "another year, the words before it": "the same; the sentence is shown in the report",
     **dict.fromkeys(
         (
             "near: sentence 4 called supported, the closest context",
             "near: sentence 5 called supported, the closest sentence",
             "near: sentence 5 called supported, the closest context",
-            "near: all supported and useful, every context as a whole",
         ),
         "the quote shares a third of the telling words: as many as what people chose for true claims",
     ),
-    "the context of another year useful": "the quote shares telling words with the answer: what it says is for a reader to "
-    "judge",
 }
 
 

@@ -29,7 +29,7 @@ from validity.agreement import DATA, read
 FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
-KINDS = ("negation", "number", "few words")
+KINDS = ("negation", "number", "another year", "few words")
 WHOLE = "a whole context"
 
 
@@ -91,6 +91,12 @@ def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str
     return found
 
 
+def has_other_year(unit: Unit, sentences: list[str]) -> bool:
+    """Whether sentences have years, and no context one of the unit's."""
+    found = unit.denial(sentences, [*unit.contexts])
+    return found is not None and found.kind == "number"
+
+
 def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     """The kinds of doubt about a unit and its evidence."""
     read = Unit(unit, unit, contexts, "en")
@@ -103,7 +109,8 @@ def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
         few = few or read.shares_little_as_whole(whole)
         evidence = [*read.find_closest(split_sentences(whole))]
     found = contradiction(unit, evidence, "en") if evidence != [unit] else None
-    return {*([found.kind] if found else ()), *(["few words"] if few else ())}
+    kinds = {"few words": few, "another year": has_other_year(read, evidence)}
+    return {*([found.kind] if found else ()), *(kind for kind, alarm in kinds.items() if alarm)}
 
 
 def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
@@ -117,9 +124,10 @@ def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
         for text, place in zip(contexts, places, strict=True):
             useful = any(labels[place : place + size])
             kind = f"few words, {size} sentences a context, {'useful' if useful else 'useless'}"
-            counts[kind] += read.shares_little(
-                closest(answer, [*split_sentences(text)], 1), (), common=True
-            )
+            quoted = closest(answer, [*split_sentences(text)], 1)
+            counts[kind] += read.shares_little(quoted, (), common=True)
+            counts[kind.replace("few words", "another year")] += has_other_year(read, quoted)
+            counts[f"all {kind.replace('few words', 'another year')}"] += 1
             counts[f"all {kind}"] += 1
             if size == 1 and not useful:
                 counts["word for word, useless"] += any(stands_in(unit, text) for unit in units)

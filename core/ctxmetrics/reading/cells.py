@@ -35,8 +35,6 @@ _OBJECT = re.compile(
 )
 # An array of PostgreSQL; a set that Python prints has no order.
 _ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
-# Calls that are a list of their arguments.
-_LISTS = frozenset({"c", "list"})
 # What is printed around its one argument: numpy's own values, and collections of Python.
 _AROUND = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
 
@@ -144,8 +142,6 @@ class _Literals(ast.NodeTransformer):
             return ast.Dict(keys, [keyword.value for keyword in node.keywords])
         if _AROUND.fullmatch(name) and len(node.args) == 1:
             return node.args[0]
-        if name in _LISTS:
-            return ast.List(node.args)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

@@ -218,12 +218,16 @@ def texts_in(items: Any) -> list[Any]:
     return [str(item) if isinstance(item, int) else text_of(item) for item in listed or ()]
 
 
-def are_passages(records: Sequence[Record]) -> bool:
-    """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question."""
+def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
+    """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question.
+
+    Args:
+        records: The rows.
+        by_answer: Rows without a question are compared by their answer; a yes or a no is the answer to many.
+    """
     passages: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
     for question, expected, *lists in records:
-        # Without questions, rows of one answer are compared; a yes or a no is the answer to many.
-        name = question or " ".join(expected.split()[_FEWEST_WORDS - 1 :])
+        name = question or (by_answer and len(expected.split()) >= _FEWEST_WORDS)
         if not (name and (expected or lists[0])):
             continue
         for number, items in enumerate(lists):
@@ -308,7 +312,7 @@ def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | N
             f"'{column}' holds addresses, files or ids, such as {texts[0][:60]!r}, and no texts. Write --map "
             f"{shlex.quote(f'{column}={field}')} (in Python columns=)."
         )
-    if are_passages(records):
+    if are_passages(records, by_answer=bool(columns)):
         field = "user_input" if any(question for question, *_ in records) else "reference"
         question = columns.get(field, field)
         return (

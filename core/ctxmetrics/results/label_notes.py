@@ -31,8 +31,6 @@ _IDS, _SHARED = 20, 0.1
 # The share of samples with one context that has blank lines, above which that is noted.
 _JOINED = 0.8
 _BLANK_LINE = re.compile(r"\r?\n\r?\n")
-# The share of samples with the question and contexts of another one, and another reference, above which that is noted.
-_REPEATED = 0.5
 # What separates the parts of an id, and letters at its beginning or end from a digit; and a whole number in any form.
 _BETWEEN, _NUMBER = (
     re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)"),
@@ -157,11 +155,10 @@ class Labels:
                 "several passages, precision says nothing; write --split '\\n\\n' (in Python split=)"
             )
         several = sum(len(answers) for answers in self.answers.values() if len(answers) > 1)
-        if several > _REPEATED * self.samples:
+        if several * 2 > self.samples:
             notes.append(
                 f"{several} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
-                "reference: if a row is one answer of several, write --group-by, and --map COLUMN=references; if it is one "
-                "fact, =reference_facts and unit=fact"
+                "reference: if it is one of several, write --group-by and --map COLUMN=references; if a fact, =reference_facts"
             )
         notes += self.describe_never_retrieved()
         for what in _CIRCLES:

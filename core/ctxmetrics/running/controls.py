@@ -135,8 +135,7 @@ class ControlRun:
         self.metrics: tuple[Metric, ...] = tuple(about.values())
         self._about, self._number, self._total = "".join(about), number, total
         self._left: deque[LabelledSample] | None = None
-        self._counted: dict[str, Sequence[str]] = {}
-        self._halves: dict[str, str] = {}
+        self._counted: dict[str, tuple[str, Sequence[str]]] = {}
         self._judged = 0
         self._right: Counter[str] = Counter()
         self._verdicts: Counter[str] = Counter()
@@ -159,9 +158,8 @@ class ControlRun:
             middle = self._number // 2
             self._left = deque(ordered)
             for half, samples in (("first half", ordered[:middle]), ("second half", ordered[middle:])):
-                ids = _choose_ids(samples, self._about)
-                self._counted |= ids
-                self._halves |= dict.fromkeys(ids, half)
+                for name, ids in _choose_ids(samples, self._about).items():
+                    self._counted[name] = half, ids
         while self._left:
             begun = self._number - len(self._left)
             place = begun**2
@@ -177,12 +175,13 @@ class ControlRun:
             return
         verdicts = read_verdicts(labelled, scores)
         name, self._judged = str(labelled.sample.id), self._judged + 1
-        for id_ in self._counted[name]:
+        half, ids = self._counted[name]
+        for id_ in ids:
             part = _PARTS[id_[0]]
             verdict = verdicts[id_]
             right = verdict.value is labelled.truth[id_] and verdict.code not in _CORRECTED
             self._wrong[labelled.kind] += not right
-            for group in (part, f"{part}, {self._halves[name]}"):
+            for group in (part, f"{part}, {half}"):
                 self._right[group] += right
                 self._verdicts[group] += 1
         self._usage = sum((score.usage for score in scores), self._usage)

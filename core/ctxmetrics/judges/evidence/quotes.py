@@ -44,6 +44,7 @@ _ENDED = re.compile(r"[.!?;。！？।](?=\s|$)")
 _AROUND_HEADING = "#*=-_:| \t"
 # A line of a table or list: a number, or a name and a value.
 _DATA_LINE = re.compile(r"\d|:")
+_YEAR = re.compile(r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![^\W_]|[.,]\d)")
 _PLAIN_WORD = re.compile(r"[a-z]{4,}")
 # Letters and digits of scripts with spaces; from Thai on there are none.
 _LETTER = r"[^\W_\u0e00-\U0010ffff]"
@@ -113,11 +114,21 @@ class Unit:
             return "unrelated"
         return "heading" if headings == len(spans) and not telling <= quoted else None
 
-    def denial(self, sentences: Sequence[str]) -> Contradiction | None:
+    def denial(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
-        Numbers are not looked at: in what people chose for true claims another number stands as often as for false ones.
+        They have years and none of the unit's, of which no context has one; or one side has a negation. Other numbers are not
+        looked at: in what people chose for true claims they stand as often as for false ones.
+
+        Args:
+            sentences: The sentences.
+            contexts: All contexts of the request.
         """
+        own, others = set(_YEAR.findall(self.text)), set(_YEAR.findall(" ".join(sentences)))
+        if others and own.isdisjoint(others):
+            for year in sorted(own):
+                if not any(year in context for context in contexts):
+                    return Contradiction("number", year, min(others))
         denying, texts = listed("negations", self.language), (self.text, *sentences)
         if not any(word.folded in denying for text in texts for word in tokens(text)):
             return None  # the usual case
@@ -137,9 +148,10 @@ class Unit:
         Args:
             sentences: The sentences that hold the quotes.
             contexts: The contexts that hold them; none if the sentences are enough.
-            common: The topic's words are those that most contexts have, not all.
+            common: The topic's words are those that most contexts have, and one word beside those of all contexts is not
+                enough.
         """
-        if self._shares_plain_words(sentences):
+        if self._shares_plain_words(sentences, 2 if common else 1):
             return False
         total, shared = len(self._words), self._shared(sentences)
         few = total >= _SEVERAL_WORDS and len(shared) <= 1
@@ -148,6 +160,9 @@ class Unit:
         if shared and not few:
             topic = self._find_topic(_IN_MOST if common else _IN_ALL)
             few = shared <= topic and total - len(topic) >= _OTHER_WORDS
+        if common and not few:
+            topic = self._find_topic(_IN_ALL)
+            few = len(topic) > 0 and len(shared - topic) <= 1 and total - len(topic) >= _OTHER_WORDS
         return few and self._same_language(sentences)
 
     def shares_little_as_whole(self, context: str) -> bool:
@@ -161,15 +176,15 @@ class Unit:
         ranked = sorted(sentences, key=lambda text: len(self._shared([text])), reverse=True)
         return ranked[:_FEW_SENTENCES]
 
-    def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
-        """Whether sentences share several words with the unit, not all of them the topic: the usual case, seen at once."""
+    def _shares_plain_words(self, sentences: Sequence[str], least: int) -> bool:
+        """Whether sentences share several words with the unit, some of them not the topic: the usual case, seen at once."""
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
         plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
         common = plain.intersection(_PLAIN_WORD.findall(text)) - listed("stop", self.language)
         contexts = [context.casefold() for context in self.contexts]
         most = _IN_MOST * len(contexts)
-        rare = (word for word in common if sum(word in context for context in contexts) < most)
-        return len(common) > 1 and any(rare)
+        rare = [word for word in common if sum(word in context for context in contexts) < most]
+        return len(common) > 1 and len(rare) >= least
 
     def _shared(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""

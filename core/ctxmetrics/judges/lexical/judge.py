@@ -237,9 +237,7 @@ def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
     details: Mapping[str, Any] = {
         "score": float(bool(evidence)),
         "coverage": float(bool(evidence)),
-        "missing_words": (),
-        "missing_numbers": (),
-        "missing_names": (),
+        **dict.fromkeys(("missing_words", "missing_numbers", "missing_names"), ()),
         "contradiction": None,
         "uncertain": False,
         "smallest_k": evidence[0].context + 1 if evidence else None,

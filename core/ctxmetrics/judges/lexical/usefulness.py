@@ -118,14 +118,9 @@ def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]
 def find_literal(text: str, context: str, number: int) -> Evidence | None:
     """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
     words = tokens(text)
-    if words:
-        match = _pattern(words).search(context)
-        start, end = match.span() if match else (-1, -1)
-    else:
-        literal = text.strip()
-        start = context.find(literal) if literal else -1
-        end = start + len(literal)
-    return None if start < 0 else Evidence(number, start, end, context[start:end])
+    pattern = _pattern(words) if words else re.compile(re.escape(text.strip()) or "(?!)")
+    match = pattern.search(context)
+    return Evidence(number, *match.span(), match[0]) if match else None
 
 
 def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
@@ -136,5 +131,5 @@ def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
     spellings = [re.sub("['’]", "['’]", re.escape(word.spelling)) for word in words]
     before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
     after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
-    whole = rf"(?!{INSIDE_NUMBER})"
-    return re.compile(whole + before + r"[\W_]+".join(spellings) + after + whole, re.IGNORECASE)
+    pattern = before + r"[\W_]+".join(spellings) + after
+    return re.compile(rf"(?!{INSIDE_NUMBER}){pattern}(?!{INSIDE_NUMBER})", re.IGNORECASE)

@@ -343,7 +343,8 @@ def _decide_unit(id_: str, entry: ReplyEntry, quotes: _Quotes) -> tuple[Decision
     if not whole and (unverified or not hits):
         return _unproven(verdict, "called supported, but a quote is in no context"), cells
     doubts = {cell.doubt for cell in cells.values()}
-    denial = unit.denial([sentence for cell in cells.values() for sentence in cell.sentences])
+    quoted = [sentence for cell in cells.values() for sentence in cell.sentences]
+    denial = unit.denial(quoted, part.request.contexts)
     if denial:
         reason = f"called supported, and its evidence says otherwise: {denial}"
         verdict = replace(verdict, reason=reason)
@@ -473,8 +474,12 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
         (cell,) = _read_cells(unit, own, part).values()
         # Of a context that is quoted as a whole, the closest sentence counts.
         closest = cell.sentences[:1] if cell.is_whole else cell.sentences
-        few_words = "few_words" if unit.shares_little(closest, (), common=True) else None
-        doubts.append(cell.doubt or few_words)
+        denial = unit.denial(closest, part.request.contexts)
+        doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
+        if denial and denial.kind == "number":
+            doubt, reason = DENIED, f"called useful, and its quote says otherwise: {denial}"
+            verdict = replace(verdict, reason=reason)
+        doubts.append(cell.doubt or doubt)
     weak = () if None in doubts else filter(None, doubts)
     return Decision(with_doubts(verdict, weak, unnamed))
 

@@ -111,12 +111,57 @@ def test_one_word_of_six_is_little_only_in_the_whole_context():
         ("A family from Ghent owned it.", True),
         ("Storks nest on the roof of the mill.", False),  # the mill is the topic of all contexts
         ("A family sells hats.", False),  # one word
+        ("The mill has a tower.", False),  # one word beside the topic
+        ("The mill of a family has a tower.", True),
         ("Семья из Гента.", True),  # another script
     ],
 )
 def test_a_useful_context_shares_a_part_of_the_answer(sentence, part):
     answer = "The mill belonged to a family from Ghent, built of oak with a tower."
     assert Unit(answer, answer, MILL, "en").shares_little([sentence], (), common=True) is not part
+
+
+BURNED = "The mill burned down in 1803."
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "contexts", "against"),
+    [
+        (BURNED, "Another mill burned down in 1650.", MILL, "1650"),
+        (
+            BURNED,
+            "Another mill burned down in 1650.",
+            ("Fires of 1803.",),
+            None,
+        ),  # another context has it
+        (BURNED, "It burned down in 1803, a second time in 1850.", MILL, None),
+        (BURNED, "Another mill burned down.", MILL, None),  # no year
+        (BURNED, "It burned down in the 1650s.", MILL, None),  # a decade
+        ("The mill burned down.", "Another mill burned down in 1650.", MILL, None),
+        ("It holds 1803 tonnes of 12,000.", "It holds 12,000 tonnes.", MILL, None),  # no year
+    ],
+)
+def test_another_year_is_found_only_if_no_context_has_the_right_one(unit, sentence, contexts, against):
+    found = Unit(unit, unit, contexts, "en").denial([sentence], contexts)
+    assert (found and found.context) == against
+
+
+def test_yes_whose_evidence_has_another_year_is_contradicted():
+    fire = "Another mill burned down in 1650, they say."
+    quote = {"context": "c1", "quote": "Another mill burned down in 1650", "whole": True}
+    data = {
+        "code": "$code",
+        "sentences": {"s1": {"evidence": [quote], "supported": True}},
+        "useful": {"c1": {"quote": quote["quote"], "useful": True}},
+    }
+    sample = Sample(user_input="When?", reference=BURNED, retrieved_contexts=[fire])
+    judge = ScriptedJudge({"joint": [data]})
+    metrics = [ContextRecall(), ContextPrecision()]
+    (row,) = evaluate([sample], metrics, judge=judge, progress=False)
+    for metric in ("context_recall", "context_precision"):
+        (verdict,) = row[metric].verdicts
+        assert (verdict.value, verdict.code) == (True, "contradicted")
+        assert "otherwise: number: '1803' against '1650'" in verdict.reason
 
 
 def test_of_a_whole_context_the_closest_sentences_are_checked():
