@@ -242,6 +242,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    for match in re.finditer(r"[^.!?。！？\n]+[.!?。！？]*", text):
+    # A stop between two digits ends no sentence: a quote of "2." is none of "2.1".
+    for match in re.finditer(r"(?:[^.!?。！？\n]|(?<=\d)\.(?=\d))+[.!?。！？]*", text):
         if match[0].strip():
             yield match[0].strip()

@@ -223,7 +223,8 @@ def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
 
     Args:
         records: The rows.
-        by_answer: Rows without a question are compared by their answer; a yes or a no is the answer to many.
+        by_answer: Rows without a question are compared by their answer, if they have no ids either; a yes or a no is the answer
+            to many.
     """
     passages: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
     for question, expected, *lists in records:
@@ -312,7 +313,7 @@ def refusal_of(records: Sequence[Record], columns: Mapping[str, str]) -> str | N
             f"'{column}' holds addresses, files or ids, such as {texts[0][:60]!r}, and no texts. Write --map "
             f"{shlex.quote(f'{column}={field}')} (in Python columns=)."
         )
-    if are_passages(records, by_answer=bool(columns)):
+    if are_passages(records, by_answer=bool(columns) and "id" not in columns):
         field = "user_input" if any(question for question, *_ in records) else "reference"
         question = columns.get(field, field)
         return (
