@@ -9,7 +9,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -62,7 +62,7 @@ def object_in(value: Any) -> Any:
     ):
         return value
     try:
-        return json.loads(value, object_pairs_hook=object_of)
+        return _decode(value)
     except SampleError:
         raise
     except (ValueError, RecursionError):
@@ -85,6 +85,9 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         key = find_doubled(key for key, _ in pairs)
         raise SampleError(f"the key {key!r} stands twice in one JSON object.", "Rename one.")
     return mapping
+
+
+_decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=object_of).decode
 
 
 def find_doubled(names: Iterable[str]) -> str:
