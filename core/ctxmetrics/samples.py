@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from numbers import Integral
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain
@@ -45,7 +44,6 @@ _TEXT_FIELDS = ("user_input", "response", "reference")
 # The fields that a judge or a comparison of texts needs beside the retrieved texts.
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
-_get_fields = attrgetter(*FIELDS)
 # The most levels of lists and mappings of a field.
 _DEEPEST = 100
 # The most characters of a text: a longer one is no chunk, but a whole file.
@@ -226,7 +224,7 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
-        values = dict(zip(FIELDS, _get_fields(self), strict=True))
+        values = {name: getattr(self, name) for name in FIELDS}
         if self.searches is not None:
             del values["stages"]  # the searches fill them
         return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}

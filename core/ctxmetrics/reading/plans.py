@@ -14,7 +14,7 @@ MOST_PLANS = 64
 # Types of values that are taken as they are.
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 # How printed documents and nodes begin, and objects and lists that a file holds as text.
-_PRINTED = ("page_content=", "Node ID:")
+_PRINTED = re.compile("page_content=|Node ID:")
 WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
 
 
@@ -83,10 +83,7 @@ def describe_row(row: Mapping[str, Any], *, written: bool) -> tuple[Any, ...] | 
     for value in row.values():
         kind = type(value)
         if kind is list:
-            if not {*map(type, value)} <= {str}:
-                return None
-            texts = "".join(value)
-            if any(mark in texts for mark in _PRINTED):
+            if not {*map(type, value)} <= {str} or any(map(_PRINTED.match, value)):
                 return None
         elif kind is dict:
             kinds += value

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     from ctxmetrics.results.comparison.view import Comparison
 
-_get_content = attrgetter(*OPTIONS)
 # The largest k of the curve on the page.
 _LARGEST_K = 20
 
@@ -91,7 +89,7 @@ class Results(Sequence[Row]):
         # Samples are told apart by the fields that metrics look at, not by their ids.
         content = (row.record or {}).get("content_hash")
         if content is None and row.sample is not None:
-            content = _get_content(row.sample)
+            content = tuple(getattr(row.sample, name) for name in OPTIONS)
         self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)

@@ -327,14 +327,16 @@ def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
         assert list(line.items()) == list(after.items())
 
 
-def test_verdicts_of_a_metric_of_ones_own_are_written(tmp_path):
+@pytest.mark.parametrize(
+    "rest",
+    [{"reason": "own"}, {"code": "uncertain"}, {"details": {"weight": 2.0}}, {"text": "the text"}],
+)
+def test_verdicts_with_more_than_an_id_keep_it(tmp_path, rest):
     class Marked(IDBasedContextRecall):
         def verdicts(self, hits, retrieved, reference):
-            return [
-                replace(item, reason="own") for item in super().verdicts(hits, retrieved, reference)
-            ]
+            return [replace(item, **rest) for item in super().verdicts(hits, retrieved, reference)]
 
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
     evaluate([sample], [Marked()]).to_jsonl(tmp_path / "x.jsonl")
     (verdict,) = read_rows(tmp_path / "x.jsonl")[0]["verdicts"]
-    assert (verdict["value"], verdict["reason"]) == (True, "own")
+    assert {name: verdict[name] for name in rest} == rest
