@@ -293,7 +293,7 @@ class Metric(Definition, ABC):
             band=self._band(scaled) if self.banded and self.rules.bands else None,
             verdicts=counted,
             signals=signals,
-            metadata=FrozenDict({**details, **extra}) or EMPTY,
+            metadata=FrozenDict({**details, **extra}) if details or extra else EMPTY,
             provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
@@ -446,6 +446,11 @@ class _LaterVerdicts:
 
     def __call__(self) -> Sequence[Verdict]:
         return self.metric.verdicts(self.hits, self.retrieved, self.reference)
+
+    def to_plain(self) -> list[dict[str, Any]] | None:
+        """Return the verdicts as mappings of id and value, where they have nothing else."""
+        make = getattr(self.metric, "plain_verdicts", None)
+        return make and make(self.hits, self.retrieved, self.reference)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -69,7 +69,7 @@ def object_in(value: Any) -> Any:
         return value
     array = _ARRAY.fullmatch(value)
     try:
-        item = json.loads(f"[{array[1]}]" if array else value, object_pairs_hook=object_of)
+        item = _decode(f"[{array[1]}]" if array else value)
         return object_in(item) if isinstance(item, str) else item
     except SampleError:
         raise
@@ -93,6 +93,9 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         key = find_doubled(key for key, _ in pairs)
         raise SampleError(f"the key {key!r} stands twice in one JSON object.", "Rename one.")
     return mapping
+
+
+_decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=object_of).decode
 
 
 def find_doubled(names: Iterable[str]) -> str:

@@ -34,11 +34,12 @@ _HASH = re.compile("[0-9a-f]{32}")
 _SIGNS = {True: "+", False: "-", None: "?"}
 _VALUES = {sign: value for value, sign in _SIGNS.items()}
 _DIGITS = digits + ascii_letters
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def digest(value: object) -> str:
     """Return the first 128 bits of the SHA-256 of plain data, in hexadecimal digits."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(_SORTED.encode(value).encode()).hexdigest()[:32]
 
 
 def shorten(hash_: str, size: int = _TEXT) -> str:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache, lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from ctxmetrics.reading.text_files import DAMAGED, open_bytes
 from ctxmetrics.results.baseline import HASHED, ID_LETTERS, digest, read_baseline_line
 from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Provenance, Score
+from ctxmetrics.scores import Provenance, Score, get_plain_verdicts
 from ctxmetrics.stages import sizes_of
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -88,22 +89,24 @@ def to_lines(
     if record is not None:
         record = {name: value for name, value in record.items() if not _is_empty(name, value)}
     for index, score in enumerate(row.scores):
-        if score.provenance not in provenances:
-            provenances[score.provenance] = len(provenances) + 1
-            yield {"provenance_id": provenances[score.provenance], **_to_sparse(score.provenance)}
+        number = provenances.get(score.provenance)
+        if number is None:
+            number = provenances[score.provenance] = len(provenances) + 1
+            yield {"provenance_id": number, **_to_sparse(score.provenance)}
         line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
-        line |= {
-            "passed": score.passed,
-            "verdicts": [_shorten_verdict(verdict) for verdict in score.verdicts],
-            "doubtful": dict(score.doubtful),
-            "usage": _to_sparse(score.usage),
-        }
+        line["passed"] = score.passed
+        line["verdicts"] = get_plain_verdicts(score)
+        if line["verdicts"] is None:
+            line["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
+            line["doubtful"] = dict(score.doubtful)
+        line["usage"] = _to_sparse(score.usage)
         for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
-            if not line[name] and line[name] is not False:
+            if not line.get(name, True) and line[name] is not False:
                 del line[name]
         if index:
             del line["sample"]
-        yield {**line, "provenance_id": provenances[score.provenance]}
+        line["provenance_id"] = number
+        yield line
 
 
 def _is_empty(name: str, value: object) -> bool:
@@ -111,20 +114,21 @@ def _is_empty(name: str, value: object) -> bool:
 
 
 @cache
-def _get_defaults(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a class that `to_lines` takes as they are, with what they are where they are left out."""
-    return tuple(
-        (item.name, MISSING if item.name == "text" else item.default)
+def _get_defaults(cls: type) -> tuple[Callable[[Any], Sequence[Any]], dict[str, Any]]:
+    """Return what reads the fields of a class that `to_lines` takes as they are, and what they are where they are left out."""
+    defaults = {
+        item.name: MISSING if item.name == "text" else item.default
         for item in fields(cls)
         if item.name not in _APART
-    )
+    }
+    return attrgetter(*defaults), defaults
 
 
 def _to_sparse(item: Any) -> dict[str, Any]:
     """Return an object as plain data, without the fields that have their default."""
     data = {}
-    for name, default in _get_defaults(item.__class__):
-        value = getattr(item, name)
+    read, defaults = _get_defaults(item.__class__)
+    for value, (name, default) in zip(read(item), defaults.items(), strict=True):
         if value is not default and (type(value) is not type(default) or value != default):
             data[name] = plain(value)
     return data
@@ -163,6 +167,7 @@ def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | N
     if row.record is not None or sample is None:
         return row.record
     values = sample.to_dict()
+    content = _hash_content(sample, values)
     if not keep_texts:
         values = {name: value for name, value in values.items() if name in TEXTS_OF}
     if sample.stages:
@@ -172,7 +177,7 @@ def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | N
         "user_input": sample.user_input,
         "hash": question_hash(sample),
         "context_hashes": context_hashes(sample),
-        "content_hash": content_hash(sample),
+        "content_hash": content,
         "labels": plain(sample.labels),
         "metadata": plain(sample.metadata),
     }
@@ -206,8 +211,12 @@ def key_of(sample: Sample) -> tuple[str | None, str]:
 
 def content_hash(sample: Sample) -> str:
     """Return a hash of every field that metrics look at."""
-    # A hash of a mapping does not see its order.
-    values = sample.to_dict() | ({"order": [*sample.stages]} if sample.stages else {})
+    return _hash_content(sample, sample.to_dict())
+
+
+def _hash_content(sample: Sample, values: Mapping[str, Any]) -> str:
+    if sample.stages:  # a hash of a mapping does not see its order
+        values = {**values, "order": [*sample.stages]}
     return digest({name: values[name] for name in values if name not in {"id", "labels", "metadata"}})
 
 

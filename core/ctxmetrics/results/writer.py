@@ -52,22 +52,28 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 def json_line(data: Mapping[str, Any] | list[Any]) -> str:
     """Write one row; what a user's judge or metric put there and JSON cannot hold becomes text, NaN null."""
-    separators = (",", ":") if isinstance(data, list) else None
     try:
-        line = json.dumps(
-            data, ensure_ascii=False, allow_nan=False, default=_plain, separators=separators
-        )
+        line = (_LIST_ENCODER if isinstance(data, list) else _ENCODER).encode(data)
     except ValueError:
         line = json.dumps(
             json.loads(json.dumps(data, default=_plain), parse_constant=lambda _: None),
             ensure_ascii=False,
         )
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", line) + "\n"
+    if not line.isascii() or "\x7f" in line:
+        line = _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", line)
+    return line + "\n"
 
 
 def _plain(value: object) -> object:
     as_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
     return as_list() if callable(as_list) else str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
+# A line of a baseline is a list, which is to be short.
+_LIST_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":")
+)
 
 
 def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
@@ -421,8 +427,8 @@ def append(file: int, *lines: str, sync: bool = False) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    rest = memoryview("".join(lines).encode(*ENCODING))
-    size = os.fstat(file).st_size
+    data = memoryview("".join(lines).encode(*ENCODING))
+    rest = data
     try:
         while rest:
             rest = rest[os.write(file, rest) :]
@@ -430,7 +436,7 @@ def append(file: int, *lines: str, sync: bool = False) -> None:
             os.fsync(file)
     except OSError:
         with suppress(OSError):  # a device or a pipe
-            os.ftruncate(file, size)
+            os.ftruncate(file, os.fstat(file).st_size - len(data) + len(rest))
         raise
 
 

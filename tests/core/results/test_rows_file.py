@@ -10,12 +10,16 @@ import sys
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
+    IDBasedContextPrecision,
     IDBasedContextRecall,
+    IDBasedNDCG,
     Results,
     Sample,
     compare,
@@ -24,6 +28,9 @@ from ctxmetrics import (
 from ctxmetrics.cli import app
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.metrics import metric_named
+from ctxmetrics.results.row import Row
+from ctxmetrics.results.rows_file import to_lines
+from ctxmetrics.scores import get_plain_verdicts
 from support.rows import read_rows
 
 SAMPLES = [
@@ -301,3 +308,35 @@ def test_a_value_at_the_top_of_another_scale_is_read(tmp_path):
     (tmp_path / "a.jsonl").write_text(text.replace('"convention": "aegis"', '"convention": "default"'))
     with pytest.raises(InputFileError, match=r"line 3: .* value: 100 is no number from 0 to 1"):
         Results.from_jsonl(tmp_path / "a.jsonl")
+
+
+IDS = st.lists(st.text(max_size=6), max_size=6)
+
+
+@given(retrieved=IDS, reference=IDS, k=st.sampled_from([None, 0, 2]))
+def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
+    """The lines are written without making the verdicts, and say the same."""
+    sample = Sample(id="a", retrieved_context_ids=retrieved, reference_context_ids=reference)
+    for kind in (IDBasedContextRecall, IDBasedContextPrecision, IDBasedNDCG):
+        score = kind(top_k=k).score(sample)
+        line = list(to_lines(Row(0, sample, "a", (score,)), {}))[-1]
+        assert get_plain_verdicts(score) is not None or score.reason_code or not score.verdicts
+        expected = [{"id": item.id, "value": item.value} for item in score.verdicts]
+        assert line.get("verdicts", []) == expected
+        after = list(to_lines(Row(0, sample, "a", (score,)), {}))[-1]
+        assert list(line.items()) == list(after.items())
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [{"reason": "own"}, {"code": "uncertain"}, {"details": {"weight": 2.0}}, {"text": "the text"}],
+)
+def test_verdicts_with_more_than_an_id_keep_it(tmp_path, rest):
+    class Marked(IDBasedContextRecall):
+        def verdicts(self, hits, retrieved, reference):
+            return [replace(item, **rest) for item in super().verdicts(hits, retrieved, reference)]
+
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
+    evaluate([sample], [Marked()]).to_jsonl(tmp_path / "x.jsonl")
+    (verdict,) = read_rows(tmp_path / "x.jsonl")[0]["verdicts"]
+    assert {name: verdict[name] for name in rest} == rest
