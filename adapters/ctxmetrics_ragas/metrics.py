@@ -74,7 +74,7 @@ def _record_score(score: Score, callbacks: Any) -> None:
         name="score",
         inputs={"data": score.provenance.judge},
         metadata={},
-        outputs={"output": {**score.to_dict(), "reason": score.reason}},
+        outputs={"output": adapting.ScoreData(score)},
     )
     traces[run.run_id] = run
     metric.children.append(run.run_id)

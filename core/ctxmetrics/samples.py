@@ -224,10 +224,14 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
-        values = {name: getattr(self, name) for name in FIELDS}
+        data: dict[str, Any] = {}
+        for name in FIELDS:
+            value = getattr(self, name)
+            if value is not None and value != EMPTY:
+                data[name] = plain(value)
         if self.searches is not None:
-            del values["stages"]  # the searches fill them
-        return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}
+            del data["stages"]  # the searches fill them
+        return data
 
 
 def read_samples(
@@ -511,6 +515,8 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Whether lists and mappings stand in each other more often than any reader should follow."""
+    if value is None or isinstance(value, str):
+        return False
     if isinstance(value, (list, tuple)) and {*map(type, value)} <= {str, int}:  # as nearly always
         return False
     level = [value]

@@ -6,7 +6,7 @@ what each name here is for.
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, mask_logs_of, safe_text
-from ctxmetrics.adapting.results import build_results
+from ctxmetrics.adapting.results import ScoreData, build_results
 from ctxmetrics.adapting.runners import Runner, aside
 from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
 from ctxmetrics.adapting.wrapper import (
@@ -58,7 +58,7 @@ from ctxmetrics.running.options import RunOptions
 
 __all__ = [
     "OPTIONS", "PROMPT_ADVICE", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
-    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
+    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "ScoreData", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "as_judge", "aside",
     "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
     "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "has_class", "hide_keys", "in_thread", "langchain_reply",
     "mark_unused", "mask_logs_of", "message_reply", "on_background", "on_background_loop", "only_choice", "part_of", "reads_failures", "response_format", "retrieval_of", "retrieval_of_tool", "run_sync",

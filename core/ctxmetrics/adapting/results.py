@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY
@@ -16,6 +17,41 @@ from ctxmetrics.results.rows_file import read_score
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import sizes_of
+
+
+class ScoreData(dict[str, Any]):
+    """What `Score.to_dict` gives, and the reason: made when something is read, since most traces are never read.
+
+    Until then the score itself is the one item, for code that reads the memory of a dict past its methods.
+    """
+
+    def __init__(self, score: Score) -> None:
+        super().__init__(score=score)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def _filled(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a dict that fills a `ScoreData` first."""
+
+    @wraps(method)
+    def read(data: ScoreData, *args: Any) -> Any:
+        score = dict.get(data, "score")
+        if isinstance(score, Score):
+            dict.update(data, score.to_dict(), reason=score.reason)
+            dict.pop(data, "score", None)
+        return method(data, *args)
+
+    return read
+
+
+_METHODS = (
+    "__contains__ __delitem__ __eq__ __getitem__ __ior__ __iter__ __len__ __ne__ __or__ __repr__ __reversed__ __ror__ "
+    "__setitem__ clear copy get items keys pop popitem setdefault update values"
+)
+for _name in _METHODS.split():
+    setattr(ScoreData, _name, _filled(getattr(dict, _name)))
 
 
 def build_results(
