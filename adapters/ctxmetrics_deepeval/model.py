@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -63,7 +63,9 @@ class DeepEvalModel(adapting.ForeignModel):
         options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, ways) else {}
         with adapting.validated_texts() as texts:
             try:
-                answer = await _call(*(partial(way, text, **options) for way in ways))
+                answer = await adapting.in_loop_or_thread(
+                    *(partial(way, text, **options) for way in ways)
+                )
             except Exception as error:
                 # Of an LLM that parses replies in its own way.
                 if adapting.has_class(error, "ValidationError"):
@@ -83,21 +85,6 @@ class DeepEvalModel(adapting.ForeignModel):
             content=adapting.content_of(content) or "",
             usage=replace(adapting.token_usage(cost), cost=money),
         )
-
-
-async def _call(in_loop: Callable[[], Awaitable[Any]], sync: Callable[[], Any]) -> Any:
-    """Call the method that suits the running loop: the async one in it, or the sync one in a thread.
-
-    The library's own loop serves all threads and sync runs: a method that only looks async would hold all of them up, and
-    a client that belongs to the caller's loop would not work there. Where the LLM says that it has no such method
-    (``NotImplementedError``), the other one is called.
-    """
-    threaded = partial(adapting.in_thread, sync)
-    first, second = (threaded, in_loop) if adapting.on_background_loop() else (in_loop, threaded)
-    try:
-        return await first()
-    except NotImplementedError:
-        return await second()
 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
-from hashlib import sha256
 from inspect import signature
 from typing import Any, ClassVar, Literal, Unpack, cast
 
@@ -26,7 +23,7 @@ from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
-from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, __version__, adapting
+from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, adapting
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
@@ -46,17 +43,16 @@ _NO_RESULT: dict[str, Any] = dict.fromkeys(
         *("evaluation_cost", "input_tokens", "output_tokens"),
     ]
 )
-# Begins the last line of a metric's logs: the score, for `results`.
-_MARK = "ctxmetrics:"
 # What DeepEval takes for a picture in a text: it also loads a file or an address that stands in the id's place.
 _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
 # What DeepEval's own metrics have beside this, and what to write instead.
-_SCORING = "Override measure and a_measure, or give judge= a judge of your own."
 _UNUSED = {
     "evaluation_template _get_prompt": adapting.PROMPT_ADVICE,
-    "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": _SCORING,
+    "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": (
+        "Override measure and a_measure, or give judge= a judge of your own."
+    ),
     "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
     "_group_retrieval_contexts": "group='source' groups contexts.",
     "eval_mode system_one_model": "judge= takes a decision model, which then gives every verdict.",
@@ -140,29 +136,23 @@ class AnyDeepEvalMetric:
                 with suppress(DeepEvalError):
                     model = initialize_model()[0]
             if model is not None:
-                # This raises for a judge.
-                wrapped = DeepEvalModel(model) if isinstance(model, Judge) else model
-                judge = adapting.as_judge(wrapped, object, DeepEvalModel)
+                judge = adapting.judge_by_llm(model, DeepEvalModel)
             core = adapting.build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
-        self.__dict__.update(_NO_RESULT)
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
-        vars(self).update(
-            async_mode=async_mode, verbose_mode=verbose_mode, flaky=flaky, include_reason=include_reason
-        )
+        options = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
+        vars(self).update(_NO_RESULT, **options, include_reason=include_reason)
         self._name_judge()
 
     def _name_judge(self) -> None:
         """Set what DeepEval compares of the judge."""
         judge = _TestCases(self.core, SCHEMA).judge
-        self.evaluation_model: str | None = None
-        if judge:  # with all its options: DeepEval's cache compares the label
-            digest = sha256(repr(judge).encode()).hexdigest()[:8]
-            self.evaluation_model = escape(f"{judge.name}, ctxmetrics {__version__}, {digest}")
+        # With all its options: DeepEval's cache compares the label.
+        self.evaluation_model: str | None = escape(adapting.label_judge(judge)) if judge else None
         # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id
         # and string metrics, which are computed faster than looked up, and those with a judge that is
         # not ours must never be taken from it. It compares this attribute with the stored
@@ -174,12 +164,9 @@ class AnyDeepEvalMetric:
     def __init_subclass__(
         cls, *, core: type[Metric] | None = None, framework_name: str | None = None, **options: Any
     ) -> None:
-        adapting.check_unused(cls, vars(cls))
-        if framework_name is not None:
-            cls.framework_name = framework_name
+        adapting.name_class(cls, core, framework_name)
         super().__init_subclass__(**options)
         if core is not None:
-            cls.core_class = core
             cls._required_params = [SingleTurnParams(place) for place in _places(core.requires)]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
@@ -207,11 +194,9 @@ class AnyDeepEvalMetric:
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
-        success: bool | None = None
-        if self.threshold is not None:
-            success = self.score is not None and self.score >= self.threshold
-        self.success: Any = success
-        return success
+        passed = self.score is not None and self.score >= (self.threshold or 0.0)
+        self.success: Any = None if self.threshold is None else passed
+        return self.success
 
     @property
     def error(self) -> str | None:
@@ -229,14 +214,12 @@ class AnyDeepEvalMetric:
     @property
     def model(self) -> Any:
         """The LLM that judges, or None. Setting it makes it the judge."""
-        model = getattr(getattr(self.core, "judge", None), "model", None)
-        return model.llm if isinstance(model, DeepEvalModel) else None
+        return adapting.judging_llm(self.core, DeepEvalModel)
 
     @model.setter
     def model(self, model: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
         adapting.check_parameters(type(self.core), ["judge"])
-        judge = adapting.as_judge(model, object, DeepEvalModel)
-        self.core = replace(self.core, judge=judge)  # type: ignore[call-arg]  # checked above: it has a judge
+        self.core = replace(self.core, judge=adapting.as_judge(model, object, DeepEvalModel))  # type: ignore[call-arg]  # checked above: it has a judge
         self._name_judge()
 
     @property
@@ -274,8 +257,7 @@ class AnyDeepEvalMetric:
 
     @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
-        own = self.core.base_name
-        return (self.framework_name or own) + self.core.name.removeprefix(own)
+        return adapting.rename(self.core, self.framework_name)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -315,11 +297,11 @@ def update_current_span_ids(
         reference_context_ids: The ids of what should have been retrieved.
     """
     span = current_span_context.get()  # type: ignore[no-untyped-call]  # it has no types
-    ids: dict[str, Sequence[str]] = {}
-    if retrieved_context_ids is not None:
-        ids["retrieved_context_ids"] = list(retrieved_context_ids)
-    if reference_context_ids is not None:
-        ids["reference_context_ids"] = list(reference_context_ids)
+    fields = {
+        "retrieved_context_ids": retrieved_context_ids,
+        "reference_context_ids": reference_context_ids,
+    }
+    ids = {name: list(value) for name, value in fields.items() if value is not None}
     if span is not None and span.metrics:
         span.metrics = [_on_span(metric, ids) for metric in span.metrics]
 
@@ -348,8 +330,7 @@ def results(run: EvaluationResult) -> Results:
     for test in sorted(run.test_results, key=lambda test: test.index or 0):
         scores: dict[str, Any] = {}
         for data in test.metrics_data or ():
-            _, mark, line = (data.verbose_logs or "").rpartition(_MARK)
-            scores[data.name] = json.loads(b64decode(line)) if mark else data.error
+            scores[data.name] = adapting.find_score(data.verbose_logs) or data.error
         # DeepEval writes None for an empty list.
         record = {**vars(test), "id": test.name}
         if not test.conversational:
@@ -368,20 +349,17 @@ def _begin(metric: AnyDeepEvalMetric) -> object:
 def _end(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
     """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
-    error = None
-    if score.value is None:
-        error = escape(f"{score.reason_code}: {score.message}")
     # It takes a metric of conversations, too, and declares the other kind.
     logs = construct_verbose_logs(cast("BaseMetric", metric), [escape(score.pretty()), ""])
     state = {
         "score": score.value,
         "reason": escape(score.reason) if metric.include_reason else None,
-        "_error": error,
+        "_error": escape(f"{score.reason_code}: {score.message}") if score.value is None else None,
         "evaluation_cost": score.usage.cost,
         "input_tokens": usage.prompt_tokens or None,
         "output_tokens": usage.completion_tokens or None,
-        # DeepEval's results keep no other text of a metric. In Base64, since DeepEval prints it as markup.
-        "verbose_logs": f"{logs}\n{_MARK}{b64encode(json.dumps(score.to_dict()).encode()).decode()}",
+        # DeepEval's results keep no other text of a metric.
+        "verbose_logs": adapting.append_score(logs, score),
         "result": score,
     }
     if metric._measuring is measuring:  # noqa: SLF001 - not given up, and no later one has begun
@@ -464,28 +442,27 @@ class _TestCases(adapting.Wrapper):
         Raises:
             NotTextError: A text that the metric reads holds a picture.
         """
-        metric = self.metric
-        places = [place for place in _places(metric.requires) if place != "metadata"]
-        values = {place: getattr(record, place) for place in places}
+        places = _places(self.metric.requires)
+        values = {place: getattr(record, place) for place in places if place != "metadata"}
         if "context" in values:
             values["reference_contexts"] = metadata.get("reference_contexts")
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             values["retrieval_context"] = record.retrieval_context
-        read = {*metric.requires, *metric.uses}  # not the sources of documents, for their ids
-        adapting.check_texts(
-            {at: text for at, text in values.items() if FIELDS.get(at, at) in read}, _PICTURE
-        )
+        # Not the sources of documents, for their ids.
+        read = {*self.metric.requires, *self.metric.uses}
+        texts = {at: text for at, text in values.items() if FIELDS.get(at, at) in read}
+        adapting.check_texts(texts, _PICTURE)
         return values
 
     def _fields_in_metadata(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sample's fields for which a test case has no place but its metadata."""
-        metric = self.metric
-        facts = metadata.get("reference_facts", metadata.get("expected_facts"))
-        fields: dict[str, Any] = {"id": record.name, "reference_facts": facts}
-        fields |= {name: metadata.get(name) for name in _OPTIONAL.intersection(metric.uses)}
-        if "metadata" in _places(metric.requires):
+        uses = self.metric.uses
+        fields: dict[str, Any] = {name: metadata.get(name) for name in _OPTIONAL.intersection(uses)}
+        fields["id"] = record.name
+        fields["reference_facts"] = metadata.get("reference_facts", metadata.get("expected_facts"))
+        if "metadata" in _places(self.metric.requires):
             fields |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
-        if "retrieved_context_ids" in metric.uses:  # contexts of one source count as one
+        if "retrieved_context_ids" in uses:  # contexts of one source count as one
             fields["retrieved_context_ids"] = _sources(record) or metadata.get("retrieved_context_ids")
         return fields
 
@@ -495,16 +472,14 @@ class _TestCases(adapting.Wrapper):
         Raises:
             MissingParamsError: It is.
         """
-        metric = self.metric
-        missing = [f"'{_HOME[name]}'" for name in metric.requires if not sample.has(name)]
-        if not missing:
-            return
-        fix = ""
-        if sample.reference_facts and "reference" in metric.requires:
-            fix = ". Count its facts with unit='fact'"
-        raise MissingParamsError(
-            f"{' and '.join(missing)} cannot be None for the '{metric.name}' metric{fix}"
-        )
+        requires = self.metric.requires
+        missing = [f"'{_HOME[name]}'" for name in requires if not sample.has(name)]
+        if missing:
+            has_facts = sample.reference_facts and "reference" in requires
+            fix = ". Count its facts with unit='fact'" if has_facts else ""
+            raise MissingParamsError(
+                f"{' and '.join(missing)} cannot be None for the '{self.metric.name}' metric{fix}"
+            )
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
         """Raise our own errors only: after a TypeError DeepEval measures again without its guards."""

@@ -18,10 +18,9 @@ from ctxmetrics.errors import importing
 
 with importing("inspect-ai", "0.3.270 or newer"):
     import inspect_ai
-    from inspect_ai.dataset import Sample
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai import dataset, solver
+    from inspect_ai import log as logs
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-    from inspect_ai.solver import TaskState
 
 __all__ = [
     "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
@@ -73,7 +72,7 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     """
     wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA)
 
-    async def score(state: TaskState, target: Target) -> Score:
+    async def score(state: solver.TaskState, target: Target) -> Score:
         found = await wrapper.ascore(_record(state, state.input_text, target), strict=False)
         shown: Any = {"explanation": found.reason, "metadata": adapting.compact(found)}
         if found.value is None:
@@ -83,19 +82,24 @@ def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Sco
     return score
 
 
-def _record(sample: TaskState | EvalSample, question: str, target: Target) -> dict[str, Any]:
+def _record(
+    sample: solver.TaskState | logs.EvalSample, question: str, target: Target
+) -> dict[str, Any]:
     # Each of several targets is acceptable.
     expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
-    outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
     return {
         "inputs": {**sample.metadata, "question": question},
-        "outputs": outputs,
+        "outputs": {
+            **sample.metadata,
+            "answer": sample.output.completion,
+            **dict(sample.store.items()),
+        },
         "expected": {**sample.metadata, **expected},
         "messages": sample.messages,
     }
 
 
-def results(log: EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
+def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
     """Return a log as results of the core: samples, verdicts, evidence and usage.
 
     Args:
@@ -146,18 +150,17 @@ span_based_context_recall: ByParameters = _named(core.SpanBasedContextRecall)
 span_based_context_precision: ByParameters = _named(core.SpanBasedContextPrecision)
 
 
-@scorer(metrics=[mean()])
-def _value(metric: core.Metric) -> Scorer:
-    return metric_scorer(metric)
+_value = scorer(metrics=[mean()], name="_value")(metric_scorer)
 
 
 def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | None]:
     rows = []
     for number, sample in enumerate(samples):
-        record = SCHEMA.record(sample.to_dict())
-        given = {**record["outputs"], **record["expected"]}
+        given = sample.to_dict()
         target = given.pop("reference", None) or given.pop("references", None) or ""
-        rows.append(Sample(id=number, input=sample.user_input or "", target=target, metadata=given))
+        rows.append(
+            dataset.Sample(id=number, input=sample.user_input or "", target=target, metadata=given)
+        )
     task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
     # Inspect writes its log to the current folder, and reads the samples from there.
     with adapting.aside({}):

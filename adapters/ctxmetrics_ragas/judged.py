@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
 from ragas.metrics.base import MetricWithLLM
 
 from ctxmetrics import Judge, Metric
-from ctxmetrics.adapting import CoreParams, as_judge
+from ctxmetrics.adapting import CoreParams, judge_by_llm, judging_llm
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_ragas.metrics import RagasMetric
 from ctxmetrics_ragas.model import RagasModel
@@ -68,17 +68,14 @@ class JudgedMetric(RagasMetric):
     @property
     def llm(self) -> Any:
         """The LLM that judges, or None. Setting it makes it the judge."""
-        model = getattr(self.core.judge, "model", None)
-        return model.llm if isinstance(model, RagasModel) else None
+        return judging_llm(self.core, RagasModel)
 
     @llm.setter
     def llm(self, llm: Any) -> None:
         self.core = self._judged_by(llm)
 
     def _judged_by(self, llm: Any) -> Any:
-        if isinstance(llm, Judge):
-            RagasModel(llm)  # raises: a judge goes into judge=
-        return replace(self.core, judge=as_judge(llm, object, RagasModel))
+        return replace(self.core, judge=judge_by_llm(llm, RagasModel))
 
 
 class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]  # llm is a property

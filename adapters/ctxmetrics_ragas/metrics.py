@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from functools import partial, wraps
-from os import PathLike
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
 
 from ragas.callbacks import ChainRun, RagasTracer
@@ -27,10 +24,12 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
 from ctxmetrics import Metric, Results, Sample, Score, adapting
-from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
     from ragas.run_config import RunConfig
 
@@ -42,11 +41,12 @@ _NO_COLUMN = {"references", "stages", "searches"}
 # The fields that the messages of a conversation hold.
 _IN_MESSAGES = {"retrieved_contexts", "response"}
 # What Ragas' own metrics have beside this, and what to write instead.
-_SCORING = "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
 _UNUSED = {
     "prompt context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
     "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
-    "_ascore _compute_score _get_row_attributes _calculate_average_precision": _SCORING,
+    "_ascore _compute_score _get_row_attributes _calculate_average_precision": (
+        "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
+    ),
     "_distance_measure": "similarity= names the measure.",
     "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",
 }
@@ -104,16 +104,6 @@ SCHEMA = replace(
 )
 
 
-def _sync(function: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
-    """Return the sync form of an async method: for a script, a notebook, inside a running loop, any thread."""
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return adapting.run_sync(partial(function, *args, **kwargs))
-
-    return call
-
-
 class ContextResult(MetricResult):
     """Ragas' result with the whole score behind it; unlike its base it can be copied and pickled.
 
@@ -152,8 +142,6 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         ParameterError: A parameter is unknown, was given by position, or its value is wrong.
     """
 
-    # Ragas' own name for the metric, where it is not the core metric's.
-    framework_name: ClassVar[str | None] = None
     # Parameters of Ragas' own metric, and what to write instead.
     renamed: ClassVar[Mapping[str, str]] = {}
     # The class that makes the object, where that is not its own class.
@@ -168,13 +156,12 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         Raises:
             UnusedError: The class overrides what is never called.
         """
-        adapting.check_unused(cls, vars(cls))
-        for name in own.keys() & {"framework_name", "renamed", "judged_by"}:
+        for name in own.keys() & {"renamed", "judged_by"}:
             setattr(cls, name, own.pop(name))
+        super().__init_subclass__(**own)
         adapting.mark_unused(
             cls, {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
         )
-        super().__init_subclass__(**own)
 
     def __init__(
         self,
@@ -194,8 +181,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
             )
         self.core = core
-        own_name = (self.framework_name or core.base_name) + core.name.removeprefix(core.base_name)
-        self.name: str = name or own_name
+        self.name: str = name or adapting.rename(core, self.framework_name)
         self.allowed_values: Any = (0.0, core.rules.scale)
         # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
         self._required_columns = {
@@ -257,30 +243,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         Raises:
             ParameterError: A parameter is a function.
         """
-        config = {
-            item.name: value
-            for item in fields(self.core)
-            if item.name != "judge" and (value := getattr(self.core, item.name)) != item.default
-        }
-        for parameter, value in config.items():
-            if callable(value):
-                raise ParameterError(
-                    f"{self.core.name}: {parameter} is a function, which no file can hold. Name a measure."
-                )
-        file = Path(path or "")
-        if file.is_dir():
-            file /= f"{self.name}.json"
-        elif not file.suffix:
-            file = file.with_suffix(".json")
-        given = None if getattr(self.core, "judge", None) is None else "given"
-        data = {
-            "format_version": "1.0",
-            "metric_type": type(self).__name__,
-            "name": self.name,
-            "judge": "framework" if isinstance(self, MetricWithLLM) else given,
-            "config": config,
-        }
-        file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        judge = "framework" if isinstance(self, MetricWithLLM) else None
+        adapting.save_metric(self.core, path, type(self).__name__, self.name, judge)
 
     @classmethod
     def load(cls, path: str | PathLike[str], **judging: Any) -> Self:
@@ -290,27 +254,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             InputFileError: The file is not there, holds no metric, or one of another class.
             ParameterError: The metric had a judge, and none is given.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-            saved, name, judge, config = (
-                data[key] for key in ("metric_type", "name", "judge", "config")
-            )
-            params = dict(config)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputFileError(
-                f"{path} is no saved metric ({type(error).__name__}: {error})."
-            ) from None
-        if saved != cls.__name__:
-            raise InputFileError(
-                f"{path} holds a {saved}, not a {cls.__name__}. Write {saved}.load(..)."
-            )
-        if judge == "given" and not judging:
-            raise ParameterError(
-                f"{path}: the metric had a judge of its own, which no file holds. Give it again."
-            )
-        if judge is not None:
-            params |= judging or {"judge": judge}
-        return cls(**params, name=name)
+        return cls(**adapting.load_params(path, cls.__name__, judging))
 
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
@@ -321,9 +265,9 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
                 max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries
             )
         )
-        model = getattr(getattr(self._judging(), "judge", None), "model", None)
-        if isinstance(model, RagasModel) and isinstance(model.llm, BaseRagasLLM):
-            model.llm.set_run_config(run_config)
+        llm = adapting.judging_llm(self._judging(), RagasModel)
+        if isinstance(llm, BaseRagasLLM):
+            llm.set_run_config(run_config)
 
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
         """Return the sample as a `Sample`, read once: Ragas' runner records it, and passes it to `_single_turn_ascore`."""
@@ -437,8 +381,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             scores = await adapting.SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
         return [ContextResult(score) for score in scores]
 
-    score: ClassVar[Callable[..., ContextResult]] = _sync(ascore)
-    batch_score: ClassVar[Callable[..., list[MetricResult]]] = _sync(abatch_score)
+    score: ClassVar[Callable[..., ContextResult]] = adapting.sync_form(ascore)
+    batch_score: ClassVar[Callable[..., list[MetricResult]]] = adapting.sync_form(abatch_score)
 
     async def _score(
         self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any = None

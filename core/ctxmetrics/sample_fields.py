@@ -274,6 +274,8 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Whether lists and mappings stand in each other more often than any reader should follow."""
+    if value is None or isinstance(value, str):
+        return False
     if isinstance(value, (list, tuple)) and {*map(type, value)} <= {str, int}:  # as nearly always
         return False
     level = [value]

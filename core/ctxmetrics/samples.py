@@ -176,10 +176,14 @@ class Sample:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, as plain JSON-ready data."""
-        values = {name: getattr(self, name) for name in FIELDS}
+        data: dict[str, Any] = {}
+        for name in FIELDS:
+            value = getattr(self, name)
+            if value is not None and value != EMPTY:
+                data[name] = plain(value)
         if self.searches is not None:
-            del values["stages"]  # the searches fill them
-        return {name: plain(value) for name, value in values.items() if value not in (None, EMPTY)}
+            del data["stages"]  # the searches fill them
+        return data
 
 
 def read_samples(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ctxmetrics._internal.frozen import EMPTY, Plain, plain
+from ctxmetrics._internal.frozen import EMPTY, Plain, plain_fields
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.presentation import wording
@@ -217,7 +217,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
-        return {name: plain(getattr(self, name)) for name in _FIELDS}
+        return plain_fields(self, _FIELDS)
 
 
 _slot: Any = Score.__dict__["verdicts"]

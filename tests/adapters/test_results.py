@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import warnings
@@ -19,6 +20,7 @@ from ctxmetrics import (
     NonLLMContextPrecision,
     Results,
     Sample,
+    agree,
     evaluate,
     read_samples,
 )
@@ -162,7 +164,7 @@ def inspect(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
         target = metadata.pop("reference", "")
         rows.append(Row(id=sample.id, input=sample.user_input or "", target=target, metadata=metadata))
     scorers = [
-        getattr(package, metric.base_name)(judge=JUDGE, **PARAMS.get(metric.base_name, {}))
+        getattr(package, metric.base_name)(judge=JUDGE, **PARAMS.get(metric.name, {}))
         for metric in metrics
     ]
     task = inspect_ai.Task(rows, solver=[], scorer=scorers)
@@ -170,7 +172,7 @@ def inspect(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
     return package.results(read_eval_log(log.location))  # from the file
 
 
-PARAMS: Any = {"context_recall": {"threshold": 0.8}, "context_precision": {"top_k": 3}}
+PARAMS: Any = {"context_recall": {"threshold": 0.8}, "context_precision(top_k=3)": {"top_k": 3}}
 RUNS: dict[str, tuple[str, Callable[[Sequence[Sample], Sequence[Metric]], Results]]] = {
     "ragas": ("ragas", ragas),
     "deepeval": ("deepeval", deepeval),
@@ -181,18 +183,24 @@ RUNS: dict[str, tuple[str, Callable[[Sequence[Sample], Sequence[Metric]], Result
 }
 
 
-@pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "mlflow" else []) for name in RUNS]
-)
+FRAMEWORKS = [pytest.param(name, marks=[pytest.mark.slow] if name == "mlflow" else []) for name in RUNS]
+
+
+def run_in(framework: str, samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
+    """Run core metrics over samples in a framework, and return its run as results."""
+    name, function = RUNS[framework]
+    pytest.importorskip(name, reason=f"the {framework} extra is not installed")
+    with aside({"DO_NOT_TRACK": "true"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(samples, metrics)
+
+
+@pytest.fixture(params=FRAMEWORKS)
 def run(request: pytest.FixtureRequest) -> Callable[..., Results]:
     """A framework's run of core metrics over samples, as results."""
-    name, function = RUNS[request.param]
-    pytest.importorskip(name, reason=f"the {request.param} extra is not installed")
 
     def run(samples: Sequence[Sample], metrics: Sequence[Metric] = METRICS) -> Results:
-        with aside({"DO_NOT_TRACK": "true"}), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return function(samples, metrics)
+        return run_in(request.param, samples, metrics)
 
     return run
 
@@ -222,18 +230,71 @@ def test_results_are_those_of_the_core_on_the_handbook(run: Callable[..., Result
         assert replace(results.summary()[name], **names_differ) == replace(summary, **names_differ)
 
 
-def test_they_go_on_as_after_evaluate(run: Callable[..., Results], tmp_path: Path) -> None:
-    samples = list(read_samples(HANDBOOK))[:4]
-    results, core = run(samples), evaluate(samples, METRICS, progress=False)
-    results.to_jsonl(tmp_path / "rows.jsonl")
-    again = Results.from_jsonl(tmp_path / "rows.jsonl")
-    assert scores_of(again) == scores_of(core)
-    results.to_html(tmp_path / "page.html")
-    assert samples[0].user_input in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert results.curve(ks=[1, 2]) == core.curve(ks=[1, 2])
-    comparison = results.compare(again)
-    assert comparison.samples == len(samples)
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def runs(request: pytest.FixtureRequest) -> tuple[Results, Results]:
+    """The handbook in a framework's run, and in the core's, made once for all steps."""
+    samples = list(read_samples(HANDBOOK))
+    # Without top_k: people labelled every context.
+    metrics = [METRICS[0], ContextPrecision(judge=JUDGE), IDBasedContextRecall()]
+    return run_in(request.param, samples, metrics), evaluate(samples, metrics, progress=False)
+
+
+def agree_as_the_core(results: Results, core: Results, _: Path) -> None:
+    samples = list(read_samples(HANDBOOK))
+    report = agree(samples, results=results)
+    answers = {item.label: item.answers for item in report.agreements}
+    assert answers == {
+        "unit_supported": sum(len(sample.labels.get("unit_supported", ())) for sample in samples),
+        "context_useful": sum(len(sample.labels.get("context_useful", ())) for sample in samples),
+    }
+    assert report.to_dict() == agree(samples, results=core).to_dict()
+
+
+def agree_from_the_file(results: Results, core: Results, folder: Path) -> None:
+    samples = list(read_samples(HANDBOOK))
+    results.to_jsonl(folder / "rows.jsonl")
+    report = agree(samples, results=folder / "rows.jsonl")
+    assert report.to_dict() == agree(samples, results=core).to_dict()
+
+
+def compare_with_its_file(results: Results, core: Results, folder: Path) -> None:
+    results.to_jsonl(folder / "rows.jsonl")
+    comparison = results.compare(Results.from_jsonl(folder / "rows.jsonl"))
+    assert comparison.samples == len(core)
     assert not comparison.lost + comparison.won + comparison.worst
+
+
+def curve_of_the_ranks(results: Results, core: Results, _: Path) -> None:
+    assert results.curve(ks=[1, 2]) == core.curve(ks=[1, 2])
+
+
+def file_of_rows(results: Results, core: Results, folder: Path) -> None:
+    results.to_jsonl(folder / "rows.jsonl")
+    assert scores_of(Results.from_jsonl(folder / "rows.jsonl")) == scores_of(core)
+
+
+def page_with_every_question(results: Results, _: Results, folder: Path) -> None:
+    results.to_html(folder / "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    questions = [html.escape(sample.user_input or "") for sample in read_samples(HANDBOOK)]
+    assert [question for question in questions if question not in page] == []
+
+
+STEPS = [
+    agree_as_the_core,
+    agree_from_the_file,
+    compare_with_its_file,
+    curve_of_the_ranks,
+    file_of_rows,
+    page_with_every_question,
+]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
+def test_they_go_on_as_after_evaluate(
+    runs: tuple[Results, Results], step: Callable[..., None], tmp_path: Path
+) -> None:
+    step(*runs, tmp_path)
 
 
 def test_a_row_that_failed_stays_and_says_why(run: Callable[..., Results]) -> None:

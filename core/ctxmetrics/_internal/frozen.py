@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, NoReturn
 
 
@@ -38,7 +39,16 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON-ready data."""
-        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return plain_fields(self, self.__dataclass_fields__)
+
+
+def plain_fields(item: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes as plain JSON-ready data; most are, and no function is called for those."""
+    data: dict[str, Any] = {}
+    for name in names:
+        value = getattr(item, name)
+        data[name] = value if type(value) in _ATOMS else plain(value)
+    return data
 
 
 def plain(value: Any) -> Any:
@@ -49,7 +59,7 @@ def plain(value: Any) -> Any:
         return [item if type(item) in _ATOMS else plain(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
-    if hasattr(value, "to_dict"):
+    if not isinstance(value, dict) and hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "items"):
         return {str(key): plain(item) for key, item in value.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +18,21 @@ from ctxmetrics.results.rows_file import read_score
 from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import sizes_of
+
+
+# Begins the last line of a text that a framework keeps beside the number.
+_MARK = "ctxmetrics:"
+
+
+def append_score(text: str, score: Score) -> str:
+    """Append a line with the whole score, for a framework that keeps a text alone; in Base64, which no markup can change."""
+    return f"{text}\n{_MARK}{b64encode(json.dumps(score.to_dict()).encode()).decode()}"
+
+
+def find_score(text: str | None) -> dict[str, Any] | None:
+    """Return the score that `append_score` wrote; None where there is none."""
+    _, mark, line = (text or "").rpartition(_MARK)
+    return json.loads(b64decode(line)) if mark else None
 
 
 def build_results(

@@ -16,10 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.adapting.unused import check_unused
 from ctxmetrics.conventions import Grouping, Unit, Weighting
 from ctxmetrics.errors import (
     CtxMetricsError,
@@ -39,6 +42,7 @@ from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
 from ctxmetrics.models.base import DecisionModel, Model
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.foreign_decisions import coerce_decisions
+from ctxmetrics.models.frameworks import ForeignModel
 from ctxmetrics.models.runtime.run import current_run, part_of
 from ctxmetrics.reading import SCHEMAS, KeyParams, Schema, check_keys, text_of
 from ctxmetrics.reading.pictures import refusal
@@ -101,14 +105,30 @@ class MetricClass:
 
     Attributes:
         core_class: The core metric's class.
+        framework_name: The framework's own name for the metric, where it is not the core metric's.
     """
 
     core_class: ClassVar[type[Metric]]
+    framework_name: ClassVar[str | None] = None
 
-    def __init_subclass__(cls, *, core: type[Metric] | None = None, **options: Any) -> None:
+    def __init_subclass__(
+        cls, *, core: type[Metric] | None = None, framework_name: str | None = None, **options: Any
+    ) -> None:
+        name_class(cls, core, framework_name)
         super().__init_subclass__(**options)
-        if core is not None:
-            cls.core_class = core
+
+
+def name_class(cls: Any, core: type[Metric] | None, framework_name: str | None) -> None:
+    """Set what the class statement of a `MetricClass`, or of a class that cannot be one, names.
+
+    Raises:
+        UnusedError: The class overrides what is never called.
+    """
+    check_unused(cls, vars(cls))
+    if framework_name is not None:
+        cls.framework_name = framework_name
+    if core is not None:
+        cls.core_class = core
 
 
 def build_metric(
@@ -160,6 +180,28 @@ def as_judge(
     if instead:
         message += f" For this one, write judge={instead}."
     raise ParameterError(message)
+
+
+def judge_by_llm(llm: Any, wrap: Callable[[Any], Model]) -> Judge | None:
+    """Coerce another library's model to a judge; a judge is refused, by ``wrap``, which says where it goes."""
+    return as_judge(wrap(llm) if isinstance(llm, Judge) else llm, object, wrap)
+
+
+def label_judge(judge: Judge) -> str:
+    """Return a judge's name with the library's version and a digest of all its options."""
+    digest = sha256(repr(judge).encode()).hexdigest()[:8]
+    return f"{judge.name}, ctxmetrics {__version__}, {digest}"
+
+
+def judging_llm(metric: Metric, wrap: type[ForeignModel]) -> Any:
+    """Return another library's model that judges a metric, as its user gave it; None where none does."""
+    model = getattr(getattr(metric, "judge", None), "model", None)
+    return getattr(model, "llm", None) if isinstance(model, wrap) else None
+
+
+def rename(metric: Metric, framework_name: str | None) -> str:
+    """Return a metric's name with its parameters, under the framework's own name for the metric where it has one."""
+    return (framework_name or metric.base_name) + metric.name.removeprefix(metric.base_name)
 
 
 @dataclass(frozen=True)

@@ -250,9 +250,25 @@ def agree(
         run = _judge(checked, columns, judging, convention, options)
         return _report(judging.name, run, _add_verdicts(columns, run, list(run)), systems, file)
     run = results if isinstance(results, Results) else Results.from_jsonl(results)
-    rows = {texts_key(row): row for row in run}
-    columns = _add_verdicts(columns, run, [rows.get(key_of(sample)) for sample in checked])
+    columns = _add_verdicts(columns, run, _find_rows(run, checked))
     return _report(_find_judge(columns) or "the run", run, columns, systems, file)
+
+
+def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
+    """Find the row of each sample by its id and texts; where the run has no such id, by the texts alone.
+
+    Some frameworks give samples ids of their own, or none.
+    """
+    rows = {texts_key(row): row for row in run}
+    ids = {id_ for id_, _ in rows}
+    by_texts: dict[str, Row | None] = {}
+    for (_, texts), row in rows.items():
+        by_texts[texts] = None if texts in by_texts else row
+    matches = []
+    for sample in samples:
+        id_, texts = key_of(sample)
+        matches.append(rows.get((id_, texts)) if id_ in ids else by_texts.get(texts))
+    return matches
 
 
 def _judge(

@@ -16,11 +16,11 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from ctxmetrics.errors import CtxMetricsError
@@ -114,6 +114,31 @@ def run_sync(
     except BaseException:
         future.cancel()
         raise
+
+
+def sync_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Return the sync form of an async method: for a script, a notebook, inside a running loop, any thread."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_sync(partial(function, *args, **kwargs))
+
+    return call
+
+
+async def in_loop_or_thread(in_loop: Callable[[], Awaitable[T]], sync: Callable[[], T]) -> T:
+    """Call the method of a foreign model that suits the running loop: the async one in it, or the sync one in a thread.
+
+    The library's own loop serves all threads and sync runs: a method that only looks async would hold all of them up, and
+    a client that belongs to the caller's loop would not work there. Where the model says that it has no such method
+    (``NotImplementedError``), the other one is called.
+    """
+    threaded = partial(in_thread, sync)
+    first, second = (threaded, in_loop) if on_background_loop() else (in_loop, threaded)
+    try:
+        return await first()
+    except NotImplementedError:
+        return await second()
 
 
 def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:

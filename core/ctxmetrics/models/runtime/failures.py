@@ -192,6 +192,9 @@ def _is_final(error: BaseException) -> bool:
             request: Any = link.request  # type: ignore[attr-defined]  # errors of httpx have it
             hosts.add(request.url.host)
             retried = retried or request.headers["x-stainless-retry-count"] != "0"
+        with suppress(Exception):
+            attempt: Any = link.last_attempt  # type: ignore[attr-defined]  # errors of tenacity have it
+            retried = retried or attempt.attempt_number > 1
     return retried or (refused and any(map(_LOOPBACK.match, hosts)))
 
 
