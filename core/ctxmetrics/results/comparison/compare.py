@@ -17,7 +17,6 @@ from ctxmetrics.metrics import metric_named
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction, plural
 from ctxmetrics.results.baseline import HASHED, shorten_record, text_hash
-from ctxmetrics.results.comparison.compared_rows import read_compared
 from ctxmetrics.results.comparison.compared_stages import compare_stages
 from ctxmetrics.results.comparison.pairing import (
     Pair,
@@ -49,7 +48,7 @@ from ctxmetrics.results.labels.means import (
 )
 from ctxmetrics.results.origin import Origin, find_origin
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import build_record
+from ctxmetrics.results.rows_file import build_record, read_rows
 from ctxmetrics.verdicts import Verdict
 
 _WORST = 10
@@ -123,8 +122,7 @@ def compare_all(
         InputFileError: As `compare` raises.
     """
     options = _Options(metrics, by, cluster, accept, by_file=bool(labels))
-    # Answers of people name what the verdicts are about.
-    inputs = [read_compared(run, whole=bool(labels)) for run in (baseline, *runs.values())]
+    inputs = [_read_run(run) for run in (baseline, *runs.values())]
     first_origin, *origins = map(find_origin, (baseline, *runs.values()), inputs)
     if labels:
         inputs = apply_labels(labels, inputs)
@@ -147,6 +145,12 @@ class _Options:
     cluster: str | None
     accept: Collection[str]
     by_file: bool
+
+
+def _read_run(run: Run) -> list[Row]:
+    if isinstance(run, (str, os.PathLike)):
+        return list(read_rows(run))
+    return list(run)
 
 
 def _shorten_hashes(row: Row) -> Row:
