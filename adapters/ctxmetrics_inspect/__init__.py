@@ -9,6 +9,7 @@ store, else from the sample's metadata; no model and no key are needed.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import Any, TypeAlias, Unpack
 
@@ -34,24 +35,10 @@ __all__ = [
 ByParameters: TypeAlias = Callable[..., Scorer]
 # Reads a task's state: the contexts are in the store or the sample's metadata, the reference is the
 # target.
-SCHEMA = adapting.Schema(
+SCHEMA = replace(
+    adapting.SCHEMAS["inspect"],
     package="ctxmetrics_inspect",
     judge_option="judge=",
-    places={
-        "user_input": adapting.Place.of("inputs", "question"),
-        "response": adapting.Place.of("outputs", "answer"),
-        "retrieved_contexts": adapting.Place.of(
-            "outputs", "documents contexts context source_documents"
-        ),
-        "retrieved_context_ids": adapting.Place.of("outputs", "retrieved_ids"),
-        "stages": adapting.Place.of("outputs", ""),
-        "searches": adapting.Place.of("outputs", ""),
-        "reference": adapting.Place.of("expected", "target"),
-        "references": adapting.Place.of("expected", ""),
-        "reference_facts": adapting.Place.of("expected", "expected_facts"),
-        "reference_contexts": adapting.Place.of("expected", "reference_documents"),
-        "reference_context_ids": adapting.Place.of("expected", "reference_ids"),
-    },
     hint="and none in the store or the sample's metadata",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, Unpack, get_type_hints
 
@@ -198,28 +198,10 @@ def _record(ctx: Any) -> dict[str, Any]:
 
 
 # Reads cases and what a task made of them.
-SCHEMA = adapting.Schema(
+SCHEMA = replace(
+    adapting.SCHEMAS["pydantic_evals"],
     package="ctxmetrics_pydantic_evals",
     judge_option="judge= (a model of pydantic-ai, or its name)",
-    places={
-        "user_input": adapting.Place.of("inputs", "question query input prompt"),
-        "response": adapting.Place.of("output", "answer output result"),
-        "retrieved_contexts": adapting.Place.of(
-            "output", "documents contexts context source_documents"
-        ),
-        "retrieved_context_ids": adapting.Place.of("output", "retrieved_ids"),
-        "stages": adapting.Place.of("output", ""),
-        "searches": adapting.Place.of("output", ""),
-        "reference": adapting.Place.of("expected_output", "ground_truth answer response output result"),
-        "references": adapting.Place.of("expected_output", ""),
-        "reference_facts": adapting.Place.of("expected_output", "expected_facts"),
-        "reference_contexts": adapting.Place.of(
-            "expected_output", "retrieved_contexts documents contexts context"
-        ),
-        "reference_context_ids": adapting.Place.of(
-            "expected_output", "reference_ids retrieved_context_ids retrieved_ids"
-        ),
-    },
     hint="and none in the case's metadata or the task's attributes",
 )
 

@@ -19,7 +19,6 @@ from ctxmetrics.samples import Sample
 from ctxmetrics.scores import Score
 from ctxmetrics.stages import sizes_of
 
-
 # Begins the last line of a text that a framework keeps beside the number.
 _MARK = "ctxmetrics:"
 
