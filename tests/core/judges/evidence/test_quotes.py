@@ -141,7 +141,7 @@ BURNED = "The mill burned down in 1803."
         ("It holds 1803 tonnes of 12,000.", "It holds 12,000 tonnes.", MILL, None),  # no year
     ],
 )
-def test_another_year_is_found_only_if_no_context_has_the_right_one(unit, sentence, contexts, against):
+def test_another_year_is_found_if_no_context_has_the_right_one(unit, sentence, contexts, against):
     found = Unit(unit, unit, contexts, "en").denial([sentence], contexts)
     assert (found and found.context) == against
 
