@@ -243,10 +243,4 @@ def count_deferred(score: Score) -> int | None:
     return size() if callable(verdicts) and size else None
 
 
-def get_plain_verdicts(score: Score) -> list[dict[str, Any]] | None:
-    """Return id and value of each verdict, where these are not made yet and have nothing else; None for any other."""
-    make: Callable[[], list[dict[str, Any]]] | None = getattr(_slot.__get__(score), "to_plain", None)
-    return None if make is None else make()
-
-
 setattr(Score, "verdicts", property(_get_verdicts, _slot.__set__))  # noqa: B010 - type checkers keep the field

@@ -447,11 +447,6 @@ class _LaterVerdicts:
     def __call__(self) -> Sequence[Verdict]:
         return self.metric.verdicts(self.hits, self.retrieved, self.reference)
 
-    def to_plain(self) -> list[dict[str, Any]] | None:
-        """Return the verdicts as mappings of id and value, where they have nothing else."""
-        make = getattr(self.metric, "plain_verdicts", None)
-        return make and make(self.hits, self.retrieved, self.reference)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TextPrecision(Metric):

@@ -63,17 +63,6 @@ class IDMetric(
         counted = reference if self.counts_reference else retrieved
         return list(map(_verdict, dict.fromkeys(counted), hits))
 
-    def plain_verdicts(
-        self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
-    ) -> list[dict[str, Any]] | None:
-        """Return the id and the value of each verdict, unless a metric of the user's own builds others."""
-        if type(self).verdicts is not IDMetric.verdicts:
-            return None
-        counted = reference if self.counts_reference else retrieved
-        return [
-            {"id": id_, "value": hit} for id_, hit in zip(dict.fromkeys(counted), hits, strict=False)
-        ]
-
 
 @registered
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,8 @@ def cell_rows(
     csv.field_size_limit(_LARGEST_CELL)
     with open_text(file, encoding) as text:
         first, named, lines_before = _read_first(text)
-        delimiter = _find_delimiter(first, named or _delimiters(file))
+        delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
+        delimiter = _find_delimiter(first, named or delimiters)
         reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
         try:
             cells = next(reader, [])
@@ -84,10 +85,6 @@ def read_gaps(row: dict[str, str]) -> dict[str, str]:
         if cell not in _GAPS:
             values[name] = cell[1:] if ESCAPED.match(cell) else cell
     return values
-
-
-def _delimiters(file: Path) -> str:
-    return "\t" if get_ending(file) == ".tsv" else _DELIMITERS
 
 
 def _find_delimiter(line: str, delimiters: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +157,8 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
         if column.keys() == columns[0].keys():
             continue
         texts = next(column for key, column in zip(data, columns, strict=True) if key in TEXT_NAMES)
-        if all(map(_are_numbers, columns)) and any(isinstance(text, str) for text in texts.values()):
+        are_numbers = all(isinstance(key, int) or key.isdecimal() for keys in columns for key in keys)
+        if are_numbers and any(isinstance(text, str) for text in texts.values()):
             first = next(iter(data))
             raise InputFileError(
                 f"{file}: a table by columns with a gap: {first[:60]!r} has {len(columns[0])} values, {name[:60]!r} has "
@@ -169,10 +170,6 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
         row = [column[number] for column in columns]
         rows.append(dict(zip(data, row, strict=True)))
     return rows
-
-
-def _are_numbers(keys: Iterable[Any]) -> bool:
-    return all(isinstance(key, int) or key.isdecimal() for key in keys)
 
 
 def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:

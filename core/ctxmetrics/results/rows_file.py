@@ -31,7 +31,7 @@ from ctxmetrics.reading.text_files import DAMAGED, open_bytes
 from ctxmetrics.results.baseline import HASHED, ID_LETTERS, digest, read_baseline_line
 from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Provenance, Score, get_plain_verdicts
+from ctxmetrics.scores import Provenance, Score
 from ctxmetrics.stages import sizes_of
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -95,13 +95,11 @@ def to_lines(
             yield {"provenance_id": number, **_to_sparse(score.provenance)}
         line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
         line["passed"] = score.passed
-        line["verdicts"] = get_plain_verdicts(score)
-        if line["verdicts"] is None:
-            line["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
-            line["doubtful"] = dict(score.doubtful)
+        line["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
+        line["doubtful"] = dict(score.doubtful)
         line["usage"] = _to_sparse(score.usage)
         for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
-            if not line.get(name, True) and line[name] is not False:
+            if not line[name] and line[name] is not False:
                 del line[name]
         if index:
             del line["sample"]

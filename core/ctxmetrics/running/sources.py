@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from operator import attrgetter
@@ -18,9 +16,6 @@ from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, 
 from ctxmetrics.reading import PEEKED, Reading, RowFile, recognise
 from ctxmetrics.reading.shapes import COMPARED, joined_by, refusal_of, to_record
 from ctxmetrics.samples import Sample
-
-# Seconds for which the rows of a file are read before they are handed on to the run together.
-_READ_SECONDS = 0.01
 
 
 class Source:
@@ -180,53 +175,34 @@ class CallerSource(Source):
     ) -> None:
         super().__init__(samples, metrics)
         self._permits = threading.Semaphore(0)
-        # A generator may wait for what becomes of each sample; a file does not.
-        self._seconds = _READ_SECONDS if isinstance(samples, RowFile) else 0.0
-        # How many samples are asked for and not taken.
         self._asked = 0
-        self._arrived: asyncio.Queue[deque[Sample | CtxMetricsError | None]] = asyncio.Queue()
-        self._ready: deque[Sample | CtxMetricsError | None] = deque()
+        self._arrived: asyncio.Queue[Sample | CtxMetricsError | None] = asyncio.Queue()
 
     def serve(self, until: Future[Any], before: int) -> None:
         """Read what is asked for until a future is done; called in the caller's thread, by `run_sync`."""
         until.add_done_callback(lambda _: self._permits.release())
+        sample: Sample | CtxMetricsError | None
         ended = False
         while not (ended or until.done()):
             if self._permits.acquire(timeout=WAKE_SECONDS) and not until.done():
-                samples: deque[Sample | CtxMetricsError | None] = deque()
                 try:
-                    ended = self._read_several(samples, until)
-                finally:  # also when Ctrl-C was pressed
-                    background_loop().call_soon_threadsafe(self._arrived.put_nowait, samples)
+                    sample = self.read()
+                except CtxMetricsError as error:
+                    sample = error
+                background_loop().call_soon_threadsafe(self._arrived.put_nowait, sample)
+                ended = not isinstance(sample, Sample)
             if cancellations() > before:
                 raise KeyboardInterrupt
 
-    def _read_several(
-        self, samples: deque[Sample | CtxMetricsError | None], until: Future[Any]
-    ) -> bool:
-        """Read what is asked for until it takes too long; return whether the last item is an error or the end."""
-        latest = time.monotonic() + self._seconds
-        while True:
-            try:
-                samples.append(self.read())
-            except CtxMetricsError as error:
-                samples.append(error)
-            if not isinstance(samples[-1], Sample):
-                return True
-            if until.done() or time.monotonic() >= latest or not self._permits.acquire(blocking=False):
-                return False
-
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
-        if self._asked <= ahead // 2:
+        if ahead > self._asked:
             self._permits.release(ahead - self._asked)
             self._asked = ahead
-        while not self._ready:
-            self._ready = await self._arrived.get()
-        sample = self._ready.popleft()
+        sample = await self._arrived.get()
         self._asked -= 1
         if isinstance(sample, CtxMetricsError):
             raise sample
         return sample
 
     def stop(self) -> None:  # noqa: D102 - see `Source`
-        self._arrived.put_nowait(deque([None]))
+        self._arrived.put_nowait(None)

@@ -30,7 +30,6 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.results.row import Row
 from ctxmetrics.results.rows_file import to_lines
-from ctxmetrics.scores import get_plain_verdicts
 from support.rows import read_rows
 
 SAMPLES = [
@@ -315,16 +314,12 @@ IDS = st.lists(st.text(max_size=6), max_size=6)
 
 @given(retrieved=IDS, reference=IDS, k=st.sampled_from([None, 0, 2]))
 def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
-    """The lines are written without making the verdicts, and say the same."""
     sample = Sample(id="a", retrieved_context_ids=retrieved, reference_context_ids=reference)
     for kind in (IDBasedContextRecall, IDBasedContextPrecision, IDBasedNDCG):
         score = kind(top_k=k).score(sample)
         line = list(to_lines(Row(0, sample, "a", (score,)), {}))[-1]
-        assert get_plain_verdicts(score) is not None or score.reason_code or not score.verdicts
         expected = [{"id": item.id, "value": item.value} for item in score.verdicts]
         assert line.get("verdicts", []) == expected
-        after = list(to_lines(Row(0, sample, "a", (score,)), {}))[-1]
-        assert list(line.items()) == list(after.items())
 
 
 @pytest.mark.parametrize(

@@ -165,10 +165,7 @@ class LLMJudge:
         return step, _questions(request, step, pack, cut)
 
     def _merge_votes(
-        self,
-        ids: Sequence[str],
-        texts: Sequence[str],
-        replies: Sequence[Sequence[tuple[Part, Answer]]],
+        self, ids: Sequence[str], texts: Sequence[str], replies: Sequence[Sequence[tuple[Part, Answer]]]
     ) -> list[tuple[Verdict, ...]]:
         """Merge the answers of each vote to one verdict an id."""
         size = len(replies) // self.votes
