@@ -222,6 +222,16 @@ WRITTEN: dict[str, dict[str, Any]] = {
         "outputs": {"answer": "a", "documents": [{"page_content": "c"}]},
         "reference": {"answer": "r"},
     },
+    "pydantic_evals": {
+        "inputs": "q",
+        "output": {"answer": "a", "contexts": ["c"]},
+        "expected_output": "r",
+    },
+    "inspect": {
+        "inputs": {"question": "q"},
+        "outputs": {"answer": "a", "contexts": ["c"]},
+        "expected": {"target": "r"},
+    },
     "langfuse": {"input": "q", "output": {"answer": "a", "contexts": ["c"]}, "expected_output": "r"},
     "phoenix": {
         "input": {"question": "q"},

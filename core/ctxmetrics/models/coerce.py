@@ -10,7 +10,6 @@ from importlib.metadata import EntryPoint, entry_points
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import DecisionModel, Model
-from ctxmetrics.models.foreign_decisions import coerce_decisions
 
 
 def coerce_model(value: object) -> Model:
@@ -30,6 +29,9 @@ def coerce_model(value: object) -> Model:
 
 def suggest_code(value: object) -> str | None:
     """Suggest the code to write instead of a value that is no judge; None where the value is unknown."""
+    # It loads asyncio and pydantic, which metrics of ids do without.
+    from ctxmetrics.models.foreign_decisions import coerce_decisions
+
     if isinstance(value, str):
         return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
     if isinstance(value, Model):
