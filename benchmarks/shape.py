@@ -1,7 +1,7 @@
 """The shape of the core and the adapters: how much code a reader meets, and how dense its lines are.
 
 Lines of code are without blank lines, comments and docstrings. Density is counted for a thousand statements without
-docstrings. Exits with 1 above a limit. ``--list`` prints a row for each module, the densest first.
+docstrings. Exits with 1 above a limit.
 """
 
 from __future__ import annotations
@@ -62,8 +62,6 @@ def run(argv: list[str]) -> dict:
         for folder in ("core", "adapters")
         for path in sorted((ROOT / folder).rglob("*.py"))
     ]
-    if "--list" in argv:
-        print_modules(modules)
     figures = summarize(modules)
     over = []
     for name, most in LIMITS.items():
@@ -159,12 +157,3 @@ def count_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     if docstring is None:
         return lines
     return lines - (docstring.end_lineno - docstring.lineno + 1)
-
-
-def print_modules(modules: list[Module]) -> None:
-    print("comprehensions, ternaries, participles, lines")
-    for module in sorted(modules, key=lambda module: -(module.comprehensions + module.ternaries)):
-        counts = (
-            f"{module.comprehensions:4} {module.ternaries:4} {module.participles:4} {module.lines:5}"
-        )
-        print(f"{counts}  {module.path.relative_to(ROOT)}")

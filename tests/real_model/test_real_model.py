@@ -29,6 +29,8 @@ pytestmark = [
 JUDGE = f"llamacpp/{MODEL}"
 LIMITS = ("--max-concurrency", "2", "--timeout", "300")
 METRICS = ("context_recall", "context_precision")
+REPLY_TOKENS = 512
+"""Of a framework's model object, which has no bound of this library: the model may write without an end."""
 NO_VERDICT = 3
 """The exit status where a metric has no verdict at all: that is honest, and not rare with a model of this size."""
 
@@ -181,7 +183,13 @@ def chat(base_url: str):
     from langchain_openai import ChatOpenAI
 
     return ChatOpenAI(
-        model=MODEL, base_url=base_url, api_key="none", temperature=0, timeout=300, max_retries=0
+        model=MODEL,
+        base_url=base_url,
+        api_key="none",
+        temperature=0,
+        timeout=300,
+        max_retries=0,
+        max_tokens=REPLY_TOKENS,
     )
 
 
@@ -289,7 +297,13 @@ def test_deepeval_gives_the_numbers_of_its_model_in_the_core(proxy):
 
     from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
 
-    model = LocalModel(model=MODEL, base_url=proxy.base_url, api_key="none", temperature=0)
+    model = LocalModel(
+        model=MODEL,
+        base_url=proxy.base_url,
+        api_key="none",
+        temperature=0,
+        generation_kwargs={"max_tokens": REPLY_TOKENS},
+    )
     cases = [
         LLMTestCase(
             name=str(sample.id),
