@@ -365,6 +365,8 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[Span]:
         block = text[start : min(start + size, stop)]
         last, end = start + size >= stop, 0
         for piece in segment(language, block):
+            if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
+                continue
             begin = block.index(piece, end)
             after = begin + len(piece)
             if not last and after > size // 2 and (end or size < _LONGEST_SENTENCE):
