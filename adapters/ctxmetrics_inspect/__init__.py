@@ -112,6 +112,8 @@ def _named(metric: type[core.Metric]) -> ByParameters:
     """Return the scorer of a metric by its parameters, registered under the metric's name."""
 
     def by_parameters(*, judge: Any = None, **params: Unpack[adapting.WrapperParams]) -> Scorer:
+        if judge is not None:
+            adapting.check_parameters(metric, ["judge"])
         built = adapting.Wrapper.build(metric, params, SCHEMA)
         return metric_scorer(built.metric, judge=judge, **built.keys)
 

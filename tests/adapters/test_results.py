@@ -163,10 +163,11 @@ def inspect(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
         metadata = {**record["outputs"], **record["expected"]}
         target = metadata.pop("reference", "")
         rows.append(Row(id=sample.id, input=sample.user_input or "", target=target, metadata=metadata))
-    scorers = [
-        getattr(package, metric.base_name)(judge=JUDGE, **PARAMS.get(metric.name, {}))
-        for metric in metrics
-    ]
+    scorers = []
+    for metric in metrics:
+        judging = {"judge": JUDGE} if hasattr(metric, "judge") else {}
+        build = getattr(package, metric.base_name)
+        scorers.append(build(**judging, **PARAMS.get(metric.name, {})))
     task = inspect_ai.Task(rows, solver=[], scorer=scorers)
     (log,) = inspect_ai.eval(task, model=None, display="none")
     return package.results(read_eval_log(log.location))  # from the file

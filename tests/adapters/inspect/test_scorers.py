@@ -106,6 +106,8 @@ def test_a_judge_is_given_as_an_object(tmp_path: Path) -> None:
 def test_misuse_is_named_before_anything_runs() -> None:
     with pytest.raises(ParameterError, match="thresold"):
         context_recall(thresold=0.5)
+    with pytest.raises(ParameterError, match="id_based_context_recall has no parameter 'judge'"):
+        ctxmetrics_inspect.id_based_context_recall(judge=ScriptedJudge({}))
     with pytest.raises(ParameterError, match="judge=str is no judge"):
         ctxmetrics_inspect.metric_scorer(ContextRecall(), judge="openai/m")
 
