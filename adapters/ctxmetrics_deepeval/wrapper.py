@@ -194,9 +194,11 @@ class AnyDeepEvalMetric:
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
-        passed = self.score is not None and self.score >= (self.threshold or 0.0)
-        self.success: Any = None if self.threshold is None else passed
-        return self.success
+        success: bool | None = None
+        if self.threshold is not None:
+            success = self.score is not None and self.score >= self.threshold
+        self.success: Any = success
+        return success
 
     @property
     def error(self) -> str | None:

@@ -9,16 +9,10 @@ from typing import Any
 
 import pytest
 
-from ctxmetrics import ContextRecall, DecisionJudge, LLMJudge, Sample, forget
+from ctxmetrics import ContextRecall, DecisionJudge, LLMJudge, forget
 from ctxmetrics.errors import ParameterError
 from support import missing
-from support.decisions import DecisionServer, honest
-
-SAMPLE = Sample(
-    user_input="Where is the tower?",
-    reference="The tower stands in Paris. It was painted blue.",
-    retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
-)
+from support.decisions import TOWER, DecisionServer, honest
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +112,7 @@ def test_model_of_a_framework(module: str) -> None:
     if not has(module):
         pytest.skip(f"{module} is not in this version")
     judge = DecisionJudge(MODELS[module](), layout="sample")  # type: ignore[arg-type]  # it is coerced
-    score = ContextRecall(judge=judge).score(SAMPLE)
+    score = ContextRecall(judge=judge).score(TOWER)
     assert score.value == 0.5
     assert "ours" in judge.name
     if "deepeval" not in module:
@@ -191,7 +185,7 @@ def test_typesafe_client(kind: str) -> None:
     async def score(url: str) -> float | None:
         client = getattr(sdk, kind)(api_key="sk-0123abcd-xyz999", base_url=url)
         judge = DecisionJudge(client, layout="sample")
-        return (await ContextRecall(judge=judge).ascore(SAMPLE)).value
+        return (await ContextRecall(judge=judge).ascore(TOWER)).value
 
     with DecisionServer() as server:
         assert asyncio.run(score(server.url)) == 0.5
@@ -210,8 +204,8 @@ def _test_case() -> Any:
     from deepeval.test_case import LLMTestCase
 
     return LLMTestCase(
-        input=SAMPLE.user_input or "",
+        input=TOWER.user_input or "",
         actual_output="In Paris.",
-        expected_output=SAMPLE.reference,
-        retrieval_context=list(SAMPLE.retrieved_contexts or ()),
+        expected_output=TOWER.reference,
+        retrieval_context=list(TOWER.retrieved_contexts or ()),
     )

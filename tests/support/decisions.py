@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
+from ctxmetrics import Sample
 from support.server import _own_address
 from support.wire import Served
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MODEL = "fake-decisions-1"
+TOWER = Sample(
+    id="tower",
+    user_input="Where is the tower?",
+    reference="The tower stands in Paris. It was painted blue.",
+    retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
+)
+"""A sample of which the first context states the first sentence, and none the second."""
 _DATA = re.compile(r"BEGIN DATA \w+\n(.*)\nEND DATA")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _WORD = re.compile(r"\w{3,}")

@@ -59,7 +59,7 @@ def plain(value: Any) -> Any:
         return [item if type(item) in _ATOMS else plain(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
-    if not isinstance(value, dict) and hasattr(value, "to_dict"):
+    if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "items"):
         return {str(key): plain(item) for key, item in value.items()}

@@ -156,9 +156,7 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         own = answers.get(sample.id or key_of(sample), [])
         useful = [item for item in own if item.answer == YES and majority[item.question]]
         # A yes about contexts whose ids are no spans.
-        bare = sum(
-            not item.spans and bool(item.contexts or item.question.item[0] == "c") for item in useful
-        )
+        bare = sum(not item.spans and _names_context(item) for item in useful)
         if bare:
             problems.append(
                 f"{name}: {plural(bare, 'answer')} of {path.name} {'has' if bare == 1 else 'have'} "
@@ -172,6 +170,10 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
             referenced = labelled(sample, spans, f"marked by {people}")
             changed[position] = replace(referenced, reference_contexts=None)
     return changed, problems
+
+
+def _names_context(answer: Answer) -> bool:
+    return bool(answer.contexts) or answer.question.item[0] == "c"
 
 
 # --- spans from the sources ---

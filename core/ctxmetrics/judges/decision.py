@@ -258,7 +258,7 @@ class DecisionJudge:
         if cells is not None:
             return cells
         key = hashed((str(self.max_questions), *keys.values()))
-        ask_once = ask if cache is None else partial(cache.get_or_ask, key, look_up, ask)
+        ask_once = ask if cache is None else partial(cache.ask_once, key, look_up, ask)
         new: _Answers
         new, shared = await memory.get(f"{id(run)} {key}", ask_once)
         return replace(new, usage=Usage()) if shared else new

@@ -310,9 +310,7 @@ class Schema:
         spots: list[tuple[str, Any]],
     ) -> list[tuple[str, Any]]:
         """Return where a field stands, or what the messages of a row say of it, where they hold searches and no key holds texts."""
-        if keys.get(OPTIONS[field]) is not None or any(
-            isinstance(value, str) and value for _, value in spots
-        ):
+        if keys.get(OPTIONS[field]) is not None or any(_is_text(value) for _, value in spots):
             return spots
         conversation = find_conversation(record, keys.get("retriever"))
         if conversation is None or self._holds_retrieved(record, keys):
@@ -460,6 +458,10 @@ class Schema:
 
 def _output_of(side: Any) -> Any:
     return look_up(side, "output") if hasattr(side, "items") else side
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _text_or_document(document: Any) -> Any:

@@ -245,7 +245,10 @@ class LLMJudge:
             return answer
 
         look_up = partial(_look_up, cache, key, question.part, pack)
-        return await cache.get_or_ask(key, look_up, ask_and_keep)
+        cached = look_up()
+        if cached is not None:
+            return cached
+        return await cache.ask_once(key, look_up, ask_and_keep)
 
 
 def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> Answer | None:

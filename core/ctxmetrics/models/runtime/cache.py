@@ -99,10 +99,10 @@ class RunCache:
         with self._going_on():
             self._put(key, sealed(key, text))
 
-    async def get_or_ask(
+    async def ask_once(
         self, key: str, look_up: Callable[[], T | None], ask: Callable[[], Awaitable[T]]
     ) -> T:
-        """Return the judgement that is kept, or ask for it while no other process does.
+        """Ask for a judgement that is not kept, while no other process does.
 
         Processes that share a cache and score the same samples then pay for each judgement once.
 
@@ -113,9 +113,6 @@ class RunCache:
         """
         import asyncio
 
-        judgement = look_up()
-        if judgement is not None:
-            return judgement
         pause = _FIRST_PAUSE
         while self._claims is not None and not self._claims.claim(key):
             await asyncio.sleep(pause)

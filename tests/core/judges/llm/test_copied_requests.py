@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -85,15 +86,17 @@ def test_no_part_of_a_request_is_a_verdict(language: str, first_reply: object) -
                 assert judged(prompt, reply, language) == [], (prompt.step, reply[:200])
 
 
+def copy_example(language: str, step: str) -> Callable[[Prompt], str]:
+    """Return a model that replies with the example of a prompt, under the right code."""
+    text = get_pack(language).texts[step]
+    example = text[text.rindex('{"code":"5e01c7d2"') :]
+    return lambda prompt: example.replace("5e01c7d2", prompt.data_code)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("step", ["attribution", "joint"])
 def test_example_with_the_right_code_supports_nothing(language: str, step: str) -> None:
-    text = get_pack(language).texts[step]
-    example = text[text.rindex('{"code":"5e01c7d2"') :]
-
-    def answer(prompt: Prompt) -> str:
-        return example.replace("5e01c7d2", prompt.data_code)
-
+    answer = copy_example(language, step)
     score = ContextRecall(judge=ScriptedJudge(answer, joint=step == "joint", language=language)).score(
         SAMPLE
     )
@@ -105,24 +108,14 @@ def test_example_with_the_right_code_supports_nothing(language: str, step: str) 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_contexts_rated_beside_a_copied_sentence_are_not_judged(language: str) -> None:
     """The example rates its contexts without a word of its own: the copied sentence shows whose reply it is."""
-    text = get_pack(language).texts["joint"]
-    example = text[text.rindex('{"code":"5e01c7d2"') :]
-
-    def answer(prompt: Prompt) -> str:
-        return example.replace("5e01c7d2", prompt.data_code)
-
+    answer = copy_example(language, "joint")
     score = ContextPrecision(judge=ScriptedJudge(answer, language=language)).score(SAMPLE)
     assert [(verdict.value, verdict.code) for verdict in score.verdicts] == [(None, "wrong_data")] * 2
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_claims_of_the_example_are_no_claims(language: str) -> None:
-    text = get_pack(language).texts["claims"]
-    example = text[text.rindex('{"code":"5e01c7d2"') :]
-
-    def answer(prompt: Prompt) -> str:
-        return example.replace("5e01c7d2", prompt.data_code)
-
+    answer = copy_example(language, "claims")
     score = ContextRecall(judge=ScriptedJudge(answer, language=language), unit="claim").score(SAMPLE)
     assert score.value is None
     assert [verdict.code for verdict in score.verdicts] == ["wrong_data"]

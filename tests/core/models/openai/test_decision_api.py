@@ -10,7 +10,7 @@ import pytest
 from ctxmetrics import ContextRecall, DecisionAPI, DecisionJudge, Sample, evaluate, forget
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.openai.providers import DECISION_PROVIDERS
-from support.decisions import Asked, DecisionServer
+from support.decisions import TOWER, Asked, DecisionServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from ctxmetrics import Score
 
 WIRES = ("systemone", "openai")
-SAMPLE = Sample(
-    id="tower",
-    user_input="Where is the tower?",
-    reference="The tower stands in Paris. It was painted blue.",
-    retrieved_contexts=["The tower stands in Paris, on the left bank.", "Bananas are yellow."],
-)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +25,7 @@ def _fresh() -> None:
     forget()
 
 
-def recall(server: DecisionServer, wire: Any, sample: Sample = SAMPLE, **options: Any) -> Score:
+def recall(server: DecisionServer, wire: Any, sample: Sample = TOWER, **options: Any) -> Score:
     """Score a sample once, with as few retries as possible."""
     model = DecisionAPI("m", wire=wire, base_url=server.url, api_key="sk-0123abcd-xyz999")
     judge = DecisionJudge(model, layout="sample", **options)
@@ -183,7 +177,7 @@ class TestWires:
 
         with DecisionServer(change=change) as server:
             model = DecisionAPI("m", wire=wire, base_url=server.url)
-            score = ContextRecall(judge=DecisionJudge(model, layout="sample")).score(SAMPLE)
+            score = ContextRecall(judge=DecisionJudge(model, layout="sample")).score(TOWER)
         assert (score.value, len(server.requests)) == (0.5, 2)
         with DecisionServer(change=lambda *_: (status, {"detail": "busy"})) as server:
             assert recall(server, wire).verdicts[0].code == code
