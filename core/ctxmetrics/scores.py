@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ctxmetrics._internal.frozen import EMPTY, Plain, plain_fields
 from ctxmetrics.attribution import Attribution
@@ -114,6 +114,8 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
+        if get_deferred(self):
+            return EMPTY
         codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
         return Counter(codes) if codes else EMPTY
 
@@ -236,11 +238,26 @@ def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
     return verdicts
 
 
-def count_deferred(score: Score) -> int | None:
-    """Count the verdicts that are not made yet, none of which is missing or doubtful; None where they are made."""
+class DeferredVerdicts(Protocol):
+    """The data of verdicts that are not made yet; none of them is missing or doubtful."""
+
+    def __len__(self) -> int:
+        """Count the verdicts."""
+        ...
+
+    def __call__(self) -> Iterable[Verdict]:
+        """Make the verdicts."""
+        ...
+
+    def to_dicts(self) -> list[dict[str, Any]] | None:
+        """Return the verdicts as a file of results has them, where they are an id and a value each; else None."""
+        ...
+
+
+def get_deferred(score: Score) -> DeferredVerdicts | None:
+    """Return the data of the verdicts that are not made yet; None where they are made."""
     verdicts: Any = _slot.__get__(score)
-    size: Callable[[], int] | None = getattr(verdicts, "__len__", None)
-    return size() if callable(verdicts) and size else None
+    return verdicts if hasattr(verdicts, "to_dicts") else None
 
 
 setattr(Score, "verdicts", property(_get_verdicts, _slot.__set__))  # noqa: B010 - type checkers keep the field

@@ -431,6 +431,11 @@ class ListMetric(Metric):
     def verdicts(self, hits: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
         """Build the verdicts from what `compare` returned beside the value."""
 
+    @property
+    def names_hits(self) -> bool:
+        """Whether a verdict is the id of a hit, and its value, and nothing else."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class _LaterVerdicts:
@@ -446,6 +451,13 @@ class _LaterVerdicts:
 
     def __call__(self) -> Sequence[Verdict]:
         return self.metric.verdicts(self.hits, self.retrieved, self.reference)
+
+    def to_dicts(self) -> list[dict[str, Any]] | None:
+        if not self.metric.names_hits:
+            return None
+        ids = self.reference if self.metric.counts_reference else self.retrieved
+        pairs = zip(dict.fromkeys(ids), self.hits, strict=True)
+        return [{"id": id_, "value": hit} for id_, hit in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)

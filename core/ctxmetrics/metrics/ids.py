@@ -63,6 +63,11 @@ class IDMetric(
         counted = reference if self.counts_reference else retrieved
         return list(map(_verdict, dict.fromkeys(counted), hits))
 
+    @property
+    def names_hits(self) -> bool:
+        """Whether no class of one's own makes other verdicts."""
+        return type(self).verdicts is IDMetric.verdicts
+
 
 @registered
 @dataclass(frozen=True, kw_only=True)

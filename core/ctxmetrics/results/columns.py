@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ctxmetrics.formulas.intervals import mean_interval
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.results.metric_summary import MetricSummary
-from ctxmetrics.scores import FAILURES, Provenance, Score, count_deferred
+from ctxmetrics.scores import FAILURES, Provenance, Score, get_deferred
 
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
@@ -43,6 +43,7 @@ class Column:
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
         tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
+        last_summary: The summary that was made last.
     """
 
     metric: str
@@ -63,6 +64,7 @@ class Column:
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
     tie_ranges: list[tuple[float, float]] = field(default_factory=list)
+    last_summary: MetricSummary | None = None
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
@@ -70,14 +72,14 @@ class Column:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
-        deferred = count_deferred(score)
+        deferred = get_deferred(score)
         verdicts = score.verdicts if deferred is None else ()
         missing = [verdict for verdict in verdicts if verdict.value is None]
         for verdict in missing:
             self._add_cause(verdict.code or "not judged", verdict.reason)
         if score.reason_code == "metric_error":
             self.words.setdefault(score.reason_code, score.message or "")
-        count = len(verdicts) if deferred is None else deferred
+        count = len(verdicts if deferred is None else deferred)
         self.answered = self.answered or len(missing) < count
         self.verdicts += count
         if score.provenance.judge:
@@ -127,13 +129,15 @@ class Column:
             samples: For each row what its sample is recognised by. A sample that is there several times
                 counts once in the interval, with the mean of its values.
         """
+        if self.last_summary is not None and self.last_summary.samples == len(self.values):
+            return self.last_summary
         known = [value for value in self.values if not math.isnan(value)]
         groups = self._group_values(samples)
         missing: Counter[str] = Counter()
         for value, code in zip(self.values, self.codes, strict=True):
             if code and math.isnan(value):
                 missing[code] += 1
-        return MetricSummary(
+        self.last_summary = MetricSummary(
             metric=self.metric,
             samples=len(self.values),
             scored=len(known),
@@ -158,6 +162,7 @@ class Column:
             tied=len(self.tie_ranges),
             tie_range=self._tie_range(known),
         )
+        return self.last_summary
 
     def _tie_range(self, values: Sequence[float]) -> tuple[float, float] | None:
         """Return the lowest and the highest mean by the order of equal scores; None without any."""

@@ -126,7 +126,8 @@ class Labels:
             if sample.user_input and sample.reference:
                 answers = self.answers.setdefault(hash((sample.user_input, texts)), set())
                 answers.add(hash(sample.reference))
-        self.circles.update(_find_circles(sample))
+        for circle in _find_circles(sample):
+            self.circles[circle] += 1
 
     def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
         """Add the retrieved and the reference ids of a sample."""

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 # The largest k of the curve on the page.
 _LARGEST_K = 20
+# Reads all fields of a sample that metrics look at.
+_read_options = attrgetter(*OPTIONS)
 
 
 class Results(Sequence[Row]):
@@ -89,7 +92,7 @@ class Results(Sequence[Row]):
         # Samples are told apart by the fields that metrics look at, not by their ids.
         content = (row.record or {}).get("content_hash")
         if content is None and row.sample is not None:
-            content = tuple(getattr(row.sample, name) for name in OPTIONS)
+            content = _read_options(row.sample)
         self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)

@@ -31,7 +31,7 @@ from ctxmetrics.reading.text_files import DAMAGED, open_bytes
 from ctxmetrics.results.baseline import HASHED, ID_LETTERS, digest, read_baseline_line
 from ctxmetrics.results.row import Row
 from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Provenance, Score
+from ctxmetrics.scores import Provenance, Score, get_deferred
 from ctxmetrics.stages import sizes_of
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -95,8 +95,8 @@ def to_lines(
             yield {"provenance_id": number, **_to_sparse(score.provenance)}
         line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
         line["passed"] = score.passed
-        line["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
         line["doubtful"] = dict(score.doubtful)
+        line["verdicts"] = _verdict_dicts(score)
         line["usage"] = _to_sparse(score.usage)
         for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
             if not line[name] and line[name] is not False:
@@ -130,6 +130,13 @@ def _to_sparse(item: Any) -> dict[str, Any]:
         if value is not default and (type(value) is not type(default) or value != default):
             data[name] = plain(value)
     return data
+
+
+def _verdict_dicts(score: Score) -> list[dict[str, Any]]:
+    """Return the verdicts of a score; those about ids are not made for it."""
+    deferred = get_deferred(score)
+    dicts = deferred.to_dicts() if deferred else None
+    return dicts or [_shorten_verdict(verdict) for verdict in score.verdicts]
 
 
 def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from operator import attrgetter
@@ -16,6 +18,9 @@ from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, 
 from ctxmetrics.reading import PEEKED, Reading, RowFile, recognise
 from ctxmetrics.reading.shapes import COMPARED, joined_by, refusal_of, to_record
 from ctxmetrics.samples import Sample
+
+# Seconds that a sample waits at most for the next ones, to be handed on with them.
+_LONGEST_REST = 0.02
 
 
 class Source:
@@ -176,7 +181,10 @@ class CallerSource(Source):
         super().__init__(samples, metrics)
         self._permits = threading.Semaphore(0)
         self._asked = 0
-        self._arrived: asyncio.Queue[Sample | CtxMetricsError | None] = asyncio.Queue()
+        self._arrived: deque[Sample | CtxMetricsError | None] = deque()
+        self._waits = False
+        self._woken = asyncio.Event()
+        self._woken_at = 0.0
 
     def serve(self, until: Future[Any], before: int) -> None:
         """Read what is asked for until a future is done; called in the caller's thread, by `run_sync`."""
@@ -189,20 +197,36 @@ class CallerSource(Source):
                     sample = self.read()
                 except CtxMetricsError as error:
                     sample = error
-                background_loop().call_soon_threadsafe(self._arrived.put_nowait, sample)
+                self._arrived.append(sample)
                 ended = not isinstance(sample, Sample)
+                if self._waits and (ended or self._is_due()):
+                    self._waits, self._woken_at = False, time.monotonic()
+                    background_loop().call_soon_threadsafe(self._woken.set)
             if cancellations() > before:
                 raise KeyboardInterrupt
+
+    def _is_due(self) -> bool:
+        """Whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
+        if any(metric.waits for metric in self._metrics) or len(self._arrived) >= self._asked:
+            return True
+        return time.monotonic() - self._woken_at > _LONGEST_REST
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         if ahead > self._asked:
             self._permits.release(ahead - self._asked)
             self._asked = ahead
-        sample = await self._arrived.get()
+        while not self._arrived:
+            self._woken.clear()
+            self._waits = True
+            if not self._arrived:  # nothing came since the last look
+                await self._woken.wait()
+        self._waits = False
+        sample = self._arrived.popleft()
         self._asked -= 1
         if isinstance(sample, CtxMetricsError):
             raise sample
         return sample
 
     def stop(self) -> None:  # noqa: D102 - see `Source`
-        self._arrived.put_nowait(None)
+        self._arrived.append(None)
+        self._woken.set()
