@@ -164,14 +164,14 @@ def test_check_judge_takes_a_limit_of_samples(proxy):
         "--base-url",
         proxy.base_url,
         "--samples",
-        "2",
+        "1",
         "--repetitions",
         "1",
         *LIMITS,
     )
-    assert "2 samples, judged once" in result.stderr
+    assert "1 sample, judged once" in result.stderr
     if result.returncode == 0:
-        assert "on 2 labelled samples" in result.stdout
+        assert "on 1 labelled sample" in result.stdout
     else:
         assert "no verdict at all" in result.stderr
 

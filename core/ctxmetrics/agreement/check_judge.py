@@ -18,6 +18,7 @@ from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.llm.judge import MEMORY
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.presentation.layout import align_rows
+from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.labels.answers import CONTEXTS, UNITS
 from ctxmetrics.results.results import Results
 from ctxmetrics.running.controls import QUESTIONS, LabelledSample, labelled_samples, read_verdicts
@@ -86,7 +87,7 @@ class JudgeCheck(Plain):
 
     def _sentences(self) -> Iterable[str]:
         times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"
-        yield f"{self.judge} on {self.samples} labelled samples, judged {times}"
+        yield f"{self.judge} on {plural(self.samples, 'labelled sample')}, judged {times}"
         for name, item in (("sentences", self.units), ("contexts", self.contexts)):
             missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
             yield f"{name}: {item.conclusion}{missing}"
@@ -206,7 +207,7 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = Non
     """Return in one line what `check_judge` will cost."""
     samples = [item.sample for item in labelled_samples()[:most]]
     times = "once" if repetitions == 1 else f"{repetitions} times"
-    what = f"{len(samples)} samples, judged {times}"
+    what = f"{plural(len(samples), 'sample')}, judged {times}"
     try:
         cost = estimate(samples, QUESTIONS, judge=judge)
     except ParameterError:

@@ -42,6 +42,7 @@ from ctxmetrics.errors import (
     SampleError,
 )
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.running import sources
 from ctxmetrics.running.engine import Evaluation, run_in_caller
 from ctxmetrics.samples import read_samples
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
@@ -328,6 +329,23 @@ def test_samples_are_judged_between_steps_of_blocking_generators():
     asyncio.run(aevaluate(stream(), [ContextRecall(judge=judge)]))
     assert seen == sorted(seen)
     assert seen[-1] >= 4
+
+
+def test_rows_without_a_judge_are_handed_on_together(monkeypatch):
+    wakes = []
+    loop = sources.background_loop()
+
+    class Loop:
+        def call_soon_threadsafe(self, function):
+            wakes.append(function)
+            loop.call_soon_threadsafe(function)
+
+    monkeypatch.setattr(sources, "background_loop", Loop)
+    monkeypatch.setattr(sources, "_LONGEST_REST", 60)
+    ids = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"]}
+    results = evaluate((ids for _ in range(640)), [IDBasedContextRecall()], max_concurrency=16)
+    assert [row.scores[0].value for row in results] == [0.5] * 640
+    assert len(wakes) <= 1 + 640 / 16
 
 
 def test_a_generator_may_score_samples_itself():
@@ -639,6 +657,7 @@ _SCRIPT = """
 import asyncio, json, sys, time
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.running import sources
 from ctxmetrics.verdicts import Verdict
 
 class Judge:
