@@ -342,8 +342,13 @@ def test_rows_without_a_judge_are_handed_on_together(monkeypatch):
 
     monkeypatch.setattr(sources, "background_loop", Loop)
     monkeypatch.setattr(sources, "_LONGEST_REST", 60)
-    ids = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"]}
-    results = evaluate((ids for _ in range(640)), [IDBasedContextRecall()], max_concurrency=16)
+
+    def stream():
+        for _ in range(640):
+            sum(range(3000))  # a row takes longer to read than to score
+            yield {"retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"]}
+
+    results = evaluate(stream(), [IDBasedContextRecall()], max_concurrency=16)
     assert [row.scores[0].value for row in results] == [0.5] * 640
     assert len(wakes) <= 1 + 640 / 16
 
