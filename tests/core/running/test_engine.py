@@ -345,7 +345,7 @@ def test_rows_without_a_judge_are_handed_on_together(monkeypatch):
 
     def stream():
         for _ in range(640):
-            sum(range(3000))  # a row takes longer to read than to score
+            sum(range(20_000))  # a row takes longer to read than to score
             yield {"retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"]}
 
     results = evaluate(stream(), [IDBasedContextRecall()], max_concurrency=16)
