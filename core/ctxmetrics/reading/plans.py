@@ -13,6 +13,8 @@ from ctxmetrics.reading.unanswerable import is_column
 MOST_PLANS = 64
 # Types of values that are taken as they are.
 _ATOMS = frozenset({str, int, float, bool, type(None)})
+# How many objects may stand in each other: stages of contexts and ids, in a row.
+_DEPTH = 3
 # How printed documents and nodes begin, and objects and lists that a file holds as text.
 _PRINTED = re.compile("page_content=|Node ID:")
 WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
@@ -55,6 +57,8 @@ def build_plan(
         for path, value in places:
             if path not in keys or len(places) > 1 or not isinstance(value, _kind_of(name)):
                 return None
+            if value != row[keys[path]]:  # several columns are one field
+                return None
             fields.append((name, keys[path]))
     read = {key for _, key in fields}
     carried = [key for key in row if key not in read and row[key] is not None]
@@ -67,7 +71,7 @@ def _kind_of(name: str) -> type | tuple[type, ...]:
     """Return the type of a plain value of a field."""
     if name in LISTS:
         return list
-    if name in ("labels", "metadata"):
+    if name in ("labels", "metadata", "stages"):
         return dict
     return (str, int) if name == "id" else str
 
@@ -79,18 +83,24 @@ def describe_row(row: Mapping[str, Any], *, written: bool) -> tuple[Any, ...] | 
         row: The row.
         written: Whether lists and objects may stand in texts.
     """
-    kinds: list[Any] = [*row]
-    for value in row.values():
-        kind = type(value)
-        if kind is list:
-            if not {*map(type, value)} <= {str} or any(map(_PRINTED.match, value)):
-                return None
-        elif kind is dict:
-            kinds += value
-            kinds += map(type, value.values())
-            if not _ATOMS.issuperset(map(type, value.values())):
-                return None
-        elif kind not in _ATOMS or (kind is str and written and WRITTEN.match(value)):
-            return None
+    if written and any(type(value) is str and WRITTEN.match(value) for value in row.values()):
+        return None
+    kinds: list[Any] = []
+    return tuple(kinds) if _describe(row, kinds, _DEPTH) else None
+
+
+def _describe(value: Any, kinds: list[Any], depth: int) -> bool:
+    """Add the type of a value, and the keys and types of what it holds; return False where an item may hold something else."""
+    kind = type(value)
+    if kind in _ATOMS:
         kinds += (kind, not value)
-    return tuple(kinds)
+        return True
+    if kind is dict and depth:
+        kinds += (kind, len(value), *value)
+        return all(_describe(item, kinds, depth - 1) for item in value.values())
+    if kind is not list:
+        return False
+    types = frozenset(map(type, value))
+    kinds += (kind, types)
+    texts = value if types <= {str} else [item for item in value if type(item) is str]
+    return types <= _ATOMS and not any(map(_PRINTED.match, texts))
