@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -221,8 +222,12 @@ def _format_score(score: Score, width: int) -> Iterator[str]:
 # --- as a page ---
 
 # A page whose samples take more bytes keeps the texts of the worst ones only, so that they take no more than these.
-MOST_BYTES = 20_000_000
+MOST_BYTES = 18_000_000
 KEPT_BYTES = 14_000_000
+# The most of the lines of samples: of more samples, the page has the worst and some of the others.
+LINE_BYTES = 8_000_000
+# How many lines are looked at for the size of one.
+_TRIED = 100
 # How many of the worst samples are elements of the page from the beginning; the script makes the others
 # when they are shown.
 _AT_ONCE = 200
@@ -257,6 +262,7 @@ def render_html(
         draw_curve=draw_curve,
         samples=samples,
         complete=complete,
+        total=len(report.rows),
         at_once=_AT_ONCE,
         gates=gates,
     )
@@ -283,10 +289,11 @@ def render_notebook(report: Report) -> str:
 def _render_samples(report: Report) -> tuple[list[Any], int]:
     """Return the samples of the page, and of how many, the worst, it keeps the texts."""
     render_sample = get_macro("sample.html", "sample_of")
-    heads = [_render_head(report, row) for row in report.rows]
+    rows = _choose_rows(report)
+    heads = [_render_head(report, row) for row in rows]
     details: list[str] = []
     sizes = [sum(len(head.encode()) for head in heads)]
-    for row in report.rows:
+    for row in rows:
         view = build_sample_view(row.sample, row)
         details.append(render_sample(view, f"n{row.index}", report.language))
         sizes.append(sizes[-1] + len(details[-1].encode()))
@@ -296,6 +303,17 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
     absent = get_macro("line.html", "absent")(report.language)
     details[complete:] = [absent] * (len(heads) - complete)
     return list(map(get_macro("line.html", "whole"), heads, details)), complete
+
+
+def _choose_rows(report: Report) -> Sequence[Row]:
+    """Choose the rows that the page has room for: the worst, and every so many of the others."""
+    tried = report.rows[:: len(report.rows) // _TRIED + 1]
+    size = sum(len(_render_head(report, row).encode()) for row in tried)
+    if size * len(report.rows) <= LINE_BYTES * len(tried):
+        return report.rows
+    room = LINE_BYTES * len(tried) // size
+    worst, others = report.rows[: room // 2], report.rows[room // 2 :]
+    return [*worst, *others[:: math.ceil(2 * len(others) / room)]]
 
 
 def _render_head(report: Report, row: Row) -> Any:

@@ -206,6 +206,30 @@ def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.M
     assert page.count('<details class="s" id=') == 20
 
 
+def test_a_page_of_many_samples_has_the_worst_and_some_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxmetrics.results.report import report as html
+
+    samples = [
+        Sample(
+            id=f"q{number:03}",
+            retrieved_context_ids=["a"],
+            reference_context_ids=["a"] * (number > 9) or ["b"],
+        )
+        for number in range(200)
+    ]
+    results = evaluate(samples, [IDBasedContextRecall()], progress=False)
+    assert "every so many" not in render_html(results.report())
+    line = len(html._render_head(results.report(), results[0]).encode())
+    monkeypatch.setattr(html, "LINE_BYTES", 40 * line)
+    page = render_html(results.report())
+    names = re.findall(r'class="name"><bdi>(q\d+)', page)
+    assert names[:20] == [
+        f"q{number:03}" for number in range(20)
+    ]  # the ten without a hit are the worst
+    assert names[20:] == [f"q{number:03}" for number in range(20, 200, 9)]
+    assert f"every so many of the others: {len(names)} of 200." in page
+
+
 def test_the_notebook_shows_results_rows_and_scores() -> None:
     sample = Sample(
         id=HOSTILE,
