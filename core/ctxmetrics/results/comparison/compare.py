@@ -436,17 +436,24 @@ def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
 
 
 def _has_same_contexts(before: Row, after: Row) -> bool | None:
-    """Tell whether both runs asked the same about the same texts in the same order; None without hashes."""
+    """Tell whether both runs asked the same about the same texts, or ids, in the same order; None where that is not known."""
     first, second = build_record(before) or {}, build_record(after) or {}
-    hashes = (first.get("hash"), first.get("context_hashes"), second.get("context_hashes"))
-    if None in hashes:
+    retrieved, other_retrieved = map(_get_retrieved, (first, second))
+    if retrieved is None or other_retrieved is None or first.get("hash") is None:
         return None
     stages, other_stages = (
         record.get("stages", record.get("stage_sizes")) for record in (first, second)
     )
-    return stages == other_stages and all(
-        first.get(key) == second.get(key) for key in ("hash", "context_hashes")
-    )
+    same_retrieved = stages == other_stages and retrieved == other_retrieved
+    return same_retrieved and first["hash"] == second.get("hash")
+
+
+def _get_retrieved(record: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the hashes of the retrieved texts, or the ids where there are no texts; None for a baseline of ids."""
+    hashes: Sequence[str] | None = record.get("context_hashes")
+    if hashes or ("key" not in record and "retrieved_context_ids" not in record):
+        return hashes
+    return record.get("retrieved_context_ids")
 
 
 def _count_causes(name: str, values: _Values) -> Causes | None:

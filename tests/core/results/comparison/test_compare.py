@@ -11,7 +11,15 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, Results, Sample, compare, evaluate
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextRecall,
+    Results,
+    Sample,
+    compare,
+    evaluate,
+)
 from ctxmetrics.agreement.labelling.draw import LabelsFile, draw, list_questions, samples_by_key
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.base import Claims, Judgement
@@ -1077,6 +1085,23 @@ class Fickle(Verbatim):
             return found
         *verdicts, last = found.verdicts
         return replace(found, verdicts=(*verdicts, replace(last, value=False, evidence=())))
+
+
+def test_ids_say_whether_the_same_was_retrieved(tmp_path):
+    def score(*retrieved):
+        rows = [
+            {"id": str(number), "retrieved_context_ids": ids, "reference_context_ids": ["a", "b"]}
+            for number, ids in enumerate(retrieved)
+        ]
+        return evaluate(rows, [IDBasedContextRecall()])
+
+    before, after = score(["a", "b"], ["a", "b"], []), score(["a", "x"], ["b", "a"], [])
+    # The worst first: the first sample lost an id, the second has another order.
+    same = [item.same_contexts for item in compare(before, after).worst]
+    assert same == [False]
+    before.to_baseline(tmp_path / "baseline.jsonl")
+    (changed,) = compare(tmp_path / "baseline.jsonl", after).worst
+    assert changed.same_contexts is None  # a baseline has no ids
 
 
 def test_changed_samples_name_contexts_or_judge_as_the_cause(tmp_path):
