@@ -12,7 +12,7 @@ from functools import cache, wraps
 from inspect import Parameter, Signature, getdoc, signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -20,11 +20,12 @@ from typer.core import TyperCommand
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.conventions import CONVENTIONS
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.reading import Missing
 from ctxmetrics.running.options import DEFAULTS
 
 # The file whose options are the defaults of the commands.
 CONFIG_NAME = "ctxmetrics.toml"
+# As in `ctxmetrics.reading`, which --help does not load.
+Missing = Literal["zero", "drop"]
 # What options.json calls the options that several groups or commands have.
 _SHARED = "shared"
 
