@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import plain
+from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics.agreement.correction import (
     Bar,
     Correction,
@@ -175,7 +175,7 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return {name: plain(getattr(self, name)) for name in _FIGURES}
+        return plain_fields(self, _FIGURES)
 
 
 def _number_names(names: Sequence[str]) -> list[str]:
