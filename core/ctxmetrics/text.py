@@ -182,16 +182,11 @@ def splitter() -> str:
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
     words = set(_WORD.findall(text.lower()))
-    language, most, second, english = "en", 0, 0, 0
-    for candidate, frequent in _FREQUENT_WORDS.items():
-        count = len(words & frequent)
-        if candidate == "en":
-            english = count
-        if count > most:
-            language, most, second = candidate, count, most
-        else:
-            second = max(second, count)
-    return language if most > second and most > english + 1 else "en"
+    counts = {language: len(words & frequent) for language, frequent in _FREQUENT_WORDS.items()}
+    second, most = sorted(counts.values())[-2:]
+    if most > second and most > counts["en"] + 1:
+        return max(counts, key=counts.__getitem__)
+    return "en"
 
 
 def detect_language(text: str) -> str:

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import plain
+from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics.agreement.correction import (
     Bar,
     Correction,
@@ -61,8 +61,6 @@ from ctxmetrics.results.rows_file import key_of, texts_key
 from ctxmetrics.running.engine import evaluate
 from ctxmetrics.running.options import RunOptions
 from ctxmetrics.samples import Sample
-
-_T = TypeVar("_T")
 
 # The rows of the table of agreement.
 _NAMES = (
@@ -175,7 +173,7 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return {name: plain(getattr(self, name)) for name in _FIGURES}
+        return plain_fields(self, _FIGURES)
 
 
 def _number_names(names: Sequence[str]) -> list[str]:
@@ -328,21 +326,17 @@ def _report(
     return AgreementReport(
         judge=judge,
         agreements=tuple(agreements),
-        corrections=_drop_none(map(_correct, reversed(columns.values()))),
+        corrections=tuple(filter(None, map(_correct, reversed(columns.values())))),
         disputes=tuple(disputes),
         results=results,
         compared=compared,
         systems=tuple(chain.from_iterable(figures)),
-        rankings=_drop_none(map(rank_systems, figures)),
+        rankings=tuple(filter(None, map(rank_systems, figures))),
         people=() if file is None else tuple(among_people(file)),
         draw=None if file is None else file.draw,
         clusters=None if None in groups else len(groups),
-        bars=_drop_none(bars),
+        bars=tuple(filter(None, bars)),
     )
-
-
-def _drop_none(items: Iterable[_T | None]) -> tuple[_T, ...]:
-    return tuple(item for item in items if item is not None)
 
 
 def _correct(items: Sequence[Compared]) -> Correction | None:

@@ -9,7 +9,7 @@ from itertools import chain, combinations
 from typing import Any
 
 from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import Plain
+from ctxmetrics._internal.frozen import Plain, plain, plain_fields
 from ctxmetrics.agreement.labels import Compared
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.presentation.layout import align_rows
@@ -24,7 +24,7 @@ _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "ka
 _FIGURES = (
     *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
     *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
-    *("balanced_accuracy", "kappa"),
+    *("balanced_accuracy", "kappa", "conclusion"),
 )
 # Balanced accuracy of a judge that guesses.
 CHANCE = 0.5
@@ -147,11 +147,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        figures: dict[str, Any] = {name: getattr(self, name) for name in _FIGURES}
-        intervals = {}
-        for name, ends in (self.intervals or {}).items():
-            intervals[name] = ends and list(ends)
-        return {**figures, "conclusion": self.conclusion, "intervals": intervals}
+        return {**plain_fields(self, _FIGURES), "intervals": plain(self.intervals or {})}
 
 
 def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:

@@ -35,15 +35,9 @@ def rate_by_units(
         if resting:
             reason = f"supports {', '.join(unit.id for unit in resting)}"
             doubtful = all(unit.code in DOUBTFUL for unit in resting)
+            code = resting[0].code if doubtful else None
             evidence = _evidence_in(index, resting)
-            verdict = Verdict(
-                id=id_,
-                value=True,
-                text=text,
-                reason=reason,
-                code=resting[0].code if doubtful else None,
-                evidence=evidence,
-            )
+            verdict = replace(verdict, value=True, reason=reason, code=code, evidence=evidence)
         elif missing is not None:
             verdict = replace(verdict, value=None, code=missing.code, reason=missing.reason)
         verdicts.append(verdict)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.prompts.packs import Pack, Step
 
@@ -25,23 +26,17 @@ _BASE_TOKENS, _SENTENCE_TOKENS, _QUOTE_TOKENS, _USEFUL_TOKENS = 256, 160, 40, 80
 _MOST_TOKENS = 4096
 # Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
 NONCE, CODE = 24, 8
-_INVISIBLE = re.compile(
-    "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
-)
+# What is written as a JSON escape; ``escaped.json`` says what each part is.
+_ESCAPED: Mapping[str, str] = read_data("prompts", "escaped.json")
+_INVISIBLE = re.compile(f"[{_ESCAPED['invisible']}]")
 # Joiners belong in Persian and Indic words and in emoji. Beside ASCII or each other they only hide
 # text.
 _JOINER = re.compile(
     r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
 )
-# Tokens of chat templates that are plain words; all others have a bar or an underscore in them.
-_NAMES = (
-    r"assistant|audio|bot|bos|cls|developer|eod|eop|eos|eot|function|human|image|img|inst|mask|model|pad|reasoning|s|sep|sop"
-    r"|sys|system|think|thinking|tool|tools|unk|unused\d*|user|video"
-)
+# Marks that others act on: tokens of chat templates, tags of images, templates.
 _MARKUP = re.compile(
-    rf"<(?=[|\uff5c<]|/?(?i:{_NAMES})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
+    rf"<(?=[|\uff5c<]|/?(?i:{_ESCAPED['template_words']})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
     r"|>(?<=[|\uff5c]>)"  # begins with its character as all of them do: so the search is fast
     r"|\[(?=/?[gs]?[A-Z][A-Z_]{2,}\]|(?i:/?inst|unused\d*)\]|(?i:[A-Z]{3,}:))"
     r"|\{(?=[{%#])"

@@ -6,12 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.scores import NOT_FINAL
 
 # The fewest verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
 # share of equal verdicts above which it is given.
 _FEW_VERDICTS, _FEW_CONTEXTS, _ALIKE = 60, 20, 0.95
+# The figures as plain data: those before what the judge says alike, and those behind it.
+_FIGURES = (
+    "metric", "samples", "distinct", "scored", "mean", "partial", "interval", "not_judged", "undefined", "missing",
+    "causes", "verdicts", "doubtful", "doubtful_share",
+)  # fmt: skip
+_PASS_FIGURES = ("threshold", "passed", "pass_rate", "tie_range")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,23 +126,7 @@ class MetricSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""
         return {
-            "metric": self.metric,
-            "samples": self.samples,
-            "distinct": self.distinct,
-            "scored": self.scored,
-            "mean": self.mean,
-            "partial": self.partial,
-            "interval": None if self.interval is None else list(self.interval),
-            "not_judged": self.not_judged,
-            "undefined": self.undefined,
-            "missing": dict(self.missing),
-            "causes": dict(self.causes),
-            "verdicts": self.verdicts,
-            "doubtful": dict(self.doubtful),
-            "doubtful_share": self.doubtful_share,
+            **plain_fields(self, _FIGURES),
             "answers_alike": self.alike,
-            "threshold": self.threshold,
-            "passed": self.passed,
-            "pass_rate": self.pass_rate,
-            "tie_range": None if self.tie_range is None else list(self.tie_range),
+            **plain_fields(self, _PASS_FIGURES),
         }

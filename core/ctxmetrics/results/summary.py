@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ctxmetrics._internal.frozen import Plain
+from ctxmetrics._internal.frozen import Plain, plain_fields
 from ctxmetrics.formulas.intervals import upper_share
 from ctxmetrics.presentation.layout import wrap
 from ctxmetrics.presentation.pages import render
@@ -18,6 +18,8 @@ from ctxmetrics.verdicts import Usage
 
 # A part of the controls is failed where a judge that is right in so many verdicts has so few right once in so many runs.
 _HONEST, _RARELY = 0.9, 1 / 5000
+# The fields of a summary as plain data.
+_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +181,4 @@ class Summary(Mapping[str, MetricSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""
-        return {
-            "metrics": {name: item.to_dict() for name, item in self.metrics.items()},
-            "usage": self.usage.to_dict(),
-            "stopped": self.stopped,
-            "controls": self.controls and self.controls.to_dict(),
-            "notes": list(self.notes),
-            "answered": self.answered,
-        }
+        return plain_fields(self, _FIELDS)

@@ -80,22 +80,16 @@ def _bar(total: int | None) -> Iterator[Callable[[Progress], None]]:
         TextColumn("scoring"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TextColumn("calls {task.fields[calls]}"),
-        TextColumn("{task.fields[rate]:.1f}/s"),
+        TextColumn("{task.fields[run].failed} failed"),
+        TextColumn("calls {task.fields[run].calls}"),
+        TextColumn("{task.fields[run].rate:.1f}/s"),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("scoring", total=total, failed=0, calls=0, rate=0.0)
+        task = bar.add_task("scoring", total=total, run=Progress(0, total, 0, 0, 0.0))
 
         def show(progress: Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.done,
-                failed=progress.failed,
-                calls=progress.calls,
-                rate=progress.rate,
-            )
+            bar.update(task, completed=progress.done, run=progress)
 
         yield show

@@ -20,7 +20,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, plain
+from ctxmetrics._internal.frozen import EMPTY, plain, plain_fields
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judgement, JudgeRequest
@@ -184,14 +184,11 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
             return []
         return [f"{case.id}: {_describe(case)} expected, but {outcome.code} was raised: {outcome}"]
     actual = {
-        "reason_code": outcome.reason_code,
+        **plain_fields(outcome, ("reason_code", "passed", "band", "signals")),
         "verdicts": [verdict.value for verdict in outcome.verdicts],
         "codes": [verdict.code for verdict in outcome.verdicts],
-        "passed": outcome.passed,
-        "band": outcome.band,
         "units": [verdict.text for verdict in outcome.verdicts],
         "evidence": [_list_spans(verdict) for verdict in outcome.verdicts],
-        "signals": plain(outcome.signals),
     }
     lines = check_value(case, outcome.value)
     for key in case.expected.keys() & actual.keys():

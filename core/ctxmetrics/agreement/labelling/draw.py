@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
 from ctxmetrics.metrics.judged import ContextRecall
@@ -174,6 +175,9 @@ def read_labelled(
 # --- the file of answers ---
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+# What the line of an answer holds under the names that its question and the answer itself give it.
+_QUESTION_FIELDS = ("label", "item", "text")
+_ANSWER_FIELDS = ("answer", "contexts", "annotator", "weight", "verdict_shown")
 
 
 class LabelsFile(Answers):
@@ -236,14 +240,8 @@ class LabelsFile(Answers):
         data = {
             "sample_id": question.key[0],
             "hash": question.key[1],
-            "label": question.label,
-            "item": question.item,
-            "text": question.text,
-            "answer": answer.answer,
-            "contexts": list(answer.contexts),
-            "annotator": answer.annotator,
-            "weight": answer.weight,
-            "verdict_shown": answer.verdict_shown,
+            **plain_fields(question, _QUESTION_FIELDS),
+            **plain_fields(answer, _ANSWER_FIELDS),
         }
         if answer.spans:
             data["spans"] = list(answer.spans)

@@ -297,10 +297,10 @@ def _script_of(letter: str) -> str:
 def _tongue(text: str, language: str) -> str:
     """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
     words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
-    best, most = base_language(language), -1
-    for other in (best, *LISTS["stop"]):
-        stop = listed("stop", other) if other in LISTS["stop"] else frozenset()
-        count = sum(word in stop for word in words)
-        if count > most:
-            best, most = other, count
-    return best
+
+    def count_stop_words(tongue: str) -> int:
+        stop = listed("stop", tongue) if tongue in LISTS["stop"] else frozenset()
+        return sum(word in stop for word in words)
+
+    languages: list[str] = [base_language(language), *LISTS["stop"]]
+    return max(languages, key=count_stop_words)  # the first of equals

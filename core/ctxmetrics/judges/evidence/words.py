@@ -223,12 +223,7 @@ def _stem_cyrillic(word: str) -> str:
 # --- finding words --------------------------------------------------------------------------------------------
 
 # Han, kana, hangul, Thai, Lao, Burmese, Khmer: their letters and marks, without digits and punctuation.
-_UNSPACED = (
-    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uff66-\uff9f"
-    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
-    "\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
-)
+_UNSPACED: str = LISTS["unspaced"]
 _NUMBER = r"""
     (?:1\d|20)?\d0s(?![^\W_])                           # 1990s, 60s
     |\d+(?:st|nd|rd|th)(?![^\W_])

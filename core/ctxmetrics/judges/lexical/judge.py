@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.judges.lexical.index import Index, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.support import Rule, Support, attribute
+from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
 from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread
@@ -27,11 +27,10 @@ VERSION = "lexical-37d98d062e7b"
 """Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
 
 _MAX_AT_ONCE = 200_000
-Contradicted = Literal["flag", "no"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LexicalJudge:
+class LexicalJudge(Rules):
     """Judges by counting words. English was measured; other languages work, untested against people.
 
     **Support** of a unit: its best sentences hold enough of its content words::
@@ -80,14 +79,6 @@ class LexicalJudge:
         ParameterError: A parameter is out of range.
     """
 
-    max_sentences: int = 3
-    min_coverage: float = 0.65
-    search_weight: float = 0.175
-    number_weight: float = 0.5
-    name_weight: float = 0.5
-    min_share: float = 0.08
-    min_relative: float = 0.35
-    contradiction: Contradicted = "flag"
     name: str = field(init=False, repr=False, compare=False)
     """``lexical``, with the parameters that are not the default."""
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
@@ -118,34 +109,20 @@ class LexicalJudge:
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `attribute`, one a unit."""
         index, contexts = shared_index(request), request.contexts
-        rule = Rule(
-            self.max_sentences,
-            self.min_coverage,
-            self.search_weight,
-            self.number_weight,
-            self.name_weight,
-            self.contradiction == "no",
-        )
         verdicts = []
         for id_, text in zip(request.unit_ids, request.units, strict=True):
             unit = Phrase.of(text, request.language)
             if not unit.content:
                 verdicts.append(_literal_verdict(id_, text, contexts))
                 continue
-            support = attribute(unit, index, rule, contexts, request.language)
+            support = attribute(unit, index, self, contexts, request.language)
             verdicts.append(_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `rate`, one a context."""
-        return usefulness(
-            Phrase.of(request.answer, request.language),
-            shared_index(request),
-            request,
-            min_share=self.min_share,
-            min_relative=self.min_relative,
-            max_sentences=self.max_sentences,
-        )
+        answer = Phrase.of(request.answer, request.language)
+        return usefulness(answer, shared_index(request), request, self)
 
 
 # Metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts.

@@ -7,11 +7,12 @@ holds of the unit is one number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import islice
 from math import inf, log2
 from operator import itemgetter, or_
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.lexical.index import Index
@@ -20,24 +21,28 @@ from ctxmetrics.judges.lexical.phrase import Phrase
 TOLERANCE = 1e-9
 # Sentences that are searched without a deduction.
 _FREE = 8
+Contradicted = Literal["flag", "no"]
 
 
-class Rule(NamedTuple):
-    """When a unit is supported; the parameters of `LexicalJudge`."""
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """When a unit is supported, and when a context is useful: the parameters of `LexicalJudge`, which describes them."""
 
-    max_sentences: int
-    min_coverage: float
-    search_weight: float
-    number_weight: float
-    name_weight: float
-    strict: bool  # sentences that contradict a unit do not support it
+    max_sentences: int = 3
+    min_coverage: float = 0.65
+    search_weight: float = 0.175
+    number_weight: float = 0.5
+    name_weight: float = 0.5
+    min_share: float = 0.08
+    min_relative: float = 0.35
+    contradiction: Contradicted = "flag"
 
 
 class Candidate(NamedTuple):
     """Sentences that hold words of a unit together.
 
     Attributes:
-        score: What is compared with `Rule.min_coverage`.
+        score: What is compared with `Rules.min_coverage`.
         sentences: The sentences, the one that adds most first.
         held: The bits of the words that they hold.
         present: The bits of the words that stand in their contexts.
@@ -72,14 +77,14 @@ class Support(NamedTuple):
 
 
 def attribute(
-    unit: Phrase, index: Index, rule: Rule, contexts: Sequence[str], language: str
+    unit: Phrase, index: Index, rules: Rules, contexts: Sequence[str], language: str
 ) -> Support:
     """Judge a unit against each context alone, and against the first k together for every k.
 
     Args:
         unit: The unit; it has at least one content word.
         index: The contexts, in rank order.
-        rule: The weights and the bar.
+        rules: The weights and the bar.
         contexts: Their texts.
         language: ISO 639 code of the unit.
     """
@@ -89,7 +94,7 @@ def attribute(
         texts = [index.evidence(sentence, contexts).quote for sentence in sentences]
         return None if texts == [unit.text] else contradiction(unit.text, texts, language)
 
-    row = _Row(unit, index, rule)
+    row = _Row(unit, index, rules)
     best = Candidate(row.score(0, 0, 1, 1))
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}  # by the last context of the first k
@@ -109,7 +114,9 @@ def attribute(
     full.sort(key=_score, reverse=True)
     certain = next((one for one in full if doubt(one.sentences) is None), None)
     shown = certain or next(iter(full), best)
-    supporting = {one for one in full if not rule.strict or doubt(one.sentences) is None}
+    # Unless a contradiction is flagged only, sentences that contradict a unit do not support it.
+    only_flagged = rules.contradiction == "flag"
+    supporting = {one for one in full if only_flagged or doubt(one.sentences) is None}
     whole = {context: one.sentences for context, one in alone.items() if one in supporting}
     several = {context: one.sentences for context, one in together.items() if one in supporting}
     first = min((*whole, *several), default=None)
@@ -139,15 +146,15 @@ class _Row:
         bar: The score that supports the unit.
     """
 
-    def __init__(self, unit: Phrase, index: Index, rule: Rule) -> None:
+    def __init__(self, unit: Phrase, index: Index, rules: Rules) -> None:
         keys = tuple(unit.content)
         bits = {key: 1 << number for number, key in enumerate(keys)}
         self._numbers = sum(bits[key] for key in unit.numbers)
         self._names = sum(bits[key] for key in unit.names)
-        self._rule, self._owners, self._count = rule, index.owners, len(keys)
-        self._own, self._size = unit.sentences - 1, max(rule.max_sentences, unit.sentences)
-        self._price = rule.search_weight / len(keys)
-        self.bar: float = rule.min_coverage - TOLERANCE
+        self._rules, self._owners, self._count = rules, index.owners, len(keys)
+        self._own, self._size = unit.sentences - 1, max(rules.max_sentences, unit.sentences)
+        self._price = rules.search_weight / len(keys)
+        self.bar: float = rules.min_coverage - TOLERANCE
         self.contexts: dict[int, dict[int, int]] = {}
         for sentence, mask in sorted(index.masks(keys).items()):
             self.contexts.setdefault(index.owners[sentence], {})[sentence] = mask
@@ -167,10 +174,10 @@ class _Row:
                 sentence that holds every word supports the unit for any n.
         """
         price = self._price * log2(max(n, _FREE) / _FREE)
-        search = min(price, 1 - self._rule.min_coverage) * max(1, count - self._own)
-        missing = self._rule.number_weight if self._numbers & ~present else 0.0
+        search = min(price, 1 - self._rules.min_coverage) * max(1, count - self._own)
+        missing = self._rules.number_weight if self._numbers & ~present else 0.0
         if names := self._names & ~present:
-            missing += self._rule.name_weight * names.bit_count() / self._names.bit_count()
+            missing += self._rules.name_weight * names.bit_count() / self._names.bit_count()
         return held.bit_count() / self._count - search - missing
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:

@@ -12,7 +12,7 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import Token, tokens
 from ctxmetrics.judges.lexical.index import Index
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.support import TOLERANCE, fullest
+from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, fullest
 from ctxmetrics.text import INSIDE_NUMBER
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -28,15 +28,9 @@ def join_items(items: Sequence[str]) -> str:
 
 
 def usefulness(
-    answer: Phrase,
-    index: Index,
-    request: JudgeRequest,
-    *,
-    min_share: float,
-    min_relative: float,
-    max_sentences: int,
+    answer: Phrase, index: Index, request: JudgeRequest, rules: Rules
 ) -> tuple[Verdict, ...]:
-    """Return one verdict a context. The bars are those of `LexicalJudge`."""
+    """Return one verdict a context."""
     if not answer.content:
         return _literal_usefulness(answer.text, request)
     shares, masks = bm25_shares(answer, index), index.masks(answer.content)
@@ -45,7 +39,8 @@ def usefulness(
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
         relative = share / best
         # A yes has evidence, whatever the bars.
-        useful = share >= min_share - TOLERANCE and relative >= min_relative - TOLERANCE and share > 0
+        near = relative >= rules.min_relative - TOLERANCE
+        useful = share >= rules.min_share - TOLERANCE and near and share > 0
         inside = range(index.first[number], index.first[number + 1] if useful else 0)
         keys = [key for key in answer.content if index.sentences(key, number)]
         matched = answer.spelled(keys)
@@ -54,7 +49,7 @@ def usefulness(
             reason += f": {join_items(matched)}"
         if keys and not useful:
             reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
-        fullest_sentences = fullest(masks, inside, max_sentences)
+        fullest_sentences = fullest(masks, inside, rules.max_sentences)
         verdicts.append(
             Verdict(
                 id=id_,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain_fields
 from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check, with_doubts
 from ctxmetrics.judges.llm.splitting import Part
@@ -56,25 +56,19 @@ def encode(answer: Answer) -> str:
     """Write an answer as JSON text. Texts are not repeated: the key of the cache stands for them."""
     verdicts = {
         id_: {
-            "value": verdict.value,
-            "reason": verdict.reason,
-            "code": verdict.code,
+            **plain_fields(verdict, ("value", "reason", "code")),
             "missing": verdict.details.get("missing"),
             "weak": list(verdict.details.get("weak", ())),
             "evidence": [[span.context, span.start, span.end, span.whole] for span in verdict.evidence],
         }
         for id_, verdict in answer.verdicts.items()
     }
-    text = json.dumps(
-        {
-            "format": FORMAT,
-            "verdicts": verdicts,
-            "claims": list(answer.claims),
-            "raw": list(answer.raw),
-            "served_model": answer.served_model,
-        },
-        ensure_ascii=False,
-    )
+    data = {
+        "format": FORMAT,
+        "verdicts": verdicts,
+        **plain_fields(answer, ("claims", "raw", "served_model")),
+    }
+    text = json.dumps(data, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
 
 

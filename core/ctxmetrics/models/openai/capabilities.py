@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from ctxmetrics.models.server_words import PATTERNS
+from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 Form = Literal["json_schema", "json_object", "text"]
 
@@ -28,8 +28,7 @@ FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 _SHARE = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
-_PARAMETERS = ("temperature", "seed", "max_tokens", "max_completion_tokens")
-_BOUNDS = ("max_tokens", "max_completion_tokens")
+_PARAMETERS = ("temperature", "seed", *WORDS["reply_bounds"])
 
 
 class Capabilities:
@@ -123,7 +122,7 @@ class Capabilities:
 def names_bound(error: BaseException) -> bool:
     """Whether a refusal is about the size of the limit of the reply's tokens."""
     param = getattr(error, "param", None)
-    if param in _BOUNDS:
+    if param in WORDS["reply_bounds"]:
         return PATTERNS["refused"].search(str(error).lower()) is None
     text = str(error).lower()
     too_large = PATTERNS["bound"].search(text) or PATTERNS["with_reply"].search(text)

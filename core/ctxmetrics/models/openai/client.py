@@ -139,6 +139,26 @@ def _http_client() -> Any:
     return openai.DefaultAsyncHttpxClient(limits=limits, timeout=None)
 
 
+def read_body(text: str, *, calls: int = 1, **reading: Any) -> dict[str, Any]:
+    """Read the body of an answer with status 200 as a JSON object.
+
+    Args:
+        text: The body. Untrusted.
+        calls: Requests it took.
+        **reading: Options of `json.loads`.
+
+    Raises:
+        JudgeError: It is none; the server is asked again.
+    """
+    try:
+        body = json.loads(text, **reading)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+    return body
+
+
 async def _read(response: Any) -> bytes:
     """Read the body of a response and decompress it, within the bounds.
 

@@ -6,19 +6,17 @@ given, or follows from the provider: one route can carry either body.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import Decisions, served_name
 from ctxmetrics.models.frameworks import token_usage
-from ctxmetrics.models.openai.client import client_for
+from ctxmetrics.models.openai.client import client_for, read_body
 from ctxmetrics.models.openai.model import (
     OPENAI_URL,
     Key,
@@ -178,12 +176,7 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
     Raises:
         JudgeError: It holds no answers (retryable), or the server did not read the whole request.
     """
-    try:
-        body = json.loads(text, object_pairs_hook=_drop_repeated)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}")
+    body = read_body(text, object_pairs_hook=_drop_repeated)
     counts = body.get("usage")
     if not isinstance(counts, dict):
         counts = {}

@@ -37,11 +37,12 @@ from ctxmetrics.models.openai.capabilities import (
     response_format,
     schema_size,
 )
-from ctxmetrics.models.openai.client import client_for
+from ctxmetrics.models.openai.client import client_for, read_body
 from ctxmetrics.models.openai.providers import PROVIDERS, Provider
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer, classify, from_status
 from ctxmetrics.models.runtime.run import current_run
+from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -53,8 +54,6 @@ NO_KEY = "no-key"
 _USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
 _MOST_LESSONS = 8
-# Parameters that bound the tokens of a reply.
-_BOUNDS = frozenset({"max_tokens", "max_completion_tokens"})
 # The counts of tokens that every server gives.
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 # Statuses of a server that refuses something that a request holds.
@@ -223,7 +222,7 @@ class OpenAIModel:
             while True:
                 body = request_body(self, prompt, schema, capabilities, lessons.form)
                 # A limit of the reply that the library sets, not the user.
-                bounded = self.max_tokens is None and not _BOUNDS.isdisjoint(body)
+                bounded = self.max_tokens is None and not body.keys().isdisjoint(WORDS["reply_bounds"])
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)
                 calls += 1
@@ -403,12 +402,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     Raises:
         JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
     """
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict):
-        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+    answer = read_body(text, calls=calls)
     error, choices, counts = answer.get("error"), answer.get("choices"), answer.get("usage")
     served = served_name(answer.get("model"))
     number, first = 0, None

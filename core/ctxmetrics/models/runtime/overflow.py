@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 _TOO_LARGE = 413
-# Parameters that bound the length of the reply.
-_REPLY_BOUNDS = ("max_tokens", "max_completion_tokens")
 # Statuses whose texts are about something else, whatever they name.
 _OTHER_STATUSES = frozenset({401, 402, 403, 404})
 _OVERLOAD = 429
@@ -32,7 +30,7 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
         _names(field).intersection(WORDS["too_long_codes"]) for field in fields
     ):
         return True
-    about_reply = any(field.get("param") in _REPLY_BOUNDS for field in fields)
+    about_reply = any(field.get("param") in WORDS["reply_bounds"] for field in fields)
     if status in _OTHER_STATUSES or about_reply:
         return False
     name = "too_long_for_minute" if status == _OVERLOAD else "too_long"

@@ -165,8 +165,7 @@ class Difference(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        causes = None if self.causes is None else self.causes.to_dict()
-        return {**Plain.to_dict(self), "causes": causes, "verdict": self.verdict}
+        return {**Plain.to_dict(self), "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)

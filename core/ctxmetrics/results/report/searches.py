@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxmetrics._internal.frozen import Plain
+from ctxmetrics._internal.frozen import Plain, plain
 from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import plural
 from ctxmetrics.results.report.stage_means import (
@@ -110,8 +110,7 @@ class Searches(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON-ready data."""
-        complete_after = {str(number): samples for number, samples in self.complete_after.items()}
-        return {**Plain.to_dict(self), "complete_after": complete_after}
+        return {**Plain.to_dict(self), "complete_after": plain(self.complete_after)}
 
     def __str__(self) -> str:
         rows = [_HEADER, *map(_build_row, self.searches)]
