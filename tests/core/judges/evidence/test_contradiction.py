@@ -108,6 +108,9 @@ FERRY = "The northern ferry carries tourists, bicycles, mail and fresh bread tow
         (FERRY, "Паром ferry вышел в море рано утром.", "Паром ferry вышел", None),
         ("北京是中国的首都也是文化中心。", "今天在北京下了一场大雨。", "今天在北京下了一场大雨", ("few_words",)),
         ("北京是中国的首都也是文化中心。", "中国的首都是北京。", "中国的首都是北京", None),
+        # Sentences without a space between them: one that only touches the quote is not its own.
+        ("北京是中国的首都也是文化中心。", "北京是中国的首都。今天在北京下了一场大雨。", "今天在北京下了一场大雨", ("few_words",)),
+        ("北京是中国的首都也是文化中心。", "今天在北京下了一场大雨。北京是中国的首都。", "今天在北京下了一场大雨。", ("few_words",)),
     ],
 )  # fmt: skip
 def test_one_word_in_common_is_little_for_a_unit_of_many(reference, context, quote, weak):
