@@ -14,6 +14,7 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
+from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm import checking
 from ctxmetrics.judges.scripted import ScriptedModel
@@ -93,6 +94,24 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
     verdict, _ = judged(*told, cache=tmp_path, max_calls=0)
     assert (verdict.value, verdict.code) == (True, "contradicted")
     assert "its evidence says otherwise" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentences", "language", "kind"),
+    [
+        # A German negation may stand behind what it denies, an English one does not.
+        ("Das Kind isst den Apfel nicht.", ["Das Kind isst nicht den Apfel."], "de", None),
+        ("It has towers, no bridges.", ["It has no towers, it has bridges."], "en", "negation"),
+        # The sentence with the unit's own number holds as many of its other words.
+        ("It holds 40 cars.", ["It holds 40 cars.", "It holds 30 cars."], "en", None),
+        ("It holds 40 cars.", ["It holds 30 cars."], "en", "number"),
+        ("It holds 40 cars.", ["It holds its cars."], "en", None),
+        ("It holds 40 cars.", ["Cars it holds: 30"], "en", None),
+    ],
+)
+def test_what_sentences_deny(unit, sentences, language, kind):
+    found = contradiction(unit, sentences, language)
+    assert (found and found.kind) == kind
 
 
 FERRY = "The northern ferry carries tourists, bicycles, mail and fresh bread towards distant islands."
