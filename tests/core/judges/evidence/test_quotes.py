@@ -32,6 +32,10 @@ def doubt(unit: str, context: str, quote: str, answer: str = "", language: str =
     )
 
 
+def test_a_reflexive_russian_verb_is_the_same_word():
+    assert doubt("Дом строится.", "Рабочие строить умеют.", "строить", language="ru") is None
+
+
 def test_a_part_of_a_word_at_an_end_of_a_quote_is_no_word():
     assert doubt("The form is blue.", "The platform is closed.", "form is") == "fragment"
     assert doubt("The plat is blue.", "It is the platform.", "is the plat") == "fragment"
