@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import io
 import json
+import logging
 import math
 import random
 import re
@@ -228,6 +229,19 @@ def silence():
         yield
 
 
+@contextlib.contextmanager
+def logged(logger: str | None = None):
+    """Collect the warnings that reach a logger: who gives them, and what they say."""
+    lines: list[tuple[str, str]] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: lines.append((record.name, record.getMessage()))
+    logging.getLogger(logger).addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logging.getLogger(logger).removeHandler(handler)
+
+
 def judge_at(base_url: str, **options):
     from ctxmetrics import LLMJudge, OpenAIModel
 
@@ -301,18 +315,18 @@ def collections_scores(
     return [tuple(one.value for one in row) for row in zip(*asyncio.run(main()), strict=True)]
 
 
-def deepeval_cases(given: list[Case]) -> list:
-    """The cases as DeepEval's, named by their position: results come back in any order."""
+def deepeval_case(question: str, reference: str, contexts: Sequence[str], **more):
+    """A test case of DeepEval's; no metric of contexts reads its output."""
     from deepeval.test_case import LLMTestCase
 
+    fields = {"input": question, "actual_output": "-", "expected_output": reference}
+    return LLMTestCase(**fields, retrieval_context=list(contexts), **more)
+
+
+def deepeval_cases(given: list[Case]) -> list:
+    """The cases as DeepEval's, named by their position: results come back in any order."""
     return [
-        LLMTestCase(
-            input=case.question,
-            actual_output="-",
-            expected_output=case.reference,
-            retrieval_context=list(case.contexts),
-            name=str(index),
-        )
+        deepeval_case(case.question, case.reference, case.contexts, name=str(index))
         for index, case in enumerate(given)
     ]
 

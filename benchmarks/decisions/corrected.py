@@ -13,13 +13,12 @@ and with fewer as often as people's labels alone.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
-from validity.agreement import DATA, require
+from validity.agreement import make_parser, require
 
 from ctxmetrics import ContextPrecision, evaluate
 from ctxmetrics.agreement.agree import agree
@@ -70,8 +69,7 @@ def _simulated(mean: float, random: np.random.Generator) -> tuple[list[float], l
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="corrected")
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR")
+    parser = make_parser("corrected")
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--judged", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)

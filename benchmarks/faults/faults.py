@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -37,17 +36,6 @@ TITLES = {"ours": "ctxmetrics", **judging.TITLES}
 """Of the columns in the docs, each followed by the share of requests that fail."""
 
 
-class _Lines(logging.Handler):
-    """Counts warnings."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-
 def _ours(kind: str, share: str, count: int) -> dict[str, object]:
     from ctxmetrics import ContextPrecision, ContextRecall, evaluate
     from ctxmetrics.judges.llm.judge import forget
@@ -55,9 +43,8 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
 
     forget()
     given = judging.cases(count)
-    handler = _Lines()
-    logging.getLogger("ctxmetrics").addHandler(handler)
-    with FakeOpenAIServer(judging.respond, faults=[Fault(kind, **SHARES[share])]) as server:
+    served = FakeOpenAIServer(judging.respond, faults=[Fault(kind, **SHARES[share])])
+    with judging.logged("ctxmetrics") as lines, served as server:
         began = time.perf_counter()
         results = evaluate(
             judging.samples_of(given),
@@ -68,7 +55,6 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
         )
         seconds = time.perf_counter() - began
         requests = server.count
-    logging.getLogger("ctxmetrics").removeHandler(handler)
     scores = [tuple(row[name].value for name in results.metrics) for row in results]
     codes = Counter(
         verdict.code
@@ -86,7 +72,7 @@ def _ours(kind: str, share: str, count: int) -> dict[str, object]:
         ),
         "seconds": round(seconds, 1),
         "requests": requests,
-        "lines": len(handler.lines),
+        "lines": len(lines),
         "stopped": results.stopped,
         "codes": dict(codes.most_common(2)),
     }

@@ -105,18 +105,11 @@ def _ragas_collections(llm: Any, given: Sample) -> list[float | None]:
 def _deepeval(llm: Any, given: Sample, *, sync: bool = False) -> list[float | None]:
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.evaluate.evaluate import evaluate as theirs
-    from deepeval.test_case import LLMTestCase
 
     from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric
 
-    case = LLMTestCase(
-        input=given.user_input,
-        actual_output="-",
-        expected_output=given.reference,
-        retrieval_context=list(given.retrieved_contexts),
-    )
     found = theirs(
-        [case],
+        [judging.deepeval_case(given.user_input, given.reference, given.retrieved_contexts)],
         [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)],
         async_config=AsyncConfig(run_async=not sync),
         cache_config=CacheConfig(write_cache=False),

@@ -19,8 +19,6 @@ agreement with people: for that see ``ctxmetrics agree``.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import math
 import os
@@ -228,16 +226,12 @@ def _score_by_ragas(samples: list[Any], server: Endpoint) -> list[Outcome]:
     from ragas import EvaluationDataset, RunConfig, SingleTurnSample, evaluate
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
-    rows = [
-        SingleTurnSample(
-            user_input=sample.user_input,
-            reference=sample.reference,
-            retrieved_contexts=list(sample.retrieved_contexts),
-        )
+    given = [
+        judging.Case(sample.user_input, sample.reference, sample.retrieved_contexts, 0.0, 0.0)
         for sample in samples
     ]
     results = evaluate(
-        EvaluationDataset(rows),
+        EvaluationDataset([SingleTurnSample(**fields) for fields in judging.ragas_fields(given)]),
         [LLMContextRecall(), LLMContextPrecisionWithReference()],
         llm=_ragas_wrapper(server),
         run_config=RunConfig(
@@ -255,16 +249,10 @@ def _score_by_deepeval(samples: list[Any], server: Endpoint) -> list[Outcome]:
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, ErrorConfig
     from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
-    from deepeval.test_case import LLMTestCase
 
     model = _deepeval_local(server)
     tests = [
-        LLMTestCase(
-            input=sample.user_input,
-            actual_output="-",
-            expected_output=sample.reference,
-            retrieval_context=list(sample.retrieved_contexts),
-        )
+        judging.deepeval_case(sample.user_input, sample.reference, sample.retrieved_contexts)
         for sample in samples
     ]
     options = {"model": model, "include_reason": False}
@@ -369,11 +357,10 @@ def measure(name: str, samples: list[Any], server: Endpoint) -> tuple[Figures, l
     """Ask in one way, and collect its figures and what went over the wire."""
     outcomes: list[Outcome] = []
     fault = ""
-    swallowed = io.StringIO()
     with RecordingProxy(server.base_url) as proxy:
         address = Endpoint(proxy.base_url, server.model, server.key, server.concurrency, server.timeout)
         begin = time.monotonic()
-        with contextlib.redirect_stdout(swallowed), contextlib.redirect_stderr(swallowed):
+        with judging.silence():
             try:
                 outcomes = list_ways()[name](samples, address)
             except Exception as error:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import math
 import os
 
@@ -124,29 +123,19 @@ class Faulty:
 def _ask_peer(name: str, metric: str, fault: str) -> dict[str, object]:
     from support import FakeOpenAIServer
 
-    lines = _Lines()
-    logging.getLogger().addHandler(lines)
     try:
-        with FakeOpenAIServer(Faulty(fault)) as server, judging.silence():
+        with judging.logged() as lines, FakeOpenAIServer(Faulty(fault)) as server, judging.silence():
             value = getattr(judging, judging.PEERS[name])([CASE], server.base_url, (metric,))[0][0]
     except Exception as error:
         return {"value": None, "told": type(error).__name__}
-    finally:
-        logging.getLogger().removeHandler(lines)
     undefined = value is None or math.isnan(value)
-    return {"value": None if undefined else value, "told": "a log line" if lines.seen else None}
-
-
-class _Lines(logging.Handler):
-    """Notices warnings of the frameworks, but for those about the folder that we do not let them write into."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.seen = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        framework = record.name.split(".")[0] in ("ragas", "deepeval", "instructor")
-        self.seen |= framework and not record.getMessage().startswith("READ_ONLY filesystem")
+    # Warnings of the frameworks, but for those about the folder that we do not let them write into.
+    told = any(
+        name.split(".")[0] in ("ragas", "deepeval", "instructor")
+        and not text.startswith("READ_ONLY filesystem")
+        for name, text in lines
+    )
+    return {"value": None if undefined else value, "told": "a log line" if told else None}
 
 
 def ask_ours(metric: str, fault: str, times: float) -> dict[str, object]:

@@ -29,8 +29,7 @@ from pathlib import Path
 
 from _shared import judging
 
-os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
-os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
+os.environ.update(judging.QUIET)
 
 LIMIT = 1.1
 CONTEXT = "The handbook says that the pump is to be primed before the first use. " * 2
@@ -174,15 +173,9 @@ def _deepeval(samples: int) -> dict[str, list[Callable[[], object]]]:
 
 
 def _cases(samples: int) -> list:
-    from deepeval.test_case import LLMTestCase
-
+    answer = "Prime the pump before the first use."
+    contexts = [f"{CONTEXT[:128]}{rank:02}" for rank in range(5)]
     return [
-        LLMTestCase(
-            input=f"Question {number}?",
-            actual_output="Prime it.",
-            expected_output="Prime the pump before the first use.",
-            retrieval_context=[f"{CONTEXT[:128]}{rank:02}" for rank in range(5)],
-            metadata=_ids(number),
-        )
+        judging.deepeval_case(f"Question {number}?", answer, contexts, metadata=_ids(number))
         for number in range(samples)
     ]

@@ -29,6 +29,13 @@ BARS = {"clapnq_usefulness": 0.935, "begin_support": 0.825}
 """Lowest balanced accuracy we accept from a change."""
 
 
+def make_parser(name: str, about: str | None = None) -> argparse.ArgumentParser:
+    """Return a parser with ``--data``; the first line of a docstring says what the benchmark is about."""
+    parser = argparse.ArgumentParser(prog=name, description=about and about.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
+    return parser
+
+
 def find_missing(folder: Path, names: Sequence[str]) -> list[str]:
     return [name for name in names if not (folder / name).is_file()]
 
@@ -125,10 +132,7 @@ def other_set(path: Path, judge: LexicalJudge) -> dict[str, float]:
 
 
 def run(argv: list[str]) -> dict:
-    parser = argparse.ArgumentParser(prog="agreement", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files"
-    )
+    parser = make_parser("agreement", __doc__)
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=FILE", help="another set in the same fields"
     )

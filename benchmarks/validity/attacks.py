@@ -12,7 +12,6 @@ The template sentences were written together with the judge's word lists.
 
 from __future__ import annotations
 
-import argparse
 import calendar
 import json
 import random
@@ -25,7 +24,7 @@ from _shared import docs
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text import split_sentences
-from validity.agreement import BEGIN, CLAPNQ, DATA, find_missing, read
+from validity.agreement import BEGIN, CLAPNQ, find_missing, make_parser, read
 
 BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 """What the judge looks for; the other kinds show what it does not see."""
@@ -288,10 +287,7 @@ def table(figures: dict) -> str:
 
 
 def run(argv: list[str]) -> dict:
-    parser = argparse.ArgumentParser(prog="attacks", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--data", type=Path, default=DATA, metavar="DIR", help="folder with the two files"
-    )
+    parser = make_parser("attacks", __doc__)
     parser.add_argument("--show", metavar="KIND", help="print what was missed of a kind")
     options = parser.parse_args(argv)
     missing = find_missing(options.data, (BEGIN, CLAPNQ))

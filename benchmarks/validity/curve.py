@@ -7,15 +7,13 @@ which must be equal. Then the means that ``Results.curve`` gives, and the smalle
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
 from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.text import split_sentences
-from validity.agreement import DATA, read, require
+from validity.agreement import make_parser, read, require
 
 FILES = ("begin-wow-dev.jsonl", "clapnq-dev.jsonl", "mtragun.jsonl")
 
@@ -38,10 +36,7 @@ def differences(judge: LexicalJudge, sample: Sample, most: int) -> tuple[int, in
 
 
 def run(argv: list[str]) -> dict:
-    parser = argparse.ArgumentParser(prog="curve", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--data", type=Path, default=DATA, metavar="DIR", help=f"folder with {', '.join(FILES)}"
-    )
+    parser = make_parser("curve", __doc__)
     parser.add_argument("--most", type=int, default=10, help="largest k")
     given = parser.parse_args(argv)
     require(given.data, FILES)

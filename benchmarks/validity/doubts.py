@@ -13,7 +13,6 @@ The data: benchmarks/README.md says where to get it.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from collections import Counter, defaultdict
 from functools import lru_cache
@@ -24,7 +23,7 @@ from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.evidence.words import listed, tokens
 from ctxmetrics.text import split_sentences, stands_in
-from validity.agreement import DATA, read
+from validity.agreement import make_parser, read
 
 FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
@@ -138,9 +137,7 @@ def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="doubts")
-    parser.add_argument("--data", type=Path, default=DATA)
-    options = parser.parse_args(argv)
+    options = make_parser("doubts").parse_args(argv)
     found = claims(options.data)
     counts = {
         key: Counter(kind for item in items for kind in alarms(*item)) for key, items in found.items()

@@ -10,7 +10,6 @@ looked at while the rule was chosen. A test judges `without` each of `PARTS`.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import random
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import words
 from ctxmetrics.judges.lexical import LexicalJudge, index, support
 from ctxmetrics.text import split_sentences
-from validity.agreement import CLAPNQ, DATA, agreement, read, require, usefulness
+from validity.agreement import CLAPNQ, agreement, make_parser, read, require, usefulness
 
 FAMILIES = {
     "BEGIN wow": "begin-wow-dev",
@@ -301,8 +300,7 @@ def _mean(families: dict[str, dict]) -> dict:
 
 
 def run(argv: list[str]) -> dict:
-    parser = argparse.ArgumentParser(prog="embedded", description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
+    parser = make_parser("embedded", __doc__)
     parser.add_argument(
         "--write-docs", action="store_true", help=f"write the tables into the two {PAGE.name}"
     )

@@ -9,15 +9,13 @@ framework's value differs. ``--write-docs`` puts the table into ``docs/why-diffe
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from _shared import docs
+from _shared import docs, judging
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
@@ -195,7 +193,7 @@ def in_ragas(row: Row) -> float | None:
         if name in SingleTurnSample.model_fields
     }
     dataset = EvaluationDataset(samples=[SingleTurnSample(**known)])
-    with contextlib.redirect_stderr(io.StringIO()):
+    with judging.silence():
         (value,) = evaluate(dataset, metrics=[own], show_progress=False)[own.name]
     return None if math.isnan(value) else float(value)
 
@@ -223,7 +221,6 @@ def deepeval_llm(words: list[str]):
 def in_deepeval(row: Row) -> float | str | None:
     """Return what DeepEval's own metric measures; ``"-"`` where DeepEval has none."""
     from deepeval.metrics import ContextualPrecisionMetric, ContextualRecallMetric
-    from deepeval.test_case import LLMTestCase
 
     metrics = {ContextRecall: ContextualRecallMetric, ContextPrecision: ContextualPrecisionMetric}
     if row.metric not in metrics:
@@ -233,12 +230,8 @@ def in_deepeval(row: Row) -> float | str | None:
         for answer in answers_of(row)
         if answer is not None
     ]
-    case = LLMTestCase(
-        input=row.sample.user_input,
-        actual_output="",
-        expected_output=row.sample.reference,
-        retrieval_context=list(row.sample.retrieved_contexts),
-    )
+    given = row.sample
+    case = judging.deepeval_case(given.user_input, given.reference, given.retrieved_contexts)
     own = metrics[row.metric](model=deepeval_llm(words), include_reason=False, async_mode=False)
     own.measure(case, _show_indicator=False)
     return None if own.score is None else float(own.score)

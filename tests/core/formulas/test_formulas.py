@@ -340,6 +340,7 @@ def test_smallest_k():
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 0.95) == 4
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 1) == 5
     assert smallest_k([0.3, 0.3, 0.1 + 0.2], 1.0) == 1  # 0.30000000000000004: rounding, not recall
+    assert smallest_k([0.0, 0.5], 0.95) == 2  # the first context holds nothing
     assert smallest_k([], 0.95) is None
     assert smallest_k([0.0], 0.95) is None
 

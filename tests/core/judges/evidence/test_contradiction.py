@@ -14,6 +14,7 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
+from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.llm import checking
 from ctxmetrics.judges.scripted import ScriptedModel
@@ -95,6 +96,24 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
     assert "its evidence says otherwise" in verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("unit", "sentences", "language", "kind"),
+    [
+        # A German negation may stand behind what it denies, an English one does not.
+        ("Das Kind isst den Apfel nicht.", ["Das Kind isst nicht den Apfel."], "de", None),
+        ("It has towers, no bridges.", ["It has no towers, it has bridges."], "en", "negation"),
+        # The sentence with the unit's own number holds as many of its other words.
+        ("It holds 40 cars.", ["It holds 40 cars.", "It holds 30 cars."], "en", None),
+        ("It holds 40 cars.", ["It holds 30 cars."], "en", "number"),
+        ("It holds 40 cars.", ["It holds its cars."], "en", None),
+        ("It holds 40 cars.", ["Cars it holds: 30"], "en", None),
+    ],
+)
+def test_what_sentences_deny(unit, sentences, language, kind):
+    found = contradiction(unit, sentences, language)
+    assert (found and found.kind) == kind
+
+
 FERRY = "The northern ferry carries tourists, bicycles, mail and fresh bread towards distant islands."
 
 
@@ -108,6 +127,9 @@ FERRY = "The northern ferry carries tourists, bicycles, mail and fresh bread tow
         (FERRY, "Паром ferry вышел в море рано утром.", "Паром ferry вышел", None),
         ("北京是中国的首都也是文化中心。", "今天在北京下了一场大雨。", "今天在北京下了一场大雨", ("few_words",)),
         ("北京是中国的首都也是文化中心。", "中国的首都是北京。", "中国的首都是北京", None),
+        # Sentences without a space between them: one that only touches the quote is not its own.
+        ("北京是中国的首都也是文化中心。", "北京是中国的首都。今天在北京下了一场大雨。", "今天在北京下了一场大雨", ("few_words",)),
+        ("北京是中国的首都也是文化中心。", "今天在北京下了一场大雨。北京是中国的首都。", "今天在北京下了一场大雨。", ("few_words",)),
     ],
 )  # fmt: skip
 def test_one_word_in_common_is_little_for_a_unit_of_many(reference, context, quote, weak):

@@ -12,9 +12,9 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, ScriptedJudge, evaluate
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.evidence.quotes import Unit, find_place
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.text import has_content, split_sentences
+from ctxmetrics.text import Effort, has_content, split_sentences
 from ctxmetrics.verdicts import DOUBTFUL, Evidence
 from support import read_question
 from support.answers import _closest, _sentences, _shared
@@ -30,6 +30,15 @@ def doubt(unit: str, context: str, quote: str, answer: str = "", language: str =
     return Unit(unit, answer or unit, [context], language).doubt(
         context, [Evidence(0, start, start + len(quote), quote)]
     )
+
+
+def test_a_reflexive_russian_verb_is_the_same_word():
+    assert doubt("Дом строится.", "Рабочие строить умеют.", "строить", language="ru") is None
+
+
+def test_a_part_of_a_word_at_an_end_of_a_quote_is_no_word():
+    assert doubt("The form is blue.", "The platform is closed.", "form is") == "fragment"
+    assert doubt("The plat is blue.", "It is the platform.", "is the plat") == "fragment"
 
 
 @pytest.mark.parametrize(
@@ -265,6 +274,8 @@ def test_strict_evidence_makes_a_weak_yes_a_no_and_nothing_else():
 def test_denial_behind_an_ellipsis_or_alignment_is_detected():
     hidden = reply([{"context": "c2", "quote": "Smoking is ... allowed outside", "whole": True}])
     assert judged(hidden)[0].verdicts[1].details["weak"] == ("broken_quote",)
+    refused = "The council ... the plan", "The council refused the plan."
+    assert find_place(Effort(), "en", *refused) == (0, 28, True)
     left_out = reply(
         [{"context": "c2", "quote": "Smoking is allowed outside, by the way", "whole": True}]
     )
