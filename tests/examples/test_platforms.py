@@ -26,6 +26,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.samples import read_samples
 from examples.test_scripts import EXAMPLES, ROOT, SAMPLES, printed_by, table
+from support.promptfoo import NotInstalledError, install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ctxmetrics import Metric
 
 HANDBOOK = EXAMPLES / "handbook.jsonl"
-PROMPTFOO = "promptfoo@0.121.20"
 FILES = ("promptfoo_assert.py", "phoenix_evaluator.py", "langfuse_evaluator.py")
 MOST_STATEMENTS = 30
 
@@ -173,25 +173,11 @@ def test_langfuse_script_prints_core_means_and_sends_nothing(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def promptfoo() -> Path:
-    """The program, kept in the user's cache: npm takes minutes to install it."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = caches / "ctxmetrics-tests" / PROMPTFOO
-    program = folder / "node_modules" / ".bin" / "promptfoo"
-    if program.exists():
-        return program
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    folder.mkdir(parents=True, exist_ok=True)
-    quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--omit=peer")
-    command = [npm, "install", "--prefix", str(folder), *quiet, PROMPTFOO]
+    """The program; npm takes minutes to install it where `.ci/run` did not."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip("npm did not install promptfoo within 10 minutes")
-    if done.returncode:
-        pytest.skip(f"npm cannot install promptfoo: {done.stderr.strip()[-300:]}")
-    return program
+        return install()
+    except NotInstalledError as error:
+        pytest.skip(str(error))
 
 
 def documented_config() -> str:
