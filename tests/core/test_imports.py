@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 import ctxmetrics
+from ctxmetrics import reading
 
 HEAVY = {
     "ragas", "deepeval", "langchain_core", "langchain", "langsmith", "openai", "pandas", "polars", "pyarrow", "numpy",
@@ -39,6 +41,13 @@ def test_judging_loads_no_framework() -> None:
     assert loaded_by(code).isdisjoint(
         {"ragas", "deepeval", "langchain_core", "langsmith", "openai", "pandas"}
     )
+
+
+def test_the_options_of_commands_load_no_readers() -> None:
+    code = "from ctxmetrics.cli._options import Missing; from typing import get_args; print(*get_args(Missing))"
+    loaded = loaded_by(code)
+    assert "ctxmetrics.reading" not in loaded
+    assert loaded >= set(get_args(reading.Missing))  # what the statement printed
 
 
 @pytest.mark.parametrize("name", ctxmetrics.__all__)
