@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import Generation, LLMResult
-from langchain_core.prompt_values import StringPromptValue
+from langchain_core.prompt_values import PromptValue
 from pydantic import BaseModel
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
@@ -24,6 +25,20 @@ _WRAPPED = ("langchain_llm", "llm", "generator")
 _SET_BY_WRAPPER = ("temperature", "n")
 # Ragas' callbacks for what is being scored: its tracers and token counters.
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
+
+
+class _JudgePrompt(PromptValue):
+    """A prompt as a chat model takes it, with the instructions apart from the data, and as one text for any other."""
+
+    system: str
+    user: str
+    text: str
+
+    def to_messages(self) -> list[BaseMessage]:
+        return [SystemMessage(self.system), HumanMessage(self.user)]
+
+    def to_string(self) -> str:
+        return self.text
 
 
 class RagasModel(adapting.ForeignModel):
@@ -69,9 +84,10 @@ class RagasModel(adapting.ForeignModel):
         """
         if isinstance(self.llm, InstructorBaseRagasLLM):
             return await self._ask_instructor(prompt.text, schema)
-        return adapting.langchain_reply(await self._ask_langchain(StringPromptValue(text=prompt.text)))
+        value = _JudgePrompt(system=prompt.system, user=prompt.user, text=prompt.text)
+        return adapting.langchain_reply(await self._ask_langchain(value))
 
-    async def _ask_langchain(self, value: StringPromptValue) -> Any:
+    async def _ask_langchain(self, value: PromptValue) -> Any:
         if not isinstance(self.llm, BaseRagasLLM):
             return await self.llm.agenerate_prompt([value], callbacks=CALLBACKS.get())
         try:

@@ -92,6 +92,20 @@ def test_prompt_arrives_as_it_is(make_llm: Any) -> None:
     assert all(isinstance(message["content"], str) for message in request.messages)
 
 
+def test_a_chat_model_gets_the_instructions_apart_from_the_data() -> None:
+    """Where both stand in one message, a small model repeats the example more often."""
+    from langchain_openai import ChatOpenAI
+
+    with FakeOpenAIServer(lambda request: YES) as server:
+        chat = ChatOpenAI(model="m", base_url=server.base_url, api_key="sk-not-a-key")
+        for llm in (chat, LangchainLLMWrapper(chat)):
+            _generate(llm)
+    for request in server.requests:
+        sent = [(message["role"], message["content"]) for message in request.messages]
+        assert sent == [("system", PROMPT.system), ("user", PROMPT.user)]
+    assert len(server.requests) >= 2
+
+
 def test_parameters_are_left_to_the_llm(llms: Any) -> None:
     from langchain_openai import ChatOpenAI
     from openai import AsyncOpenAI
