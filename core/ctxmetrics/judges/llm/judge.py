@@ -190,7 +190,8 @@ class LLMJudge:
             if parts is None:
                 return [(question.part, answer)]
             usage = answer.usage
-        questions = [_build_question(part, pack, question.prompt.vote) for part in parts]
+        vote = question.prompt.vote
+        questions = [Question(part, render(pack, *describe_part(part), vote=vote)) for part in parts]
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
         (part, answer), *others = first
         return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
@@ -267,12 +268,8 @@ def _questions(
     parts = list(split_request(request, step, per_context=per_context, limit=most, most=MAX_IDS))
     questions = []
     for vote in range(votes):
-        questions += [_build_question(part, pack, vote) for part in parts]
+        questions += [Question(part, render(pack, *describe_part(part), vote=vote)) for part in parts]
     return tuple(questions)
-
-
-def _build_question(part: Part, pack: Pack, vote: int) -> Question:
-    return Question(part, render(pack, *describe_part(part), vote=vote))
 
 
 @lru_cache(maxsize=8)
