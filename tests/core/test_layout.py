@@ -46,6 +46,7 @@ CALLED_BY_OTHERS = [
         "agenerate_text",
         "is_finished",
         "distance_measure",
+        "to_messages",
     ),  # LLMs of frameworks
 ]
 

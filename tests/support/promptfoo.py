@@ -25,29 +25,33 @@ def install() -> Path:
     Raises:
         NotInstalledError: There is no npm, or it fails.
     """
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = caches / "ctxmetrics-tests" / PROMPTFOO
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ctxmetrics-tests"
+    folder = caches / f"{PROMPTFOO}-whole"
+    caches.mkdir(parents=True, exist_ok=True)
+    with (caches / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # npm may be at work there for another process
-        program = folder / "node_modules" / ".bin" / "promptfoo"
-        if not program.exists():
+        if not folder.exists():
             _run_npm(folder)
-    return program
+    return folder / "node_modules" / ".bin" / "promptfoo"
 
 
 def _run_npm(folder: Path) -> None:
+    """Install it into a folder beside, which gets its name when it is whole."""
     npm = shutil.which("npm")
     if npm is None:
         raise NotInstalledError("npm is not installed")
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
     quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--omit=peer")
-    command = [npm, "install", "--prefix", str(folder), *quiet, PROMPTFOO]
+    command = [npm, "install", "--prefix", str(part), *quiet, PROMPTFOO]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise NotInstalledError(f"npm did not install promptfoo within {_SECONDS} s") from None
     if done.returncode:
         raise NotInstalledError(f"npm cannot install promptfoo: {done.stderr.strip()[-300:]}")
+    part.rename(folder)
 
 
 if __name__ == "__main__":
