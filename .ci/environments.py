@@ -61,9 +61,10 @@ def version_of(environment: dict[str, Any]) -> str:
 def run(names: list[str]) -> int:
     """Install and test the environments of these names, or all; return how many failed."""
     lines, failures = [], 0
+    beside = {} if names else start_beside()
     for environment in LIST["environment"]:
         name = environment["name"]
-        if names and name not in names:
+        if name in beside or (names and name not in names):
             continue
         python = find(version_of(environment))
         if python is None:
@@ -75,8 +76,25 @@ def run(names: list[str]) -> int:
             f"{(time.monotonic() - begin) / 60:5.1f} minutes  {name}{', FAILED' if code else ''}"
         )
         failures += bool(code)
+    for process, log in beside.values():
+        failures += bool(process.wait())
+        print(log.read_text(encoding="utf-8", errors="replace"))
     print(*lines, sep="\n")
     return failures
+
+
+def start_beside() -> dict[str, tuple[subprocess.Popen[bytes], Path]]:
+    """Start the environments that run beside the others, each in a process with a log of its own."""
+    PLACE.mkdir(exist_ok=True)
+    started = {}
+    for environment in LIST["environment"]:
+        if environment.get("beside"):
+            name = environment["name"]
+            log = PLACE / f"{name}.log"
+            with log.open("wb") as out:
+                command = [sys.executable, __file__, "run", name]
+                started[name] = (subprocess.Popen(command, stdout=out, stderr=out), log)
+    return started
 
 
 def no_python(version: str) -> str:
