@@ -114,8 +114,6 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
-        if get_deferred(self):
-            return EMPTY
         codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
         return Counter(codes) if codes else EMPTY
 
@@ -239,7 +237,7 @@ def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
 
 
 class DeferredVerdicts(Protocol):
-    """The data of verdicts that are not made yet; none of them is missing or doubtful."""
+    """The data of verdicts that are not made yet."""
 
     def __len__(self) -> int:
         """Count the verdicts."""

@@ -75,7 +75,7 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=900,
+            timeout=300,
             check=False,
         )
         left = [path.name for path in here.iterdir()]

@@ -177,7 +177,7 @@ def promptfoo() -> Path:
     try:
         return install()
     except NotInstalledError as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # promptfoo comes from npm's registry, which not every machine reaches
 
 
 def documented_config() -> str:

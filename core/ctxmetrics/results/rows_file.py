@@ -95,8 +95,9 @@ def to_lines(
             yield {"provenance_id": number, **_to_sparse(score.provenance)}
         line: dict[str, Any] = {"sample_id": score.sample_id, "sample": record, **_to_sparse(score)}
         line["passed"] = score.passed
-        line["doubtful"] = dict(score.doubtful)
         line["verdicts"] = _verdict_dicts(score)
+        # Verdicts that are not made even now are an id and a value each.
+        line["doubtful"] = {} if get_deferred(score) else dict(score.doubtful)
         line["usage"] = _to_sparse(score.usage)
         for name in ("sample_id", "passed", "verdicts", "doubtful", "usage"):
             if not line[name] and line[name] is not False:

@@ -333,5 +333,8 @@ def test_verdicts_with_more_than_an_id_keep_it(tmp_path, rest):
 
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
     evaluate([sample], [Marked()]).to_jsonl(tmp_path / "x.jsonl")
-    (verdict,) = read_rows(tmp_path / "x.jsonl")[0]["verdicts"]
+    (row,) = read_rows(tmp_path / "x.jsonl")
+    (verdict,) = row["verdicts"]
     assert {name: verdict[name] for name in rest} == rest
+    assert row.get("doubtful", {}) == ({"uncertain": 1} if "code" in rest else {})
+    assert Marked().score(sample).doubtful == row.get("doubtful", {})

@@ -307,6 +307,8 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
 
 def _choose_rows(report: Report) -> Sequence[Row]:
     """Choose the rows that the page has room for: the worst, and every so many of the others."""
+    if len(report.rows) <= _TRIED:
+        return report.rows
     tried = report.rows[:: len(report.rows) // _TRIED + 1]
     size = sum(len(_render_head(report, row).encode()) for row in tried)
     if size * len(report.rows) <= LINE_BYTES * len(tried):
