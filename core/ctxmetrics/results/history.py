@@ -13,7 +13,7 @@ from ctxmetrics.presentation.pages import render
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.results.baseline import shorten_question
 from ctxmetrics.results.comparison.view import escape_markdown, format_table
-from ctxmetrics.results.label_notes import index_notes
+from ctxmetrics.results.label_notes import Index, index_notes
 from ctxmetrics.results.metric_summary import MetricSummary
 from ctxmetrics.results.origin import SHORT, Origin, find_origin
 from ctxmetrics.results.results import Results
@@ -137,7 +137,8 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
     for path in paths:
         rows = list(read_values(path))
         results = Results.from_rows(rows, path)
-        origin = find_origin(results, rows)
+        provenances = {score.provenance for row in rows for score in row.scores}
+        origin = find_origin(results, provenances, len(rows))
         changes: tuple[str, ...] = ()
         if runs:
             changes = (*_compare_origins(runs[-1].origin, origin), *_list_changes(before, rows))
@@ -161,7 +162,7 @@ def _list_changes(before: Sequence[Row], after: Sequence[Row]) -> Iterable[str]:
     old, new = _key_rows(before), _key_rows(after)
     if old != new:
         yield f"{plural(len(new - old), 'new sample')}, {len(old - new)} gone"
-    notes, _ = index_notes(before, after)
+    notes, _ = index_notes(Index(before), Index(after))
     yield from notes
 
 

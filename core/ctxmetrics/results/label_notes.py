@@ -209,17 +209,46 @@ class Labels:
         return pairs
 
 
-def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str], bool]:
+class Index:
+    """What the samples of a run say about the index that they were made over.
+
+    Args:
+        rows: The first rows of the run.
+
+    Attributes:
+        labels: The retrieved and the reference ids.
+        hashes: The hashes of the texts that were retrieved under each id; none where ids and texts are no pairs.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.labels = Labels()
+        self.hashes: dict[str, frozenset[str]] = {}
+        for row in rows:
+            self.add(build_record(row) or EMPTY)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add what a row says about its sample; see `ctxmetrics.results.rows_file.build_record`."""
+        ids = record.get("retrieved_context_ids") or ()
+        self.labels.add_ids(ids, record.get("reference_context_ids"))
+        if in_spans(ids):
+            return
+        hashes = record.get("context_hashes") or ()
+        for place, id_ in enumerate(ids):
+            texts = self.hashes.get(id_, frozenset())
+            if len(hashes) == len(ids):
+                texts |= {hashes[place]}
+            self.hashes[id_] = texts
+
+
+def index_notes(first: Index, second: Index) -> tuple[list[str], bool]:
     """Describe what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
 
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.
     """
-    records = [[build_record(row) or EMPTY for row in rows] for rows in (first, second)]
-    hashes = [*map(_collect_hashes, records)]
-    least = min(map(len, hashes))
-    shared = [id_ for id_ in hashes[0] if id_ in hashes[1]]
-    notes = _describe_own_labels(records)
+    least = min(len(first.hashes), len(second.hashes))
+    shared = [id_ for id_ in first.hashes if id_ in second.hashes]
+    notes = _describe_own_labels(first.labels, second.labels)
     if least >= _IDS and len(shared) < _SHARED * least:
         notes.append(
             f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
@@ -228,7 +257,7 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     comparable = not notes
     changed = []
     for id_ in shared:
-        before, after = hashes[0][id_], hashes[1][id_]
+        before, after = first.hashes[id_], second.hashes[id_]
         if before and after and before.isdisjoint(after):
             changed.append(id_)
     if changed:
@@ -239,29 +268,10 @@ def index_notes(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[str],
     return notes, comparable
 
 
-def _describe_own_labels(records: Iterable[Iterable[Mapping[str, Any]]]) -> list[str]:
+def _describe_own_labels(first: Labels, second: Labels) -> list[str]:
     """Return the notes about reference ids that one of two runs has alone; none unless both have such ids."""
-    runs = Labels(), Labels()
-    for labels, run in zip(runs, records, strict=True):
-        for record in run:
-            labels.add_ids(record.get("retrieved_context_ids"), record.get("reference_context_ids"))
-    if not all(labels.wanted for labels in runs):
+    if not (first.wanted and second.wanted):
         return []
-    one, other = (labels.describe_never_retrieved() for labels in runs)
+    one, other = first.describe_never_retrieved(), second.describe_never_retrieved()
     notes = [f"first run only: {text}" for text in one if text not in other]
     return notes + [f"second run only: {text}" for text in other if text not in one]
-
-
-def _collect_hashes(records: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
-    """Return the hashes of the texts that were retrieved under each id; none where ids and texts are no pairs."""
-    by_id: dict[str, set[str]] = {}
-    for record in records:
-        ids = record.get("retrieved_context_ids") or ()
-        if in_spans(ids):
-            continue
-        hashes = record.get("context_hashes") or ()
-        for place, id_ in enumerate(ids):
-            texts = by_id.setdefault(id_, set())
-            if len(hashes) == len(ids):
-                texts.add(hashes[place])
-    return by_id

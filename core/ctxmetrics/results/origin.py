@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.presentation.wording import TEXT, clean, plural
 from ctxmetrics.reading.text_files import DAMAGED, open_bytes
-from ctxmetrics.results.row import Row
+from ctxmetrics.scores import Provenance
 
 # The variables in which a CI service names the commit and the branch.
 _COMMIT = "GITHUB_SHA CI_COMMIT_SHA BUILDKITE_COMMIT CIRCLE_SHA1 BITBUCKET_COMMIT BUILD_SOURCEVERSION"
@@ -104,16 +104,14 @@ class Origin(Plain):
             yield f"commit {self.commit[:SHORT]}{branch}"
 
 
-def find_origin(run: object, rows: Sequence[Row]) -> Origin:
+def find_origin(run: object, provenances: Collection[Provenance], samples: int) -> Origin:
     """Find where the results of a run come from: a file of them, `Results`, or rows alone."""
     if isinstance(run, (str, os.PathLike)):
         name, start = str(run), read_start(run)
     else:
         name, start = getattr(run, "source", None) or "", getattr(run, "start", EMPTY)
-    # Rows of one run share their provenances.
-    provenances = {id(score.provenance): score.provenance for row in rows for score in row.scores}
     known: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
     for field, attribute in _FIELDS.items():
-        values = {getattr(provenance, field) for provenance in provenances.values()}
+        values = {getattr(provenance, field) for provenance in provenances}
         known[attribute] = tuple(sorted(filter(None, values)))
-    return Origin(name=name, samples=len(rows), **known)
+    return Origin(name=name, samples=samples, **known)

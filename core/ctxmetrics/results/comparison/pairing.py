@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 from ctxmetrics._internal.display import visible
@@ -38,89 +39,122 @@ def _hash_question(row: Row) -> str | None:
     return None if row.sample is None else question_hash(row.sample)
 
 
-def pair_runs(before: Sequence[Row], after: Sequence[Row]) -> tuple[list[Pair], list[str], list[str]]:
-    """Put the samples of two runs together: by id where every sample has one, else by question and reference.
-
-    Returns:
-        The pairs, and the names of the samples that are in one run only.
-
-    Raises:
-        ParameterError: They cannot be told apart, or no sample is in both.
-    """
-    by_id = all(row.sample_id is not None for row in (*before, *after))
-    first, second = _index_rows(before, by_id=by_id), _index_rows(after, by_id=by_id)
-    pairs = [(row, second[key]) for key, row in first.items() if key in second]
-    if not pairs:
-        identity = "id" if by_id else "question with its reference"
-        raise ParameterError(
-            f"compare: the runs have no sample in common: no {identity} is in both. Give runs on the same samples."
-        )
-    only_before = [row.name for key, row in first.items() if key not in second]
-    only_after = [row.name for key, row in second.items() if key not in first]
-    return pairs, only_before, only_after
+class MissingIdError(Exception):
+    """A sample has no id by which it could be joined."""
 
 
-def _index_rows(run: Sequence[Row], *, by_id: bool) -> dict[str, Row]:
-    """Return the rows of a run by their id, or by question and reference."""
-    rows: dict[str, Row] = {}
-    for row in run:
-        key = row.sample_id if by_id else _hash_question(row)
-        if key is None:
-            raise ParameterError(
-                f"compare: sample {visible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
-                "or the file of --out."
-            )
-        if key in rows:
-            identity = "id" if by_id else "question and reference"
-            raise ParameterError(
-                f"compare: samples {visible(rows[key].name)!r} and {visible(row.name)!r} have the same {identity}. "
-                "Give each sample an id of its own."
-            )
-        rows[key] = row
-    return rows
+def join_runs(
+    before: Iterable[Row], after: Iterable[Row], *, by_id: bool
+) -> Iterator[tuple[Row | None, Row | None]]:
+    """Yield the samples of two runs while both are read: the rows of each, None where a run has no such sample.
 
-
-def check_comparable(
-    pairs: Iterable[Pair], metrics: Sequence[str], allowed: Collection[str]
-) -> list[str]:
-    """Raise where scores that are compared differ in more than what was retrieved.
+    Both are read side by side, and a row waits until its other one is read: where the runs have one order, hardly any does.
 
     Args:
-        pairs: The samples of both runs.
+        before: The rows of the first run.
+        after: Those of the second.
+        by_id: Join them by their ids, else by question and reference.
+
+    Raises:
+        MissingIdError: A sample has no id.
+        ParameterError: Samples of one run cannot be told apart.
+    """
+    waiting: tuple[dict[str, Row], dict[str, Row]] = {}, {}
+    names: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for rows in zip_longest(before, after):
+        for place, row in enumerate(rows):
+            if row is None:
+                continue
+            key = _find_key(row, names[place], by_id=by_id)
+            other = waiting[1 - place].pop(key, None)
+            if other is None:
+                waiting[place][key] = row
+            else:
+                yield (other, row) if place else (row, other)
+    for row in waiting[0].values():
+        yield row, None
+    for row in waiting[1].values():
+        yield None, row
+
+
+def _find_key(row: Row, names: dict[str, str], *, by_id: bool) -> str:
+    """Return what a row is joined by; ``names`` has the names of the rows before it, by their keys, and gets its own."""
+    key = row.sample_id if by_id else _hash_question(row)
+    if key is None and by_id:
+        raise MissingIdError
+    if key is None:
+        raise ParameterError(
+            f"compare: sample {visible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
+            "or the file of --out."
+        )
+    if key in names:
+        identity = "id" if by_id else "question and reference"
+        raise ParameterError(
+            f"compare: samples {visible(names[key])!r} and {visible(row.name)!r} have the same {identity}. "
+            "Give each sample an id of its own."
+        )
+    names[key] = row.name
+    return key
+
+
+class Comparability:
+    """Whether scores may be compared: counts what differs between them beside what was retrieved.
+
+    Args:
         metrics: What is compared.
         allowed: Which of `FIELDS` may differ.
 
-    Returns:
-        What differs with permission, in words.
-
     Raises:
-        ParameterError: They differ in what is not allowed; the message names each field and both values.
+        ParameterError: ``allowed`` names another field.
     """
-    unknown = [name for name in allowed if name not in FIELDS]
-    if unknown:
-        raise ParameterError(
-            f"compare: accept {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
-        )
-    different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for before, after in pairs:
+
+    def __init__(self, metrics: Sequence[str], allowed: Collection[str]) -> None:
+        unknown = [name for name in allowed if name not in FIELDS]
+        if unknown:
+            raise ParameterError(
+                f"compare: accept {unknown[0]!r} is unknown. Choose from: {', '.join(FIELDS)}."
+            )
+        self._metrics, self._allowed = metrics, allowed
+        self._different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        # Of how many pairs of scores the model that answered is known in one run only.
+        self._unknown = 0
+
+    def add(self, before: Row, after: Row) -> None:
+        """Add a sample of both runs."""
         hashes = _hash_question(before), _hash_question(after)
         if None not in hashes and hashes[0] != hashes[1]:
-            different["question"][before.name, after.name] += 1
-        for metric in metrics:
-            for name, values in _find_differences(before[metric], after[metric]):
-                different[name][values] += 1
-    texts = {}
-    for name in FIELDS:
-        if name in different:
-            texts[name] = f"{name} ({_describe_differences(name, different[name])})"
-    refused = [name for name in texts if name not in allowed]
-    if refused:
-        option = " ".join(f"--accept {name}" for name in refused)
-        raise ParameterError(
-            f"compare: the runs differ in {'; '.join(texts[name] for name in refused)}. Their scores do not measure the "
-            f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
-        )
-    return list(texts.values())
+            self._different["question"][before.name, after.name] += 1
+        for metric in self._metrics:
+            first, second = before[metric], after[metric]
+            for name, values in _find_differences(first, second):
+                self._different[name][values] += 1
+            if None in (first.value, second.value) or not first.verdicts or not second.verdicts:
+                continue
+            self._unknown += bool(first.provenance.served_model) != bool(second.provenance.served_model)
+
+    def describe(self) -> list[str]:
+        """Describe what differs with permission, a sentence each.
+
+        Raises:
+            ParameterError: They differ in what is not allowed; the message names each field and both values.
+        """
+        texts = {}
+        for name in FIELDS:
+            if name in self._different:
+                texts[name] = f"{name} ({_describe_differences(name, self._different[name])})"
+        refused = [name for name in texts if name not in self._allowed]
+        if refused:
+            option = " ".join(f"--accept {name}" for name in refused)
+            raise ParameterError(
+                f"compare: the runs differ in {'; '.join(texts[name] for name in refused)}. Their scores do not measure the "
+                f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
+            )
+        notes = [f"different, with permission: {text}" for text in texts.values()]
+        if self._unknown:
+            notes.append(
+                f"the model that answered is known in one run only, of {plural(self._unknown, 'score')}"
+            )
+        return notes
 
 
 def _find_differences(before: Score, after: Score) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -151,18 +185,6 @@ def _add_version(provenance: Provenance, other: Provenance) -> str | None:
         if provenance.judge and version and other_version and version != other_version:
             return f"{provenance.judge} ({version})"
     return provenance.judge
-
-
-def count_unknown_models(pairs: Iterable[Pair], metrics: Sequence[str]) -> int:
-    """Count the pairs of scores of which the model that answered is known in one run only."""
-    count = 0
-    for before, after in pairs:
-        for name in metrics:
-            first, second = before[name], after[name]
-            if None in (first.value, second.value) or not first.verdicts or not second.verdicts:
-                continue
-            count += bool(first.provenance.served_model) != bool(second.provenance.served_model)
-    return count
 
 
 def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> str:
