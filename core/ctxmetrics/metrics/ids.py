@@ -127,15 +127,17 @@ class IDBasedNDCG(IDMetric):
     def sides(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
         """Return the retrieved ids, and the grades of the reference ids."""
         retrieved, reference = super().sides(sample)
-        return retrieved, _grades(sample) if retrieved and reference else reference
+        if retrieved and reference:
+            return retrieved, read_grades(sample.labels, reference, sample.called())
+        return retrieved, reference
 
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
     ) -> tuple[float | None, Sequence[bool]]:
         """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
-        _, hits = super().compare(retrieved, grades)
         gains = [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)]
+        hits = [gain > 0 for gain in gains]
         return ndcg(gains, list(grades.values()), self.top_k), hits
 
 
@@ -271,27 +273,31 @@ def _verdict(id_: str, hit: bool) -> Verdict:
     return Verdict(id=id_, value=hit, text=id_)
 
 
-def _grades(sample: Sample) -> dict[str, float]:
-    """Return the grade of each reference id.
+def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -> dict[str, float]:
+    """Return the grade of each reference id; 1 where the labels have none.
+
+    Args:
+        labels: Those of a sample.
+        reference: Its reference ids.
+        who: The sample, for the message.
 
     Raises:
         SampleError: The label is no mapping, a grade is no number, or a grade contradicts the reference ids.
     """
-    who = sample.called()
-    labels = sample.labels.get("relevance") or {}
-    if not isinstance(labels, Mapping):
+    relevance = labels.get("relevance") or {}
+    if not isinstance(relevance, Mapping):
         raise SampleError(
             f"{who}: labels['relevance'] must map ids to grades, such as {{'doc1': 3, 'doc2': 1}}."
         )
-    grades = dict.fromkeys(sample.reference_context_ids or (), 1.0)
-    for id_, grade in labels.items():
+    grades = dict.fromkeys(reference, 1.0)
+    for id_, grade in relevance.items():
+        key = str(id_)
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
-        is_grade = is_number and 0 <= grade <= _LARGEST_GRADE
-        if not is_grade or (grade > 0) != (str(id_) in grades):
+        if not is_number or not 0 <= grade <= _LARGEST_GRADE or (grade > 0) != (key in grades):
             raise SampleError(
-                f"{who}: labels['relevance'] gives {str(id_)[:80]!r} the grade {str(grade)[:80]}. "
+                f"{who}: labels['relevance'] gives {key[:80]!r} the grade {str(grade)[:80]}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
             )
         if grade > 0:
-            grades[str(id_)] = float(grade)
+            grades[key] = float(grade)
     return grades

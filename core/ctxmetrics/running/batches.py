@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, SampleError, importing
 from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.metrics.ids import read_grades
 from ctxmetrics.reading import TEXTS_OF, Reading, as_list, recognise
 from ctxmetrics.reading.cells import find_doubled, list_in
 from ctxmetrics.reading.documents import is_missing
@@ -22,7 +24,7 @@ from ctxmetrics.sample_fields import plain_texts
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     import narwhals.stable.v1 as nw
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 Table = TypeVar("Table")
 # Rows whose lists are in memory at a time.
 _ROWS = 256
+# The field whose items have grades in the labels.
+_GRADED = "reference_context_ids"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +157,9 @@ class BatchScorer:
             return False
         if options.get("out") or options.get("deadline") or options.get("progress"):
             return False
-        # Labels may hold grades, and several searches have no common ranking.
-        if any(self.reading.column_of(name, columns) is not None for name in ("labels", "searches")):
+        # Several searches have no common ranking; of labels, grades of ids are read.
+        unread = ["searches"] if _GRADED in fields else ["searches", "labels"]
+        if any(self.reading.column_of(name, columns) is not None for name in unread):
             return False
         if any(is_column(name) for name in columns):  # some questions may have no answer
             return False
@@ -177,6 +182,7 @@ class BatchScorer:
         first_values = self._find_first_values(frame)
         self._check_ids(frame, first_row)
         columns = [str(self.reading.column_of(name, frame.columns)) for name in fields]
+        labels = self.reading.column_of("labels", frame.columns)
         for begin in range(0, len(frame), _ROWS):
             lists = []
             for name, column in zip(fields, columns, strict=True):
@@ -184,8 +190,12 @@ class BatchScorer:
                 if self.reading.written:
                     cells = [_read_list(cell) for cell in cells]
                 lists.append(_to_stored(name, cells))
+            pairs: Iterable[tuple[Any, Any]] = zip(*lists, strict=True)
+            if labels is not None:
+                cells = frame[labels][begin : begin + _ROWS].to_list()
+                pairs = map(_add_grades, pairs, cells)
             rows: list[Any] = []  # pairs of lists, and samples
-            for index, pair in enumerate(zip(*lists, strict=True), begin):
+            for index, pair in enumerate(pairs, begin):
                 if index in first_values or None in pair:
                     row = frame[index : index + 1]
                     rows += _read_samples(row, self.reading, first_row + index)
@@ -255,13 +265,16 @@ def _score_rows(
 ) -> None:
     """Score pairs of lists and samples; metrics that read two lists only score plain pairs at once."""
     plain = _are_plain(rows, metrics)
+    ungraded = rows
+    if plain and any(type(reference) is dict for _, reference in rows):
+        ungraded = [(retrieved, [*reference]) for retrieved, reference in rows]
     shared: dict[Hashable, Any] = {}
     samples: list[Sample] = []
     for metric in metrics:
         values, reasons = scored[metric.name], scored[metric.name + REASON]
         if plain and _reads_two_lists(metric):
             # This gives the same as the code below, and is faster.
-            values += metric.values(rows, shared)
+            values += metric.values(rows if metric.reads_grades else ungraded, shared)
             reasons += [None] * len(rows)
         else:
             samples = samples or [_to_sample(row, fields) for row in rows]
@@ -271,9 +284,23 @@ def _score_rows(
 
 
 def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
-    if type(row) is tuple:
-        return Sample(**dict(zip(fields, row, strict=True)))
-    return row  # type: ignore[no-any-return]  # a sample
+    if type(row) is not tuple:
+        return row  # type: ignore[no-any-return]  # a sample
+    values = dict(zip(fields, row, strict=True))
+    if type(row[1]) is dict:
+        values |= {_GRADED: [*row[1]], "labels": {"relevance": row[1]}}
+    return Sample(**values)
+
+
+def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
+    """Put grades in place of the reference ids of a pair of lists; None where labels say anything else."""
+    retrieved, reference = pair
+    if type(labels) is not dict or labels.keys() != {"relevance"} or reference is None:
+        return retrieved, reference if is_missing(labels) else None
+    try:
+        return retrieved, read_grades(labels, reference, "")
+    except SampleError:  # raised again where the row is read
+        return retrieved, None
 
 
 def _has_field(rows: Sequence[Any], name: str) -> bool:

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import cycle
 
 import pytest
@@ -22,7 +23,13 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.conventions import CONVENTIONS
-from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError, UnknownFieldError
+from ctxmetrics.errors import (
+    JudgeError,
+    MissingFieldError,
+    ParameterError,
+    SampleError,
+    UnknownFieldError,
+)
 from ctxmetrics.metrics.ids import (
     IDBasedCompleteness,
     IDBasedHitRate,
@@ -284,6 +291,57 @@ def test_grades_are_read():
     graded = pa.table({**ids, "labels": [{"relevance": {"a": 3, "b": 1}}]})
     assert score_table(graded, [IDBasedNDCG()])["id_based_ndcg"][0].as_py() < 1.0
     assert score_table(pa.table(ids), [IDBasedNDCG()])["id_based_ndcg"][0].as_py() == 1.0
+
+
+IDS = {"retrieved_context_ids": ["b", "x", "a"], "reference_context_ids": ["a", "b"]}
+
+
+def test_grades_are_read_from_columns(monkeypatch):
+    """No sample is made of a row whose labels are grades, or missing; metrics without grades get the ids alone."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class First(IDBasedContextRecall):
+        base_name = "first"
+
+        def compare(self, retrieved, reference):
+            return float(retrieved[0] == reference[0]), [True]
+
+    grades = [{"a": 3, "b": 1}, {"a": 1, "b": 3, "x": 0}, {"b": 2}, {}]
+    labels = [None, *({"relevance": item} for item in grades)]
+    asked = [IDBasedNDCG(), IDBasedNDCG(top_k=2), IDBasedContextRecall(), First(), First(top_k=1)]
+    expected = [[metric.score(Sample(**IDS, labels=item)).value for item in labels] for metric in asked]
+    monkeypatch.setattr("ctxmetrics.running.batches._read_samples", None)
+    scored = score_table(pd.DataFrame([{**IDS, "labels": item} for item in labels]), asked)
+    assert [scored[metric.name].tolist() for metric in asked] == expected
+    # 1 / log2(2) + 3 / log2(4) of 3 / log2(2) + 1 / log2(3)
+    assert scored["id_based_ndcg"][1] == pytest.approx(2.5 / 3.6309, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        {"relevance": {"a": 1}, "unanswerable": True},
+        {"relevance": {"a": 1}, "units": [True]},
+        {"unanswerable": True},
+        {"relevance": None},
+    ],
+)
+def test_other_labels_are_read_with_their_sample(label):
+    asked = [IDBasedNDCG(), IDBasedContextRecall()]
+    rows = [{**IDS, "labels": {"relevance": {"a": 3}}}, {**IDS, "labels": label}]
+    scored = score_table(pd.DataFrame(rows), asked)
+    for metric in asked:
+        scores = [metric.score(Sample(**row)) for row in rows]
+        assert columns(scored, metric.name) == [(score.value, score.reason_code) for score in scores]
+
+
+@pytest.mark.parametrize("grades", [{"a": -1}, {"a": "3"}, {"x": 1}, {"a": 0}, [3, 1], {"a": True}])
+def test_a_wrong_grade_is_named_with_its_row(grades):
+    rows = [{**IDS, "labels": {"relevance": {"a": 3}}}, {**IDS, "labels": {"relevance": grades}}]
+    with pytest.raises(JudgeError, match=r"sample 2: .*labels\['relevance'\]"):
+        score_table(pd.DataFrame(rows), [IDBasedNDCG()], on_error="raise")
+    scored = columns(score_table(pd.DataFrame(rows), [IDBasedNDCG()]), "id_based_ndcg")
+    assert [code for _, code in scored] == [None, "metric_error"]
 
 
 def test_what_a_sample_refuses_is_refused():
