@@ -170,6 +170,21 @@ def test_each_batch_has_a_budget(engine):
     assert sorted(found, key=str) == [(0.5, None)] * 20 + [(None, "not_judged")] * 40
 
 
+def test_why_no_row_was_judged_is_logged_on_the_driver(spark_cluster, caplog):
+    """A key that a server refuses: each batch has no verdict, for one reason, which is logged once."""
+    engine = OnSpark(spark_cluster)
+    with FakeOpenAIServer(honest(), api_key="sk-right") as server:
+        frame = engine.distributed(judged_table(60), 3)
+        scored = score_table(frame, [ContextRecall()], judge=judge_at(server))
+        assert {row["context_recall.reason_code"] for row in rows(engine.collected(scored))} == {
+            "not_judged"
+        }
+    said = [record.getMessage() for record in caplog.records if "no row of a batch" in record.message]
+    assert len(said) == 1
+    assert "Incorrect API key" in said[0]
+    assert "sk-none" not in said[0]
+
+
 def test_options_of_one_process_are_refused(engine):
     given = engine.distributed(judged_table(2), 1)
     for name, value in (

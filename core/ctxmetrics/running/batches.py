@@ -24,7 +24,7 @@ from ctxmetrics.sample_fields import plain_texts
 from ctxmetrics.samples import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     import narwhals.stable.v1 as nw
 
@@ -50,6 +50,7 @@ class BatchScorer:
         reading: How the rows are read.
         judge: As for `ctxmetrics.evaluate`.
         options: As for `ctxmetrics.evaluate`.
+        report: Called with the reason where a metric could score no row of a batch.
 
     Raises:
         ParameterError: A parameter is wrong, or two metrics have one name.
@@ -60,6 +61,7 @@ class BatchScorer:
     reading: Reading = field(default_factory=lambda: recognise([], "ragas"))
     judge: Judge | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    report: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", check_metrics(self.metrics, self.judge))
@@ -229,7 +231,11 @@ class BatchScorer:
             run = Evaluation(
                 samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
             )
-            columns = run_in_caller(run).by_metric
+            results = run_in_caller(run)
+            columns = results.by_metric
+            failed = any(column.failed == len(samples) > 0 for column in columns.values())
+            if failed and self.report is not None:
+                self.report(str(results.stopped or results.trouble))
         for metric in metrics:
             values, reasons = scored[metric.name], scored[metric.name + REASON]
             column = columns.get(metric.name)

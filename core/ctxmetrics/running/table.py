@@ -203,10 +203,33 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
     scorer.check_columns(table.columns)
+    context = getattr(table.sparkSession, "sparkContext", None)
+    if context is not None:  # a session of Spark Connect has none
+        reasons = context.accumulator(frozenset(), _Reasons())
+        scorer = replace(scorer, report=lambda reason: reasons.add({reason}))
     types = {float: DoubleType(), str: StringType()}
     fields = list(table.schema.fields)
     fields += [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
     return table.mapInArrow(partial(_score_partition, scorer, batch_size), StructType(fields))
+
+
+class _Reasons:
+    """Collects why no row of a batch could be scored. An accumulator of Spark brings it from the workers, and it is logged."""
+
+    def zero(self, _value: frozenset[str]) -> frozenset[str]:
+        """Return what each task begins with."""
+        return frozenset()
+
+    def addInPlace(  # noqa: N802 - Spark's name
+        self, known: frozenset[str], added: Collection[str]
+    ) -> frozenset[str]:
+        """Add reasons, and log each once where the table is read."""
+        from pyspark import TaskContext
+
+        if TaskContext.get() is None:  # no task: not on a worker
+            for reason in {*added} - known:
+                _log.warning("score_table: no row of a batch could be scored: %s", reason)
+        return known.union(added)
 
 
 def _score_partition(
