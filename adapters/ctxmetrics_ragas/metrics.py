@@ -9,9 +9,11 @@ from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
+from os import PathLike
+from typing import Any, ClassVar, Never, Self, TypeAlias, Unpack
 
 from ragas.callbacks import ChainRun, RagasTracer
+from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import (
     MetricOutputType,
@@ -22,18 +24,13 @@ from ragas.metrics.base import (
 )
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
+from ragas.run_config import RunConfig
 
 from ctxmetrics import Metric, Results, Sample, Score, adapting
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
-    from ragas.run_config import RunConfig
-
-
+_Row: TypeAlias = Sample | SingleTurnSample | MultiTurnSample
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
@@ -276,9 +273,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
             return super()._only_required_columns_single_turn(sample)
 
-    async def _single_turn_ascore(
-        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any
-    ) -> float:
+    async def _single_turn_ascore(self, sample: _Row, callbacks: Any) -> float:
         try:
             score = await self._score(sample, callbacks)
         except SampleError as error:
@@ -384,9 +379,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     score: ClassVar[Callable[..., ContextResult]] = adapting.sync_form(ascore)
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = adapting.sync_form(abatch_score)
 
-    async def _score(
-        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any = None
-    ) -> Score:
+    async def _score(self, sample: _Row, callbacks: Any = None) -> Score:
         wrapper = adapting.SampleWrapper(self._judging(), SCHEMA)
         before = CALLBACKS.set(callbacks)
         try:
