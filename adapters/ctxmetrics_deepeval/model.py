@@ -89,9 +89,8 @@ class DeepEvalModel(adapting.ForeignModel):
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
     if _is_deepevals(llm):
-        return any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT) and bool(
-            llm.supports_structured_outputs()
-        )
+        validates = any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT)
+        return validates and bool(llm.supports_structured_outputs())
     return all("schema" in signature(way).parameters for way in ways)
 
 

@@ -289,9 +289,7 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
             self.core_class, params, SCHEMA, judge=adapting.as_judge(judge, BaseChatModel, ChatModel)
         )
         self.metric: Metric = wrapper.metric
-        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(
-            {key or wrapper.metric.name: wrapper}
-        )
+        self.wrappers = adapting.FrozenDict({key or wrapper.metric.name: wrapper})
 
 
 adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
-from io import StringIO
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +12,7 @@ from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
 from ctxmetrics import Metric, Sample
-from ctxmetrics.adapting import Runner
+from ctxmetrics.adapting import Runner, aside
 from ctxmetrics.errors import MissingFieldError
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
@@ -37,7 +35,7 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
         )
         for n, record in enumerate(records)
     ]
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+    with aside({}):
         rows: Any = evaluate(
             lambda inputs: records[inputs["n"]]["outputs"],
             examples,
