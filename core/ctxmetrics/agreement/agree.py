@@ -341,14 +341,9 @@ def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[Sy
         members.setdefault(system, []).append(item)
     for system, own in sorted(members.items()):
         values = [item.values[0] for item in own if item.values[0] is not None]
-        yield SystemFigures(
-            metric=own[0].mean,
-            system=system,
-            samples=len(values),
-            judge_mean=sum(values) / len(values) if values else None,
-            agreement=count_agreement(own[0].label, own),
-            correction=_correct(own),
-        )
+        mean = sum(values) / len(values) if values else None
+        agreement = count_agreement(own[0].label, own)
+        yield SystemFigures(own[0].mean, system, len(values), mean, agreement, _correct(own))
 
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:

@@ -243,9 +243,8 @@ def _count_agreements(
         for name, members in ids.items():
             labels = tuple(item.truth[id_] for id_ in members)
             answers = tuple(verdicts[id_] for id_ in members)
-            compared.setdefault(name, []).append(
-                Compared(label, item.sample, str(item.sample.id), labels, answers)
-            )
+            entry = Compared(label, item.sample, str(item.sample.id), labels, answers)
+            compared.setdefault(name, []).append(entry)
     return FrozenDict({name: count_agreement(label, items) for name, items in compared.items()})
 
 

@@ -92,8 +92,7 @@ def correct_mean(
     mean, interval = corrected_mean(
         people, judge, others, weights=weights, clusters=clusters, scale=scale, apart=apart
     )
-    everyone = [*judge, *others]
-    run = others if apart else everyone
+    run = others if apart else [*judge, *others]
     return Correction(
         metric=name,
         samples=len(run),
@@ -156,11 +155,9 @@ class Ranking(Plain):
     def conclusion(self) -> str:
         """What the figures say, in a sentence."""
         (low_name, low), (high_name, high) = self.lowest, self.highest
-        figures = (
-            f"Kendall's tau {_format_rank(self.kendall)}, Spearman's rho {_format_rank(self.spearman)}"
-        )
         return (
-            f"{self.systems} systems ranked by the judge and by people: {figures}; the judge is off by {low:+.2f} "
+            f"{self.systems} systems ranked by the judge and by people: Kendall's tau {_format_rank(self.kendall)}, "
+            f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
             f"({visible(low_name)[:_LONGEST]}) to {high:+.2f} ({visible(high_name)[:_LONGEST]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
@@ -180,15 +177,10 @@ def rank_systems(figures: Sequence[SystemFigures]) -> Ranking | None:
     errors = sorted(
         (item.judge_labelled - item.people_mean, name) for name, item in corrections.items()
     )
-    (lowest, lowest_system), (highest, highest_system) = errors[0], errors[-1]
-    return Ranking(
-        figures[0].metric,
-        len(corrections),
-        kendall_tau(judge, people),
-        spearman_rho(judge, people),
-        (lowest_system, lowest),
-        (highest_system, highest),
-    )
+    (low, low_name), (high, high_name) = errors[0], errors[-1]
+    kendall, spearman = kendall_tau(judge, people), spearman_rho(judge, people)
+    ends = ((low_name, low), (high_name, high))
+    return Ranking(figures[0].metric, len(corrections), kendall, spearman, *ends)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -312,14 +304,10 @@ def propose_bar(
     left_out = _predict_left_out(answers, human, groups)
     right = np.stack([left_out == human, judge == human], axis=1)
     (gain,) = _gains(right, human, np.ones((1, len(human))))
-    return Bar(
-        label,
-        len(rows),
-        round(float(bars[_best(answers, human)]), 2),
-        float(gain),
-        _bootstrap_gain(right, human, groups),
-        "min_coverage" if measure == "score" else "bar",
-    )
+    bar = round(float(bars[_best(answers, human)]), 2)
+    interval = _bootstrap_gain(right, human, groups)
+    parameter = "min_coverage" if measure == "score" else "bar"
+    return Bar(label, len(rows), bar, float(gain), interval, parameter)
 
 
 def _predict_left_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) -> _Flags:

@@ -162,14 +162,9 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> Col
 
 
 def _read_compared(kind: str, sample: Sample, number: int, group: str | None) -> Compared:
-    return Compared(
-        kind,
-        sample,
-        sample.id or str(number),
-        read_labels(sample, kind),
-        group=group,
-        weight=weight_in(sample.labels, sample.called("A sample")),
-    )
+    labels = read_labels(sample, kind)
+    weight = weight_in(sample.labels, sample.called("A sample"))
+    return Compared(kind, sample, sample.id or str(number), labels, group=group, weight=weight)
 
 
 def metric_in(results: Results, label: str) -> Metric:

@@ -47,11 +47,8 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
     usable: dict[Key, Sample] = {}
     for number, sample in enumerate(samples, 1):
         check_id(sample, number, numbers)
-        if (
-            sample.retrieved_contexts is not None
-            and has_content(sample.reference or "")
-            and ContextRecall().check_texts(sample) is None
-        ):
+        has_both = sample.retrieved_contexts is not None and has_content(sample.reference or "")
+        if has_both and ContextRecall().check_texts(sample) is None:
             usable[key_of(sample)] = sample
     if not usable:
         raise MissingFieldError(

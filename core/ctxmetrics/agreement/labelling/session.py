@@ -143,11 +143,8 @@ class Session:
         Raises:
             ParameterError: There is no such question.
         """
-        about = {
-            **self.counts(),
-            "samples": len(self._drawn),
-            "annotator": visible_on_page(self.annotator),
-        }
+        annotator = visible_on_page(self.annotator)
+        about = {**self.counts(), "samples": len(self._drawn), "annotator": annotator}
         if number is None:
             return {**about, "number": None, "command": visible_on_page(self.then)}
         question = self._question(number)
@@ -203,14 +200,9 @@ class Session:
         chosen = tuple(name for name in known if name in contexts)
         useful = question.label == CONTEXTS and answer == YES
         about = (question.item,) if useful else chosen
-        answered = Answer(
-            question,
-            answer,
-            self.annotator,
-            self._drawn[question.key].weight,
-            chosen,
-            spans=_find_spans(sample, known, about),
-        )
+        weight = self._drawn[question.key].weight
+        spans = _find_spans(sample, known, about)
+        answered = Answer(question, answer, self.annotator, weight, chosen, spans=spans)
         with self._lock:
             self.file.add(replace(answered, verdict_shown=number in self._revealed))
 
