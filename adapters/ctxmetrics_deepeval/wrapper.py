@@ -240,19 +240,14 @@ class AnyDeepEvalMetric:
         """The verdicts in DeepEval's form, without those that were not judged."""
         if self.result is None:
             return None
-        return [
-            # Older versions have a text for what is an enumeration now.
-            ContextualPrecisionVerdict.model_validate(
-                {
-                    "verdict": "yes" if item.value else "no",
-                    "reason": escape(
-                        f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
-                    ),
-                }
-            )
-            for item in self.result.verdicts
-            if item.value is not None
-        ]
+        verdicts = []
+        for item in self.result.verdicts:
+            if item.value is not None:
+                reason = f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
+                fields = {"verdict": "yes" if item.value else "no", "reason": escape(reason)}
+                # Older versions have a text for what is an enumeration now.
+                verdicts.append(ContextualPrecisionVerdict.model_validate(fields))
+        return verdicts
 
     @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal

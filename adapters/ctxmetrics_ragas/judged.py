@@ -39,9 +39,8 @@ class JudgedMetric(RagasMetric):
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
         if judge is None and llm is None and getattr(core, "judge", None) is None:
             judge = cls.judged_by
-        kind: Any = (
-            _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
-        )
+        waits = isinstance(judge, str) and judge == "framework"
+        kind: Any = _waiting(cls.public or cls) if waits else cls
         metric: Self = super().__new__(kind)
         vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
         return metric
@@ -127,8 +126,5 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
 
 @cache
 def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
-    return type(
-        cls.__name__,
-        (_Waiting, cls),
-        {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls},
-    )
+    attributes = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
+    return type(cls.__name__, (_Waiting, cls), attributes)

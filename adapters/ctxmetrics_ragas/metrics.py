@@ -156,9 +156,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         for name in own.keys() & {"renamed", "judged_by"}:
             setattr(cls, name, own.pop(name))
         super().__init_subclass__(**own)
-        adapting.mark_unused(
-            cls, {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
-        )
+        advice = {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
+        adapting.mark_unused(cls, advice)
 
     def __init__(
         self,
@@ -257,11 +256,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         # As in Ragas, the first try is one of the "retries".
-        _run.set(
-            adapting.Run(
-                max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries
-            )
-        )
+        attempts, timeout = run_config.max_retries, run_config.timeout
+        _run.set(adapting.Run(max_concurrency=workers, timeout=timeout, attempts=attempts))
         llm = adapting.judging_llm(self._judging(), RagasModel)
         if isinstance(llm, BaseRagasLLM):
             llm.set_run_config(run_config)
