@@ -29,12 +29,10 @@ class _Offline(Client):
 
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
-    examples = [
-        Example(
-            id=UUID(int=n), inputs={**record["inputs"], "n": n}, outputs=record["reference_outputs"]
-        )
-        for n, record in enumerate(records)
-    ]
+    examples = []
+    for n, record in enumerate(records):
+        inputs = {**record["inputs"], "n": n}
+        examples.append(Example(id=UUID(int=n), inputs=inputs, outputs=record["reference_outputs"]))
     with aside({}):
         rows: Any = evaluate(
             lambda inputs: records[inputs["n"]]["outputs"],
