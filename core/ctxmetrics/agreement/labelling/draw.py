@@ -234,12 +234,9 @@ class LabelsFile(Answers):
             OutputFileError: Writing failed; the answer is not kept.
         """
         question = answer.question
-        data = {
-            "sample_id": question.key[0],
-            "hash": question.key[1],
-            **plain_fields(question, _QUESTION_FIELDS),
-            **plain_fields(answer, _ANSWER_FIELDS),
-        }
+        id_, texts = question.key
+        data: dict[str, Any] = {"sample_id": id_, "hash": texts}
+        data |= plain_fields(question, _QUESTION_FIELDS) | plain_fields(answer, _ANSWER_FIELDS)
         if answer.spans:
             data["spans"] = list(answer.spans)
         self._write(data)

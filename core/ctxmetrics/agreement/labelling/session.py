@@ -276,15 +276,11 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
 
 
 def _sample(data: dict[str, Any]) -> str:
+    head = f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip()
+    question = f"\nquestion:  {data['user_input'] or '-'}"
+    reference = f"\nreference: {''.join(data['reference'])}"
     contexts = [f"\nc{place}  {text}" for place, text in enumerate(data["contexts"], 1)]
-    return "\n".join(
-        [
-            f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip(),
-            f"\nquestion:  {data['user_input'] or '-'}",
-            f"\nreference: {''.join(data['reference'])}",
-            *(contexts or ["\nNothing was retrieved."]),
-        ]
-    )
+    return "\n".join([head, question, reference, *(contexts or ["\nNothing was retrieved."])])
 
 
 def _question(data: dict[str, Any]) -> str:
