@@ -74,10 +74,10 @@ def _record(
 ) -> dict[str, Any]:
     # Each of several targets is acceptable.
     expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
-    answer = {"answer": sample.output.completion}
+    outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
     return {
         "inputs": {**sample.metadata, "question": question},
-        "outputs": {**sample.metadata, **answer, **dict(sample.store.items())},
+        "outputs": outputs,
         "expected": {**sample.metadata, **expected},
         "messages": sample.messages,
     }

@@ -255,8 +255,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
-        # As in Ragas, the first try is one of the "retries".
-        attempts, timeout = run_config.max_retries, run_config.timeout
+        attempts = run_config.max_retries  # as in Ragas, the first try is one of the "retries"
+        timeout = run_config.timeout
         _run.set(adapting.Run(max_concurrency=workers, timeout=timeout, attempts=attempts))
         llm = adapting.judging_llm(self._judging(), RagasModel)
         if isinstance(llm, BaseRagasLLM):

@@ -178,9 +178,10 @@ def rank_systems(figures: Sequence[SystemFigures]) -> Ranking | None:
         (item.judge_labelled - item.people_mean, name) for name, item in corrections.items()
     )
     (low, low_name), (high, high_name) = errors[0], errors[-1]
-    kendall, spearman = kendall_tau(judge, people), spearman_rho(judge, people)
-    ends = ((low_name, low), (high_name, high))
-    return Ranking(figures[0].metric, len(corrections), kendall, spearman, *ends)
+    lowest, highest = (low_name, low), (high_name, high)
+    kendall = kendall_tau(judge, people)
+    spearman = spearman_rho(judge, people)
+    return Ranking(figures[0].metric, len(corrections), kendall, spearman, lowest, highest)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:

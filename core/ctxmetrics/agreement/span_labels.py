@@ -202,8 +202,8 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
         located, problems = _add_spans(sample, number, places, names)
         changed.append(located)
         missing += problems
-    contexts, in_sources = plural(len(wanted), "context"), plural(len(names), "source")
-    total = f"{len(wanted) - len(missing)} of {contexts} found in {in_sources}."
+    contexts = plural(len(wanted), "context")
+    total = f"{len(wanted) - len(missing)} of {contexts} found in {plural(len(names), 'source')}."
     return changed, missing, total
 
 

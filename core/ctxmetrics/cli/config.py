@@ -101,7 +101,8 @@ class Config:
         source = self._group(Input)
         judge = build_judge(**vars(self._group(Judging)))
         samples, metrics, _ = build_task(source, self._group(Selection), judge)
-        cache, controls = self._group(score.Output).cache, self._group(Gates).controls
+        cache = self._group(score.Output).cache
+        controls = self._group(Gates).controls
         every: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
         results = evaluate(samples, metrics, judge=judge, controls=controls, **every)
         results.source = str(source.file)

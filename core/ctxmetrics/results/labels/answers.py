@@ -265,8 +265,10 @@ def _parse_answer(data: dict[str, Any]) -> Answer:
     if data["answer"] not in ANSWERS:
         raise ValueError
     question = Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"])
-    annotator, weight = str(data["annotator"]), float(data["weight"])
-    contexts, spans = tuple(data["contexts"]), tuple(data.get("spans", ()))
+    annotator = str(data["annotator"])
+    weight = float(data["weight"])
+    contexts = tuple(data["contexts"])
+    spans = tuple(data.get("spans", ()))
     verdict_shown = bool(data["verdict_shown"])
     return Answer(question, data["answer"], annotator, weight, contexts, verdict_shown, spans)
 
