@@ -61,11 +61,10 @@ class DeepEvalModel(adapting.ForeignModel):
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
         ways = (self.llm.a_generate, self.llm.generate)
         options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, ways) else {}
+        calls = [partial(way, text, **options) for way in ways]
         with adapting.validated_texts() as texts:
             try:
-                answer = await adapting.in_loop_or_thread(
-                    *(partial(way, text, **options) for way in ways)
-                )
+                answer = await adapting.in_loop_or_thread(*calls)
             except Exception as error:
                 # Of an LLM that parses replies in its own way.
                 if adapting.has_class(error, "ValidationError"):
@@ -81,17 +80,14 @@ class DeepEvalModel(adapting.ForeignModel):
             adapting.only_choice(texts)  # DeepEval takes the first of several choices
         content, cost = answer if isinstance(answer, tuple) else (answer, None)
         money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
-        return Reply(
-            content=adapting.content_of(content) or "",
-            usage=replace(adapting.token_usage(cost), cost=money),
-        )
+        usage = replace(adapting.token_usage(cost), cost=money)
+        return Reply(content=adapting.content_of(content) or "", usage=usage)
 
 
 def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
     if _is_deepevals(llm):
-        return any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT) and bool(
-            llm.supports_structured_outputs()
-        )
+        validates = any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT)
+        return validates and bool(llm.supports_structured_outputs())
     return all("schema" in signature(way).parameters for way in ways)
 
 

@@ -20,15 +20,12 @@ QUIET: dict[str, str | None] = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "CONFIDENT_
 
 def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     cases = [_test_case(sample, str(index)) for index, sample in enumerate(samples)]
+    cache = CacheConfig(write_cache=False)
+    display = DisplayConfig(show_indicator=False, print_results=False)
     with aside(QUIET):
-        found = evaluate(
-            cases,
-            [_wrapped(metric)],
-            cache_config=CacheConfig(write_cache=False),
-            display_config=DisplayConfig(show_indicator=False, print_results=False),
-        )
+        run = evaluate(cases, [_wrapped(metric)], cache_config=cache, display_config=display)
     # DeepEval returns the results in the order in which they finish.
-    rows = {result.name: result.metrics_data or [] for result in found.test_results}
+    rows = {result.name: result.metrics_data or [] for result in run.test_results}
     return [rows[str(index)][0].score for index in range(len(samples))]
 
 
@@ -42,9 +39,8 @@ def _assert_test(metric: Metric, samples: Sequence[Sample]) -> list[float | None
 
 def _test_case(sample: Sample, name: str | None = None) -> LLMTestCase:
     fields = sample.to_dict()
-    values: dict[str, Any] = {
-        key: fields.pop(own, None) for key, own in ctxmetrics_deepeval.FIELDS.items()
-    }
+    places = ctxmetrics_deepeval.FIELDS.items()
+    values: dict[str, Any] = {key: fields.pop(own, None) for key, own in places}
     # What has no field of its own goes into the metadata.
     return LLMTestCase(**{**values, "input": sample.user_input or "", "metadata": fields, "name": name})
 

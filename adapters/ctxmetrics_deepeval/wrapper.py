@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
-from typing import Any, ClassVar, Literal, Unpack, cast
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, cast
 
 from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
 from deepeval.evaluate.types import EvaluationResult
@@ -27,6 +27,7 @@ from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, adapting
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
+_AnyTestCase: TypeAlias = LLMTestCase | ConversationalTestCase
 _PLACES = adapting.SCHEMAS["deepeval"].places.items()
 # Where each of our fields stands in a test case: retrieval_context, metadata.reference_context_ids ..
 _HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
@@ -170,9 +171,7 @@ class AnyDeepEvalMetric:
             cls._required_params = [SingleTurnParams(place) for place in _places(core.requires)]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
-    def measure(
-        self, test_case: LLMTestCase | ConversationalTestCase, *_: Any, **__: Any
-    ) -> float | None:
+    def measure(self, test_case: _AnyTestCase, *_: Any, **__: Any) -> float | None:
         """Score a test case, anywhere: in a script, a notebook, inside a running loop, in any thread.
 
         Raises:
@@ -183,9 +182,7 @@ class AnyDeepEvalMetric:
         with adapting.part_of(self.core):  # a test run of DeepEval may last as long as the process
             return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
 
-    async def a_measure(
-        self, test_case: LLMTestCase | ConversationalTestCase, *_: Any, **__: Any
-    ) -> float | None:
+    async def a_measure(self, test_case: _AnyTestCase, *_: Any, **__: Any) -> float | None:
         """Score a test case. Raises as `measure` does."""
         measuring = _begin(self)
         with adapting.part_of(self.core):
@@ -243,19 +240,14 @@ class AnyDeepEvalMetric:
         """The verdicts in DeepEval's form, without those that were not judged."""
         if self.result is None:
             return None
-        return [
-            # Older versions have a text for what is an enumeration now.
-            ContextualPrecisionVerdict.model_validate(
-                {
-                    "verdict": "yes" if item.value else "no",
-                    "reason": escape(
-                        f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
-                    ),
-                }
-            )
-            for item in self.result.verdicts
-            if item.value is not None
-        ]
+        verdicts = []
+        for item in self.result.verdicts:
+            if item.value is not None:
+                reason = f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
+                fields = {"verdict": "yes" if item.value else "no", "reason": escape(reason)}
+                # Older versions have a text for what is an enumeration now.
+                verdicts.append(ContextualPrecisionVerdict.model_validate(fields))
+        return verdicts
 
     @property
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - theirs is one literal
@@ -397,7 +389,7 @@ class _TestCases(adapting.Wrapper):
 
     ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})
 
-    def read(self, record: LLMTestCase | ConversationalTestCase) -> Sample:
+    def read(self, record: _AnyTestCase) -> Sample:
         """Read a test case.
 
         Ids come from ``metadata["retrieved_context_ids"]`` and ``metadata["reference_context_ids"]``, else, for
@@ -430,9 +422,8 @@ class _TestCases(adapting.Wrapper):
 
     def _read_conversation(self, record: ConversationalTestCase) -> Sample:
         try:
-            sample = adapting.Wrapper(self.metric, SCHEMA).read(
-                {**record.model_dump(), "id": record.name}
-            )
+            fields = {**record.model_dump(), "id": record.name}
+            sample = adapting.Wrapper(self.metric, SCHEMA).read(fields)
         except MissingFieldError as error:
             raise MissingParamsError(str(error)) from None
         adapting.check_texts({"retrieval_context": sample.retrieved_contexts}, _PICTURE)

@@ -74,13 +74,10 @@ def _record(
 ) -> dict[str, Any]:
     # Each of several targets is acceptable.
     expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
+    outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
     return {
         "inputs": {**sample.metadata, "question": question},
-        "outputs": {
-            **sample.metadata,
-            "answer": sample.output.completion,
-            **dict(sample.store.items()),
-        },
+        "outputs": outputs,
         "expected": {**sample.metadata, **expected},
         "messages": sample.messages,
     }
@@ -147,9 +144,8 @@ def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | N
     for number, sample in enumerate(samples):
         given = sample.to_dict()
         target = given.pop("reference", None) or given.pop("references", None) or ""
-        rows.append(
-            dataset.Sample(id=number, input=sample.user_input or "", target=target, metadata=given)
-        )
+        question = sample.user_input or ""
+        rows.append(dataset.Sample(id=number, input=question, target=target, metadata=given))
     task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
     # Inspect writes its log to the current folder, and reads the samples from there.
     with adapting.aside({}):

@@ -285,13 +285,10 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
         adapting.check_unused(type(self), params)
-        wrapper = adapting.Wrapper.build(
-            self.core_class, params, SCHEMA, judge=adapting.as_judge(judge, BaseChatModel, ChatModel)
-        )
+        judging = adapting.as_judge(judge, BaseChatModel, ChatModel)
+        wrapper = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judging)
         self.metric: Metric = wrapper.metric
-        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(
-            {key or wrapper.metric.name: wrapper}
-        )
+        self.wrappers = adapting.FrozenDict({key or wrapper.metric.name: wrapper})
 
 
 adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
-from io import StringIO
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +12,7 @@ from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
 from ctxmetrics import Metric, Sample
-from ctxmetrics.adapting import Runner
+from ctxmetrics.adapting import Runner, aside
 from ctxmetrics.errors import MissingFieldError
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
@@ -31,13 +29,11 @@ class _Offline(Client):
 
 def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
-    examples = [
-        Example(
-            id=UUID(int=n), inputs={**record["inputs"], "n": n}, outputs=record["reference_outputs"]
-        )
-        for n, record in enumerate(records)
-    ]
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+    examples = []
+    for n, record in enumerate(records):
+        inputs = {**record["inputs"], "n": n}
+        examples.append(Example(id=UUID(int=n), inputs=inputs, outputs=record["reference_outputs"]))
+    with aside({}):
         rows: Any = evaluate(
             lambda inputs: records[inputs["n"]]["outputs"],
             examples,

@@ -160,22 +160,15 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
     if trace is None:
         return sides
     root = next((span for span in _spans(trace) if span.parent_id is None), None)
-    told = {
-        "inputs": getattr(root, "inputs", None),
-        "outputs": getattr(root, "outputs", None),
-        "expectations": {
-            item.name: item.expectation.value
-            for item in trace.info.assessments or ()
-            if item.expectation is not None
-        },
+    in_trace = {"inputs": getattr(root, "inputs", None), "outputs": getattr(root, "outputs", None)}
+    expected = {
+        item.name: item.expectation.value
+        for item in trace.info.assessments or ()
+        if item.expectation is not None
     }
-    return {
-        **told,
-        **{name: side for name, side in sides.items() if side is not None},
-        "id": trace.info.trace_id,
-        "trace": trace,
-        "run": trace,
-    }
+    row = {name: side for name, side in sides.items() if side is not None}
+    about = {"id": trace.info.trace_id, "trace": trace, "run": trace}
+    return {**in_trace, "expectations": expected, **row, **about}
 
 
 def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
@@ -273,13 +266,11 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     table = found.result_df
     places = {row["number"]: place for place, row in enumerate(table["request"])}
     order = [places[number] for number in range(len(rows))]
-    return [
-        [
-            None if value is None or math.isnan(value) else value
-            for value in table[f"{scorer.name}/value"].iloc[order]
-        ]
-        for scorer in scorers
-    ]
+    columns = []
+    for scorer in scorers:
+        values = table[f"{scorer.name}/value"].iloc[order]
+        columns.append([None if value is None or math.isnan(value) else value for value in values])
+    return columns
 
 
 @cache

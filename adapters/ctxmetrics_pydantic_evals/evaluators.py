@@ -80,12 +80,11 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
             setattr(cls, name, value)
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
-        cls.__signature__ = Signature(
-            [
-                Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
-                for item in fields(cls)
-            ]
-        )
+        parameters = [
+            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
+            for item in fields(cls)
+        ]
+        cls.__signature__ = Signature(parameters)
 
     def __init__(
         self,
@@ -110,9 +109,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         names = [item.name for item in fields(self.core_class) if item.name != "judge"]
         names += [name for name in _KEYS if given[name] is not None]
-        return adapting.Wrapper.build(
-            self.core_class, {name: given[name] for name in names}, SCHEMA, judge=judge
-        )
+        params = {name: given[name] for name in names}
+        return adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
         """Return what the report calls the score."""
@@ -131,9 +129,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
 
     def as_spec(self) -> EvaluatorSpec:
         """Return the evaluator as data, parameters by name: a single one is no exception here."""
-        return EvaluatorSpec(
-            name=self.get_serialization_name(), arguments=self.build_serialization_arguments() or None
-        )
+        arguments = self.build_serialization_arguments() or None
+        return EvaluatorSpec(name=self.get_serialization_name(), arguments=arguments)
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Score a case.
@@ -150,9 +147,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
         if score.value is None:
             raise NoScoreError(score)
-        results = {
-            name: EvaluationReason(value=score.value, reason=_without_tags(score.reason) or None)
-        }
+        reason = _without_tags(score.reason) or None
+        results = {name: EvaluationReason(value=score.value, reason=reason)}
         if score.passed is not None:
             results[f"{name}_pass"] = EvaluationReason(value=score.passed)
         return results
@@ -213,17 +209,12 @@ def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     kinds: Any = {kind.core_class: kind for kind in MetricEvaluator.__subclasses__()}
     params = {item.name: getattr(metric, item.name) for item in fields(metric)}
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
-    cases: list[Case[Any, Any, Any]] = [
-        Case(
-            name=str(number),
-            inputs={**record["inputs"], "number": number},
-            expected_output=record["expected_output"],
-        )
-        for number, record in enumerate(records)
-    ]
-    dataset = Dataset(
-        name="samples", cases=cases, evaluators=[kinds[type(metric)](**params, evaluation_name="score")]
-    )
+    cases: list[Case[Any, Any, Any]] = []
+    for number, record in enumerate(records):
+        inputs = {**record["inputs"], "number": number}
+        cases.append(Case(name=str(number), inputs=inputs, expected_output=record["expected_output"]))
+    evaluator = kinds[type(metric)](**params, evaluation_name="score")
+    dataset = Dataset(name="samples", cases=cases, evaluators=[evaluator])
     report = dataset.evaluate_sync(lambda inputs: records[inputs["number"]]["output"], progress=False)
     found = {case.name: case.scores["score"].value for case in report.cases if "score" in case.scores}
     return [found.get(str(number)) for number in range(len(samples))]

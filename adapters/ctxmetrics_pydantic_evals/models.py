@@ -48,20 +48,15 @@ class PydanticAIModel(adapting.ForeignModel):
         )
         response = await model_request(self.model, [asked], model_request_parameters=parameters)
         adapting.check_finished(getattr(response, "finish_reason", None))
+        parts = response.parts
         try:
-            calls = [
-                part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)
-            ]
+            calls = [part.args_as_json_str() for part in parts if isinstance(part, ToolCallPart)]
         except (TypeError, ValueError) as error:
             raise JudgeError(
                 f"the reply's arguments cannot be read: {adapting.safe_text(error)}"
             ) from None
-        return Reply(
-            content="\n".join(
-                calls or [part.content for part in response.parts if isinstance(part, TextPart)]
-            ),
-            usage=adapting.token_usage(response.usage),
-        )
+        texts = [part.content for part in parts if isinstance(part, TextPart)]
+        return Reply(content="\n".join(calls or texts), usage=adapting.token_usage(response.usage))
 
 
 def to_judge(given: Judge | Model | str | None) -> Judge | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
+from typing import Any, ClassVar, Literal, Never, Self, Unpack
 
 from ragas.metrics.base import MetricWithLLM
 
@@ -15,9 +16,6 @@ from ctxmetrics.adapting import CoreParams, judge_by_llm, judging_llm
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_ragas.metrics import RagasMetric
 from ctxmetrics_ragas.model import RagasModel
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 
 class JudgedMetric(RagasMetric):
@@ -41,9 +39,8 @@ class JudgedMetric(RagasMetric):
         """Make a ``MetricWithLLM`` for ``judge="framework"`` only: any other would be given OpenAI's LLM."""
         if judge is None and llm is None and getattr(core, "judge", None) is None:
             judge = cls.judged_by
-        kind: Any = (
-            _waiting(cls.public or cls) if isinstance(judge, str) and judge == "framework" else cls
-        )
+        waits = isinstance(judge, str) and judge == "framework"
+        kind: Any = _waiting(cls.public or cls) if waits else cls
         metric: Self = super().__new__(kind)
         vars(metric)["_lent"] = ContextVar("ctxmetrics_ragas_lent", default=None)
         return metric
@@ -111,13 +108,9 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
     def _with_lent(self, score: Callable[..., Awaitable[float]]) -> Callable[..., Awaitable[float]]:
         lent = self._lent.get()
 
-        async def score_with_lent(
-            sample: Any,
-            callbacks: Any = None,
-            timeout: Any = None,  # noqa: ASYNC109 - Ragas' name
-        ) -> float:
+        async def score_with_lent(*values: Any, **named: Any) -> float:
             self._lent.set(lent or self._lent.get())
-            return await score(sample, callbacks, timeout)
+            return await score(*values, **named)
 
         return score_with_lent
 
@@ -133,8 +126,5 @@ class _Waiting(JudgedMetric, MetricWithLLM):  # pyright: ignore[reportIncompatib
 
 @cache
 def _waiting(cls: type[JudgedMetric]) -> type[JudgedMetric]:
-    return type(
-        cls.__name__,
-        (_Waiting, cls),
-        {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls},
-    )
+    attributes = {"__module__": cls.__module__, "__doc__": cls.__doc__, "public": cls}
+    return type(cls.__name__, (_Waiting, cls), attributes)

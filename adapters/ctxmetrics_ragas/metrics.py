@@ -9,9 +9,11 @@ from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, Unpack
+from os import PathLike
+from typing import Any, ClassVar, Never, Self, TypeAlias, Unpack
 
 from ragas.callbacks import ChainRun, RagasTracer
+from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import (
     MetricOutputType,
@@ -22,18 +24,13 @@ from ragas.metrics.base import (
 )
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
+from ragas.run_config import RunConfig
 
 from ctxmetrics import Metric, Results, Sample, Score, adapting
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics_ragas.model import CALLBACKS, RagasModel
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
-    from ragas.run_config import RunConfig
-
-
+_Row: TypeAlias = Sample | SingleTurnSample | MultiTurnSample
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Fields that a sample of Ragas does not have.
@@ -159,9 +156,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         for name in own.keys() & {"renamed", "judged_by"}:
             setattr(cls, name, own.pop(name))
         super().__init_subclass__(**own)
-        adapting.mark_unused(
-            cls, {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
-        )
+        advice = {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
+        adapting.mark_unused(cls, advice)
 
     def __init__(
         self,
@@ -259,12 +255,9 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     def init(self, run_config: RunConfig) -> None:
         """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
-        # As in Ragas, the first try is one of the "retries".
-        _run.set(
-            adapting.Run(
-                max_concurrency=workers, timeout=run_config.timeout, attempts=run_config.max_retries
-            )
-        )
+        attempts = run_config.max_retries  # as in Ragas, the first try is one of the "retries"
+        timeout = run_config.timeout
+        _run.set(adapting.Run(max_concurrency=workers, timeout=timeout, attempts=attempts))
         llm = adapting.judging_llm(self._judging(), RagasModel)
         if isinstance(llm, BaseRagasLLM):
             llm.set_run_config(run_config)
@@ -276,9 +269,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         except SampleError:  # a failure of the metric, and of its trace, when it is read again there
             return super()._only_required_columns_single_turn(sample)
 
-    async def _single_turn_ascore(
-        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any
-    ) -> float:
+    async def _single_turn_ascore(self, sample: _Row, callbacks: Any) -> float:
         try:
             score = await self._score(sample, callbacks)
         except SampleError as error:
@@ -384,9 +375,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     score: ClassVar[Callable[..., ContextResult]] = adapting.sync_form(ascore)
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = adapting.sync_form(abatch_score)
 
-    async def _score(
-        self, sample: Sample | SingleTurnSample | MultiTurnSample, callbacks: Any = None
-    ) -> Score:
+    async def _score(self, sample: _Row, callbacks: Any = None) -> Score:
         wrapper = adapting.SampleWrapper(self._judging(), SCHEMA)
         before = CALLBACKS.set(callbacks)
         try:

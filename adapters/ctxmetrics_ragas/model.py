@@ -110,10 +110,8 @@ class RagasModel(adapting.ForeignModel):
         if getattr(answer, "choices", None):
             reply = adapting.completion_reply(answer)
         else:  # of another form than OpenAI's
-            reply = Reply(
-                content=adapting.content_of(found),
-                usage=adapting.token_usage(getattr(answer, "usage", None)),
-            )
+            counts = adapting.token_usage(getattr(answer, "usage", None))
+            reply = Reply(content=adapting.content_of(found), usage=counts)
         said = str(reply.content)
         usage = adapting.checked_usage(reply.usage, sent=text, received=said)
         self._report(text, said, usage)
@@ -121,15 +119,8 @@ class RagasModel(adapting.ForeignModel):
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:
         """Report the call to Ragas' callbacks, which count tokens: an Instructor LLM does not call them."""
-        output = {
-            "token_usage": {
-                "prompt_tokens": usage.prompt_tokens,
-                "completion_tokens": usage.completion_tokens,
-            },
-            "model_name": getattr(self.llm, "model", ""),
-        }
-        started = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())(
-            {"name": self.identity}, [text]
-        )
-        for run in started:
+        counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        output = {"token_usage": counts, "model_name": getattr(self.llm, "model", "")}
+        start = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())
+        for run in start({"name": self.identity}, [text]):
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))

@@ -140,9 +140,8 @@ def recorded(
         for number, (name, verdict) in enumerate(zip(stages, verdicts, strict=True)):
             so_far = so_far_by_stage[number][unit]
             contexts = _contexts_in(verdict, places[number], stages[name].ids)
-            records.append(
-                {"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts}
-            )
+            record = {"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts}
+            records.append(record)
         details = FrozenDict({**verdicts[-1].details, "stages": records})
         last.append(replace(verdicts[-1], details=details))
     return tuple(last)

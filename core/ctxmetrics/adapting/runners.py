@@ -201,14 +201,9 @@ def compare(
             differences += _differences(runner, expected, chain.from_iterable(columns))
     order = {metric.name: place for place, metric in enumerate(metrics)}
     differences.sort(key=lambda item: order[item.metric])
-    return Parity(
-        tuple(runner.name for runner in compared),
-        tuple(order),
-        len(values) * len(others),
-        tuple(differences),
-        absent,
-        tuple(values),
-    )
+    all_names = tuple(runner.name for runner in compared)
+    count = len(values) * len(others)
+    return Parity(all_names, tuple(order), count, tuple(differences), absent, tuple(values))
 
 
 def _differences(

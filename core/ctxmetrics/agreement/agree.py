@@ -17,7 +17,8 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -44,7 +45,7 @@ from ctxmetrics.agreement.figures import (
     pair_answers,
 )
 from ctxmetrics.agreement.labelling.draw import read_labelled
-from ctxmetrics.agreement.labels import KINDS, Compared, add_verdicts, metric_in, read_columns
+from ctxmetrics.agreement.labels import KINDS, Columns, Compared, add_verdicts, metric_in, read_columns
 from ctxmetrics.conventions import get_convention
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
@@ -113,11 +114,8 @@ class AgreementReport:
         ]
         if self.corrections:
             blocks.append(align_rows([_CORRECTED, *map(_correction_cells, self.corrections)]))
-        systems: dict[str, list[SystemFigures]] = {}
-        for item in self.systems:
-            systems.setdefault(item.metric, []).append(item)
-        for metric, items in systems.items():
-            blocks.append(_system_lines(metric, items))
+        for metric, items in groupby(self.systems, key=attrgetter("metric")):
+            blocks.append(_system_lines(metric, list(items)))
         blocks.append([str(item) for item in self.people])
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
@@ -151,25 +149,23 @@ class AgreementReport:
             ParameterError: The others were compared with other labels.
         """
         reports = (self, *others)
-        names = _number_names([report.judge for report in reports])
+        first, *names = _number_names([report.judge for report in reports])
         tests = []
-        for name, other in zip(names[1:], others, strict=True):
+        for name, other in zip(names, others, strict=True):
             for label, compared in self.compared.items():
                 pairs = pair_answers(compared, other.compared.get(label, ()))
                 if pairs:
-                    mean = paired_mean(*zip(*pairs, strict=True))
-                    tests.append((label, name, names[0], len(pairs), mean))
+                    tests.append((label, name, len(pairs), paired_mean(*zip(*pairs, strict=True))))
         differences = []
         adjusted = holm([mean.p for *_, mean in tests])
-        for (label, name, first, size, mean), p in zip(tests, adjusted, strict=True):
-            differences.append(
-                JudgeDifference(label, name, first, size, mean.mean, mean.interval, mean.p, p)
-            )
+        for (label, name, size, mean), p in zip(tests, adjusted, strict=True):
+            figures = (mean.mean, mean.interval, mean.p, p)
+            differences.append(JudgeDifference(label, name, first, size, *figures))
         agreements: dict[str, tuple[Agreement, ...]] = {}
         for label in self.compared:
             items = chain.from_iterable(report.agreements for report in reports)
             agreements[label] = tuple(item for item in items if item.label == label)
-        return JudgeTable(tuple(names), agreements, tuple(differences))
+        return JudgeTable((first, *names), agreements, tuple(differences))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
@@ -279,9 +275,7 @@ def _judge(
     return evaluate(samples, list(metrics), judge=judge, **options)
 
 
-def _add_verdicts(
-    columns: Mapping[str, Sequence[Compared]], run: Results, rows: Sequence[Row | None]
-) -> dict[str, list[Compared]]:
+def _add_verdicts(columns: Columns, run: Results, rows: Sequence[Row | None]) -> Columns:
     """Put the verdicts of a run beside the labels of each kind."""
     compared = {}
     for label, items in columns.items():
@@ -292,7 +286,7 @@ def _add_verdicts(
     return compared
 
 
-def _find_judge(columns: Mapping[str, Sequence[Compared]]) -> str | None:
+def _find_judge(columns: Columns) -> str | None:
     """Return the first judge that a score names."""
     for item in chain.from_iterable(columns.values()):
         if item.score and item.score.provenance.judge:
@@ -301,11 +295,7 @@ def _find_judge(columns: Mapping[str, Sequence[Compared]]) -> str | None:
 
 
 def _report(
-    judge: str,
-    results: Results,
-    columns: dict[str, list[Compared]],
-    systems: Sequence[str] | None,
-    file: Answers | None,
+    judge: str, results: Results, columns: Columns, systems: Sequence[str] | None, file: Answers | None
 ) -> AgreementReport:
     groups: set[str | None] = set()
     agreements: list[Agreement] = []
@@ -351,14 +341,9 @@ def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[Sy
         members.setdefault(system, []).append(item)
     for system, own in sorted(members.items()):
         values = [item.values[0] for item in own if item.values[0] is not None]
-        yield SystemFigures(
-            metric=own[0].mean,
-            system=system,
-            samples=len(values),
-            judge_mean=sum(values) / len(values) if values else None,
-            agreement=count_agreement(own[0].label, own),
-            correction=_correct(own),
-        )
+        mean = sum(values) / len(values) if values else None
+        agreement = count_agreement(own[0].label, own)
+        yield SystemFigures(own[0].mean, system, len(values), mean, agreement, _correct(own))
 
 
 def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:

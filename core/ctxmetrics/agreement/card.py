@@ -219,15 +219,14 @@ def write_card(path: Path, report: AgreementReport) -> None:
     metrics = []
     for item in corrections:
         labels = compared[item.metric]
-        label_rates = rates[labels[0].label]
+        label = labels[0].label
+        figures = item.to_dict() | {name: rates[label][name] for name in _RATES}
         metrics.append(
             Calibrated(
                 metric=item.metric,
                 unit=first[item.metric].counted[0],
                 labels=item.labelled,
-                figures=item.to_dict()
-                | {name: label_rates[name] for name in _RATES}
-                | {"bar": bars.get(labels[0].label)},
+                figures=figures | {"bar": bars.get(label)},
                 labelled=_list_labelled(labels),
             )
         )

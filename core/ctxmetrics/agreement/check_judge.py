@@ -166,15 +166,9 @@ def _run(
     samples = [item.sample for item in labelled]
     runs: list[Results] = []
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
+        memo = Memo[Any](MEMORY)  # each repetition has one of its own
         evaluation = Evaluation(
-            samples,
-            QUESTIONS,
-            judge=judge,
-            in_caller=True,
-            # Each repetition has a memory of its own.
-            memo=Memo[Any](MEMORY),
-            keep=True,
-            **options,
+            samples, QUESTIONS, judge=judge, in_caller=True, memo=memo, keep=True, **options
         )
         run = run_in_caller(evaluation)
         runs.append(run)
@@ -243,9 +237,8 @@ def _count_agreements(
         for name, members in ids.items():
             labels = tuple(item.truth[id_] for id_ in members)
             answers = tuple(verdicts[id_] for id_ in members)
-            compared.setdefault(name, []).append(
-                Compared(label, item.sample, str(item.sample.id), labels, answers)
-            )
+            entry = Compared(label, item.sample, str(item.sample.id), labels, answers)
+            compared.setdefault(name, []).append(entry)
     return FrozenDict({name: count_agreement(label, items) for name, items in compared.items()})
 
 

@@ -73,30 +73,26 @@ def correct_mean(
     judge: list[float] = []
     weights: list[float] = []
     others: list[float] = []
-    groups: list[str] = []
-    other_groups: list[str] = []
+    groups: list[str | None] = []
+    other_groups: list[str | None] = []
     for value, label_value, weight, group in rows:
-        if value is None:
-            continue
-        labelled = label_value is not None
-        if group is not None:
-            (groups if labelled else other_groups).append(group)
-        if label_value is None:
-            others.append(value)
-        else:
+        if value is not None and label_value is not None:
             people.append(label_value)
             judge.append(value)
             weights.append(weight)
-    clusters = [*groups, *other_groups] or None
+            groups.append(group)
+        elif value is not None:
+            others.append(value)
+            other_groups.append(group)
     if min(len(people), len(others) if apart else 2) < 2:  # noqa: PLR2004 - a variance needs two
         return None
+    clusters = None if None in groups else [*groups, *other_groups]
     if clusters and len(set(groups)) < 2:  # noqa: PLR2004 - so do clusters
         return None
     mean, interval = corrected_mean(
         people, judge, others, weights=weights, clusters=clusters, scale=scale, apart=apart
     )
-    everyone = [*judge, *others]
-    run = others if apart else everyone
+    run = others if apart else [*judge, *others]
     return Correction(
         metric=name,
         samples=len(run),
@@ -159,11 +155,9 @@ class Ranking(Plain):
     def conclusion(self) -> str:
         """What the figures say, in a sentence."""
         (low_name, low), (high_name, high) = self.lowest, self.highest
-        figures = (
-            f"Kendall's tau {_format_rank(self.kendall)}, Spearman's rho {_format_rank(self.spearman)}"
-        )
         return (
-            f"{self.systems} systems ranked by the judge and by people: {figures}; the judge is off by {low:+.2f} "
+            f"{self.systems} systems ranked by the judge and by people: Kendall's tau {_format_rank(self.kendall)}, "
+            f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
             f"({visible(low_name)[:_LONGEST]}) to {high:+.2f} ({visible(high_name)[:_LONGEST]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
@@ -183,15 +177,11 @@ def rank_systems(figures: Sequence[SystemFigures]) -> Ranking | None:
     errors = sorted(
         (item.judge_labelled - item.people_mean, name) for name, item in corrections.items()
     )
-    (lowest, lowest_system), (highest, highest_system) = errors[0], errors[-1]
-    return Ranking(
-        figures[0].metric,
-        len(corrections),
-        kendall_tau(judge, people),
-        spearman_rho(judge, people),
-        (lowest_system, lowest),
-        (highest_system, highest),
-    )
+    (low, low_name), (high, high_name) = errors[0], errors[-1]
+    lowest, highest = (low_name, low), (high_name, high)
+    kendall = kendall_tau(judge, people)
+    spearman = spearman_rho(judge, people)
+    return Ranking(figures[0].metric, len(corrections), kendall, spearman, lowest, highest)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -243,6 +233,8 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float 
 _COVERAGES = np.arange(0.3, 0.951, 0.01)
 _PROBABILITIES = np.arange(0.05, 0.991, 0.01)
 _FOLDS, _DRAWS = 10, 1_000
+_Flags = NDArray[np.bool_]
+_Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,19 +305,13 @@ def propose_bar(
     left_out = _predict_left_out(answers, human, groups)
     right = np.stack([left_out == human, judge == human], axis=1)
     (gain,) = _gains(right, human, np.ones((1, len(human))))
-    return Bar(
-        label,
-        len(rows),
-        round(float(bars[_best(answers, human)]), 2),
-        float(gain),
-        _bootstrap_gain(right, human, groups),
-        "min_coverage" if measure == "score" else "bar",
-    )
+    bar = round(float(bars[_best(answers, human)]), 2)
+    interval = _bootstrap_gain(right, human, groups)
+    parameter = "min_coverage" if measure == "score" else "bar"
+    return Bar(label, len(rows), bar, float(gain), interval, parameter)
 
 
-def _predict_left_out(
-    answers: NDArray[np.bool_], human: NDArray[np.bool_], groups: NDArray[np.intp]
-) -> NDArray[np.bool_]:
+def _predict_left_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) -> _Flags:
     """Return the answers on each tenth of the samples, by the bar that is best on the others."""
     folds = groups % min(_FOLDS, groups.max() + 1)
     left_out = np.empty_like(human)
@@ -335,9 +321,7 @@ def _predict_left_out(
     return left_out
 
 
-def _bootstrap_gain(
-    right: NDArray[np.bool_], human: NDArray[np.bool_], groups: NDArray[np.intp]
-) -> tuple[float, float]:
+def _bootstrap_gain(right: _Flags, human: _Flags, groups: NDArray[np.intp]) -> tuple[float, float]:
     """Return the 95 % interval of the gain, by a bootstrap over samples."""
     size = groups.max() + 1
     draws = np.random.default_rng(0).multinomial(size, np.full(size, 1 / size), _DRAWS)
@@ -363,7 +347,7 @@ def _rows(
     return rows
 
 
-def _best(answers: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
+def _best(answers: _Flags, human: _Flags) -> int:
     """Return the place of the best bar; the middle of equals."""
     balanced = np.zeros(answers.shape[1])
     if human.any():
@@ -374,9 +358,7 @@ def _best(answers: NDArray[np.bool_], human: NDArray[np.bool_]) -> int:
     return int(best[len(best) // 2])
 
 
-def _gains(
-    right: NDArray[np.bool_], human: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _gains(right: _Flags, human: _Flags, weights: _Numbers) -> _Numbers:
     """Return the gain in balanced accuracy of the first column over the second, for each row of weights."""
     with np.errstate(invalid="ignore"):  # a draw without a yes or without a no: no number
         yes = weights[:, human] @ right[human] / weights[:, human].sum(axis=1, keepdims=True)

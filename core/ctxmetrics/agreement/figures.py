@@ -403,18 +403,12 @@ def among_people(file: Answers) -> list[PeopleAgreement]:
             names = sorted(set(chain.from_iterable(shared)))
             kappas = []
             for pair in combinations(names, 2):
-                kappa = _kappa(shared, *pair)
-                if kappa is not None:
-                    kappas.append(kappa)
-            figures.append(
-                PeopleAgreement(
-                    label=label,
-                    annotators=len(names),
-                    questions=len(shared),
-                    alpha=krippendorff_alpha([list(answers.values()) for answers in shared]),
-                    kappa=sum(kappas) / len(kappas) if kappas else None,
-                )
-            )
+                pair_kappa = _kappa(shared, *pair)
+                if pair_kappa is not None:
+                    kappas.append(pair_kappa)
+            alpha = krippendorff_alpha([list(answers.values()) for answers in shared])
+            kappa = sum(kappas) / len(kappas) if kappas else None
+            figures.append(PeopleAgreement(label, len(names), len(shared), alpha, kappa))
     return figures
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
@@ -93,6 +94,10 @@ class Compared:
         return "\n".join(lines)
 
 
+# The samples by kind of label.
+Columns: TypeAlias = dict[str, list[Compared]]
+
+
 def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     """Return a sample's labels of one kind, or None if it has none.
 
@@ -130,7 +135,7 @@ def _count_things(sample: Sample, label: str) -> int:
     return 1
 
 
-def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> dict[str, list[Compared]]:
+def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> Columns:
     """Return people's labels on each sample, by the kinds of label that there are; nothing is judged yet.
 
     Args:
@@ -142,7 +147,7 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> dic
         SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
             number above 0.
     """
-    columns: dict[str, list[Compared]] = {}
+    columns: Columns = {}
     for kind in KINDS:
         if any(kind in sample.labels for sample in samples):
             columns[kind] = []
@@ -157,14 +162,9 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> dic
 
 
 def _read_compared(kind: str, sample: Sample, number: int, group: str | None) -> Compared:
-    return Compared(
-        kind,
-        sample,
-        sample.id or str(number),
-        read_labels(sample, kind),
-        group=group,
-        weight=weight_in(sample.labels, sample.called("A sample")),
-    )
+    labels = read_labels(sample, kind)
+    weight = weight_in(sample.labels, sample.called("A sample"))
+    return Compared(kind, sample, sample.id or str(number), labels, group=group, weight=weight)
 
 
 def metric_in(results: Results, label: str) -> Metric:

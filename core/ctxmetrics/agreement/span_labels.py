@@ -202,11 +202,9 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
         located, problems = _add_spans(sample, number, places, names)
         changed.append(located)
         missing += problems
-    return (
-        changed,
-        missing,
-        f"{len(wanted) - len(missing)} of {plural(len(wanted), 'context')} found in {plural(len(names), 'source')}.",
-    )
+    contexts = plural(len(wanted), "context")
+    total = f"{len(wanted) - len(missing)} of {contexts} found in {plural(len(names), 'source')}."
+    return changed, missing, total
 
 
 def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
@@ -223,6 +221,7 @@ def _add_spans(
     sample: Sample, number: int, places: Mapping[str, Places], names: Sequence[str]
 ) -> tuple[Sample, list[str]]:
     """Return the sample with the ids that were found, and what was not found."""
+    name = sample.called(f"Sample {number}")
     fields: dict[str, Any] = {}
     problems = []
     for field, texts, ids in _list_contexts(sample):
@@ -234,9 +233,7 @@ def _add_spans(
             if len(spans) == 1:
                 new[index] = write_span(*spans[0])
             else:
-                where = (
-                    f"{sample.called(f'Sample {number}')}: field '{TEXTS_OF[field]}', item {index + 1}"
-                )
+                where = f"{name}: field '{TEXTS_OF[field]}', item {index + 1}"
                 problems.append(f'{where}: {_describe_spans(spans)}: "{clean(text, 60)}"')
         # Ids of another number than the texts stay.
         complete = None not in new and len(getattr(sample, field) or texts) == len(texts)

@@ -89,9 +89,8 @@ def main() -> NoReturn:
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", signals.to_status(INTERRUPTED))
     except Exception as error:
-        explain = getattr(
-            error, "format_message", None
-        )  # click's usage errors have it, whichever click typer brings
+        # Click's usage errors have it, whichever click typer brings.
+        explain = getattr(error, "format_message", None)
         if explain is None:
             raise
         context = getattr(error, "ctx", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -46,6 +47,14 @@ def print_result(text: str | None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
+
+
+def print_in_format(result: Any, form: str, **more: Any) -> None:
+    """Print a result as text, as Markdown, or as JSON with more entries; raises as `print_result`."""
+    if form == "json":
+        print_result(json.dumps({**result.to_dict(), **more}, indent=1))
+    else:
+        print_result(result.markdown() if form == "markdown" else str(result))
 
 
 def message(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ctxmetrics.cli._terminal import GATE_FAILED, message, print_result
+from ctxmetrics.cli._terminal import GATE_FAILED, message, print_in_format
 from ctxmetrics.presentation.wording import plural
 
 if TYPE_CHECKING:
@@ -53,9 +52,8 @@ def compare(
     from ctxmetrics.results.writer import check_outputs, write_whole
 
     runs = {str(path): path for path in (second, *(others or ()))}
-    check_outputs(
-        {"--report": report, "--junit": verdict.junit}, {"FIRST": first, "SECOND": second, **runs}
-    )
+    inputs = {"FIRST": first, "SECOND": second, **runs}
+    check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
     bars = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
     gates = []
     for option, texts in bars.items():
@@ -69,13 +67,8 @@ def compare(
     for name, comparison in comparisons.runs.items():
         outcomes += _check_gates(comparison, gates, f"{name}: " if several else "")
     gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
-    if format == "json":
-        rows = [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
-        print_result(json.dumps({**result.to_dict(), "gates": rows}, indent=1))
-    elif format == "markdown":
-        print_result(result.markdown())
-    else:
-        print_result(str(result))
+    rows = [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
+    print_in_format(result, format, gates=rows)
     if report is not None:
         write_whole(report, [result.html(gates=gate_rows)])
     if tell_ci(outcomes, "ctxmetrics compare", result.markdown(), verdict.junit):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Unpack, get_args, get_origin
 
 import typer
 
@@ -25,8 +25,6 @@ from ctxmetrics.cli._terminal import message
 from ctxmetrics.errors import InputFileError
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from ctxmetrics.results.results import Results
     from ctxmetrics.running.options import RunOptions
 
@@ -103,12 +101,9 @@ class Config:
         source = self._group(Input)
         judge = build_judge(**vars(self._group(Judging)))
         samples, metrics, _ = build_task(source, self._group(Selection), judge)
-        every: dict[str, Any] = {
-            **vars(self._group(score.Budget)),
-            "cache": self._group(score.Output).cache,
-            **options,
-        }
+        cache = self._group(score.Output).cache
         controls = self._group(Gates).controls
+        every: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
         results = evaluate(samples, metrics, judge=judge, controls=controls, **every)
         results.source = str(source.file)
         return results

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from ctxmetrics.cli._terminal import print_result
+from ctxmetrics.cli._terminal import print_in_format
 
 
 def history(
@@ -22,10 +21,7 @@ def history(
     paths = _list_files(files)
     check_outputs({"--report": report}, {str(path): path for path in paths})
     runs = read_history(paths)
-    if format == "json":
-        print_result(json.dumps(runs.to_dict(), indent=1))
-    else:
-        print_result(runs.markdown() if format == "markdown" else str(runs))
+    print_in_format(runs, format)
     if report is not None:
         write_whole(report, [runs.html()])
 

@@ -59,14 +59,9 @@ def label(
     path = labels or labels_beside(file)
     answers = LabelsFile(path)
     _draw_samples(answers, samples, drawing)
-    session = Session(
-        samples,
-        answers,
-        annotator=annotator,
-        labels=ask or ASKED,
-        run=None if verdicts is None else Results.from_jsonl(verdicts),
-        then=f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}",
-    )
+    run = None if verdicts is None else Results.from_jsonl(verdicts)
+    then = f"ctxmetrics agree {shlex.quote(str(file))} --labels {shlex.quote(str(path))}"
+    session = Session(samples, answers, annotator=annotator, labels=ask or ASKED, run=run, then=then)
     try:
         if terminal:
             run_in_terminal(session, sys.stdin.readline, print_result)

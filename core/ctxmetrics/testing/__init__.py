@@ -65,13 +65,8 @@ def assert_not_worse(
         raise InputFileError(
             f"{baseline}: there is no baseline. Write one with: results.to_baseline({str(baseline)!r})."
         )
-    comparison = compare(
-        baseline,
-        results,
-        metrics=list(margin) if isinstance(margin, Mapping) else (),
-        cluster=cluster,
-        accept=accept,
-    )
+    metrics = list(margin) if isinstance(margin, Mapping) else ()
+    comparison = compare(baseline, results, metrics=metrics, cluster=cluster, accept=accept)
     if isinstance(margin, Mapping):
         margins = [
             (choose_gated(comparison, name, value, "margin"), value) for name, value in margin.items()

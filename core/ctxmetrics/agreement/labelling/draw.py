@@ -47,11 +47,8 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[Key, Sample]:
     usable: dict[Key, Sample] = {}
     for number, sample in enumerate(samples, 1):
         check_id(sample, number, numbers)
-        if (
-            sample.retrieved_contexts is not None
-            and has_content(sample.reference or "")
-            and ContextRecall().check_texts(sample) is None
-        ):
+        has_both = sample.retrieved_contexts is not None and has_content(sample.reference or "")
+        if has_both and ContextRecall().check_texts(sample) is None:
             usable[key_of(sample)] = sample
     if not usable:
         raise MissingFieldError(
@@ -237,12 +234,9 @@ class LabelsFile(Answers):
             OutputFileError: Writing failed; the answer is not kept.
         """
         question = answer.question
-        data = {
-            "sample_id": question.key[0],
-            "hash": question.key[1],
-            **plain_fields(question, _QUESTION_FIELDS),
-            **plain_fields(answer, _ANSWER_FIELDS),
-        }
+        id_, texts = question.key
+        data: dict[str, Any] = {"sample_id": id_, "hash": texts}
+        data |= plain_fields(question, _QUESTION_FIELDS) | plain_fields(answer, _ANSWER_FIELDS)
         if answer.spans:
             data["spans"] = list(answer.spans)
         self._write(data)

@@ -143,11 +143,8 @@ class Session:
         Raises:
             ParameterError: There is no such question.
         """
-        about = {
-            **self.counts(),
-            "samples": len(self._drawn),
-            "annotator": visible_on_page(self.annotator),
-        }
+        annotator = visible_on_page(self.annotator)
+        about = {**self.counts(), "samples": len(self._drawn), "annotator": annotator}
         if number is None:
             return {**about, "number": None, "command": visible_on_page(self.then)}
         question = self._question(number)
@@ -203,14 +200,9 @@ class Session:
         chosen = tuple(name for name in known if name in contexts)
         useful = question.label == CONTEXTS and answer == YES
         about = (question.item,) if useful else chosen
-        answered = Answer(
-            question,
-            answer,
-            self.annotator,
-            self._drawn[question.key].weight,
-            chosen,
-            spans=_find_spans(sample, known, about),
-        )
+        weight = self._drawn[question.key].weight
+        spans = _find_spans(sample, known, about)
+        answered = Answer(question, answer, self.annotator, weight, chosen, spans=spans)
         with self._lock:
             self.file.add(replace(answered, verdict_shown=number in self._revealed))
 
@@ -284,15 +276,11 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
 
 
 def _sample(data: dict[str, Any]) -> str:
+    head = f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip()
+    question = f"\nquestion:  {data['user_input'] or '-'}"
+    reference = f"\nreference: {''.join(data['reference'])}"
     contexts = [f"\nc{place}  {text}" for place, text in enumerate(data["contexts"], 1)]
-    return "\n".join(
-        [
-            f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip(),
-            f"\nquestion:  {data['user_input'] or '-'}",
-            f"\nreference: {''.join(data['reference'])}",
-            *(contexts or ["\nNothing was retrieved."]),
-        ]
-    )
+    return "\n".join([head, question, reference, *(contexts or ["\nNothing was retrieved."])])
 
 
 def _question(data: dict[str, Any]) -> str:

@@ -264,15 +264,13 @@ def _parse_draw(data: dict[str, Any]) -> Draw:
 def _parse_answer(data: dict[str, Any]) -> Answer:
     if data["answer"] not in ANSWERS:
         raise ValueError
-    return Answer(
-        Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]),
-        data["answer"],
-        str(data["annotator"]),
-        float(data["weight"]),
-        tuple(data["contexts"]),
-        bool(data["verdict_shown"]),
-        tuple(data.get("spans", ())),
-    )
+    question = Question((data["sample_id"], data["hash"]), data["label"], data["item"], data["text"])
+    annotator = str(data["annotator"])
+    weight = float(data["weight"])
+    contexts = tuple(data["contexts"])
+    spans = tuple(data.get("spans", ()))
+    verdict_shown = bool(data["verdict_shown"])
+    return Answer(question, data["answer"], annotator, weight, contexts, verdict_shown, spans)
 
 
 def read_answers(path: Path) -> Answers:
