@@ -23,6 +23,7 @@ from pydantic import BaseModel, create_model
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, count_cached, message_text, served_name
+from ctxmetrics.models.runtime.failures import bad_answer
 from ctxmetrics.models.runtime.run import setting
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
@@ -137,7 +138,7 @@ def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
         JudgeError: There is none; or there are more than were asked for, and it is not known which one is meant.
     """
     if not choices:
-        raise JudgeError("the answer holds no choices", reason_code="server_error", retryable=True)
+        raise bad_answer("the answer holds no choices")
     if len(choices) > expected:
         raise JudgeError(
             f"the answer holds {len(choices)} choices where {expected} was asked for",
@@ -253,9 +254,7 @@ def unread_reply(error: Exception) -> Reply:
         or (isinstance(cause, AttributeError) and isinstance(cause.obj, str))
         or str(cause).startswith(WORDS["no_completion"])
     ):
-        raise JudgeError(
-            "the server's answer is no chat completion", reason_code="server_error", retryable=True
-        ) from None
+        raise bad_answer("the server's answer is no chat completion") from None
     # pydantic-ai validates OpenAI's completion once more: the request was sent, and the answer is refused.
     if getattr(cause, "title", None) == "ChatCompletion":
         raise JudgeError(f"the client refused the server's answer: {safe_text(cause)}") from None
