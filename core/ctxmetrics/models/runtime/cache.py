@@ -185,9 +185,8 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        self._unchecked = (
-            max_bytes  # the first judgement that is kept looks at the size: many runs are short
-        )
+        # The first judgement that is kept looks at the size: many runs are short.
+        self._unchecked = max_bytes
         self._rests_until = 0.0
         self._warned = False
         try:
