@@ -461,14 +461,12 @@ def _special(error: Exception) -> JudgeError | None:
     """Return the failure where a 400 is about the reply, not about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
-        return JudgeError(
-            f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
-        )
-    if code in ("content_filter", "content_policy_violation"):
-        return JudgeError(
-            f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
-        )
-    return None
+        problem, reason = "the model's reply did not fit the schema", "invalid_reply"
+    elif code in ("content_filter", "content_policy_violation"):
+        problem, reason = "the server's content filter refused", "refused"
+    else:
+        return None
+    return JudgeError(f"{problem}: {safe_text(error)}", reason_code=reason)
 
 
 def check_address(address: str, owner: str) -> str:
