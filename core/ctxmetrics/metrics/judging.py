@@ -247,11 +247,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
         ]
         counting = [score for score in scores if score.reason_code != "no_reference"] or scores
         best = max(counting, key=lambda score: -1.0 if score.value is None else score.value)
-        if best.value != self.rules.scale:
-            for score in counting:
-                if score.value is None:
-                    best = score
-                    break
+        unjudged = [score for score in counting if score.value is None]
+        if unjudged and best.value != self.rules.scale:
+            best = unjudged[0]
         number = next(number for number, score in enumerate(scores, 1) if score is best)
         values = [score.value for score in scores]
         return replace(
