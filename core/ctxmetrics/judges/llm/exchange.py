@@ -11,15 +11,9 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.judges.llm import parsing
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import (
-    NOT_JSON,
-    UnreadableReplyError,
-    WrongDataError,
-    parse,
-    parse_claims,
-)
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
@@ -101,7 +95,7 @@ class Exchange:
 
     async def claims(self, text: str) -> Answer:
         """Ask for the claims of a text."""
-        read = partial(parse_claims, text=text, examples=self.pack.examples)
+        read = partial(parsing.parse_claims, text=text, examples=self.pack.examples)
         claims: tuple[str, ...] | None = None
         while claims is None and self._goes_on:
             claims = await self._ask("claims", {"text": text}, None, read)
@@ -156,7 +150,7 @@ class Exchange:
         A doubt about evidence that comes a second time is settled: the verdict stands.
         """
         keys = [key for key, ids in zip(("sentences", "useful"), about, strict=True) if ids]
-        data = parse(reply, keys, code=code)
+        data = parsing.parse(reply, keys, code=code)
         decisions, note = check(
             data, self.question.part, *about, self.pack, code=code, known=self._verdicts
         )
@@ -215,15 +209,15 @@ class Exchange:
                 self._raw.append(masked(content))
             self._served = (reply.served_model and served_name(reply.served_model)) or self._served
             return read(reply, prompt.data_code)
-        except UnreadableReplyError as problem:
+        except parsing.UnreadableReplyError as problem:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
-            self._wrong += isinstance(problem, WrongDataError)
+            self._wrong += isinstance(problem, parsing.WrongDataError)
         except JudgeError as problem:
             self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
             # A reply that was cut off is asked for again with fewer ids, every other one with a note.
             if problem.reason_code in CONTENT_CODES - {"truncated"}:
-                self._note = NOT_JSON
+                self._note = parsing.NOT_JSON
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)
         self._failures += 1

@@ -10,18 +10,10 @@ from typing import Any
 from zlib import crc32
 
 from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.presentation import wording
 from ctxmetrics.presentation.layout import WIDTH, draw_bar, wrap
 from ctxmetrics.presentation.pages import get_macro, render
-from ctxmetrics.presentation.wording import (
-    clean,
-    describe_usage,
-    explain_miss,
-    explain_verdict,
-    format_mark,
-    is_expected,
-    plural,
-    say,
-)
+from ctxmetrics.presentation.wording import clean, say
 from ctxmetrics.results.means_table import COLUMNS, NAME_WIDTH, describe_alike
 from ctxmetrics.results.report.sample import build_sample_view
 from ctxmetrics.results.report.stage_means import Stages, mean_known
@@ -68,7 +60,7 @@ class Report:
         facts = [
             ("data", ", ".join(self._describe_data())),
             ("judge", ", ".join(self._describe_judges())),
-            ("cost", describe_usage(summary.usage, self.language)),
+            ("cost", wording.describe_usage(summary.usage, self.language)),
             ("convention", ", ".join(name for name in summary.each("convention") if name != "default")),
             ("library", ", ".join(summary.each("library"))),
         ]
@@ -79,7 +71,7 @@ class Report:
         if summary.source:
             yield summary.source
         samples = max((item.samples for item in summary.values()), default=0)
-        yield plural(samples, "sample", language=self.language)
+        yield wording.plural(samples, "sample", language=self.language)
         if summary.started:
             yield summary.started
 
@@ -132,7 +124,7 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
         return False
     if verdict.value is None or verdict.code in DOUBTFUL:
         return True
-    return not verdict.value and is_expected(score.counted)
+    return not verdict.value and wording.is_expected(score.counted)
 
 
 def has_failed(scores: Sequence[Score]) -> bool:
@@ -189,10 +181,10 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
     for verdict in missed[:_MOST]:
         has_text = verdict.text != verdict.id
         name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
-        line = f"    {format_mark(verdict, color=color)} {clean(name, width - 6)}"
+        line = f"    {wording.format_mark(verdict, color=color)} {clean(name, width - 6)}"
         reasons = (
-            explain_miss(verdict, score.counted, score.language),
-            explain_verdict(verdict, language),
+            wording.explain_miss(verdict, score.counted, score.language),
+            wording.explain_verdict(verdict, language),
         )
         why = "; ".join(reason for reason in reasons if reason)
         if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:

@@ -10,15 +10,8 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain, plain
 from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.report.stage_means import (
-    Lost,
-    StageMeans,
-    format_mean,
-    mean_known,
-    measure_stages,
-    read_sizes,
-    read_staged_units,
-)
+from ctxmetrics.results.report import stage_means
+from ctxmetrics.results.report.stage_means import Lost, StageMeans, format_mean, mean_known
 from ctxmetrics.results.row import Row
 from ctxmetrics.stages import TOGETHER
 from ctxmetrics.verdicts import Verdict
@@ -147,7 +140,7 @@ def _build_row(search: SearchMeans) -> tuple[str, ...]:
 
 def has_searches(row: Row) -> bool:
     """Whether a row is of a sample with searches."""
-    return TOGETHER in read_sizes(row)
+    return TOGETHER in stage_means.read_sizes(row)
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
@@ -158,11 +151,11 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
     lost: list[Lost] = []
     counted = 0
     for row in rows:
-        units = read_staged_units(row, metric)
-        alone = [*measure_stages(row, metric, units, "value")]
+        units = stage_means.read_staged_units(row, metric)
+        alone = [*stage_means.measure_stages(row, metric, units, "value")]
         if not alone:
             continue
-        after = [*measure_stages(row, metric, units, "so_far")]
+        after = [*stage_means.measure_stages(row, metric, units, "so_far")]
         samples.append(_summarize_sample(row, units, alone[:-1], after[:-1]))
         stages.append(alone[:-1])
         together.append(alone[-1].recall)
