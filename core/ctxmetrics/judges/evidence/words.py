@@ -28,12 +28,12 @@ from typing import Any, Literal, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 
+# ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
+# without spaces, ``character`` one that stands alone.
 Kind = Literal["word", "number", "count", "characters", "character"]
-"""``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
-without spaces, ``character`` one that stands alone."""
 
+# The word lists, by what they are for.
 LISTS: dict[str, Any] = read_data("judges.evidence", "words.json")
-"""The word lists, by what they are for."""
 
 
 class Token(NamedTuple):

@@ -16,16 +16,13 @@ from ctxmetrics.models.runtime.memo import hashed
 from ctxmetrics.text import Span, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
+# Contexts of more characters together are indexed for the words of the request only: memory stays in
+# proportion to the matches, time to the text.
 MAX_INDEXED = 1_000_000
-"""Contexts of more characters together are indexed for the words of the request only: memory stays in
-proportion to the matches, time to the text."""
-
-
+# A sentence of more characters (a table, a log) is cut at white space: evidence stays readable.
+MAX_SENTENCE = 1_000
 # The key of a token: faster than by its name.
 _key = itemgetter(0)
-
-MAX_SENTENCE = 1_000
-"""A sentence of more characters (a table, a log) is cut at white space: evidence stays readable."""
 
 
 def sentences(text: str) -> Sequence[Span]:
@@ -69,8 +66,8 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
+        # For each key the sentences it stands in, once for every time it does.
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        """For each key the sentences it stands in, once for every time it does."""
         for number, context in enumerate(contexts):
             words = 0
             for start, end in sentences(context):

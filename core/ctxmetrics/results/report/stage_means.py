@@ -19,8 +19,8 @@ from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
+# The metric whose stages are read from the ids of the sample.
 IDS = "id_based_context_recall"
-"""The metric whose stages are read from the ids of the sample."""
 NOTHING = "never found"
 
 
