@@ -115,15 +115,11 @@ class Exchange:
         units, contexts = tuple(part.units), part.rated
         most: int | None = None  # ids per request, after a truncated reply
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
-            about: tuple[Sequence[str], Sequence[str]] = units, contexts
+            ids = {*units, *contexts}
             if self._verdicts or most:
-                again = {*left[:most], *self._weak}
+                ids = {*left[:most], *self._weak}
                 self._weak.clear()
-                about = (
-                    [id_ for id_ in units if id_ in again],
-                    [id_ for id_ in contexts if id_ in again],
-                )
-            ids = {*about[0], *about[1]}
+            about = [id_ for id_ in units if id_ in ids], [id_ for id_ in contexts if id_ in ids]
             note = await self._ask(step, data, ids, partial(self._read, about))
             if note is not None:
                 # Ids that a reply left out count as one failure; a reply without a fault clears the
