@@ -199,10 +199,8 @@ def message_reply(message: Any) -> Reply:
         JudgeError: It was cut off by a length limit, or the model declined.
     """
     metadata = message.response_metadata
-    check_finished(
-        metadata.get("finish_reason", metadata.get("stop_reason")),
-        message.additional_kwargs.get("refusal"),
-    )
+    reason = metadata.get("finish_reason", metadata.get("stop_reason"))
+    check_finished(reason, message.additional_kwargs.get("refusal"))
     arguments = []
     for call in (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())):
         args = call["args"]
@@ -240,10 +238,9 @@ def unread_reply(error: Exception) -> Reply:
     """
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
-        counted, calls = getattr(error, "total_usage", None), getattr(error, "n_attempts", 1)
-        return completion_reply(
-            completion, usage=token_usage(counted or getattr(completion, "usage", None), calls=calls)
-        )
+        counted = getattr(error, "total_usage", None) or getattr(completion, "usage", None)
+        usage = token_usage(counted, calls=getattr(error, "n_attempts", 1))
+        return completion_reply(completion, usage=usage)
     if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
@@ -342,11 +339,8 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            return {
-                **schema.model_json_schema(*args, **options),
-                "title": schema.__name__,
-                "description": "The reply.",
-            }
+            sent = schema.model_json_schema(*args, **options)
+            return {**sent, "title": schema.__name__, "description": "The reply."}
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
