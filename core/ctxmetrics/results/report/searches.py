@@ -109,18 +109,16 @@ class Searches(Plain):
         rows = [_HEADER, *map(_build_row, self.searches)]
         lines = [f"{self.metric} by search:", *align_rows(rows)]
         lines += wrap(f"all searches together: {format_mean(self.recall, '.3f')}")
-        counts = [
-            f"never in {plural(samples, 'sample')}"
-            if number is None
-            else f"after {number} in {plural(samples, 'sample')}"
-            for number, samples in self.complete_after.items()
-        ]
+        counts = []
+        for number, samples in self.complete_after.items():
+            when = "never" if number is None else f"after {number}"
+            counts.append(f"{when} in {plural(samples, 'sample')}")
         lines += wrap(f"everything was there: {', '.join(counts)}")
-        number = sum(len(sample.added) for sample in self.samples)
+        total = sum(len(sample.added) for sample in self.samples)
         names = [f"{sample} ({search})" for sample, search in self.idle]
-        which = "".join([": ", ", ".join(names[:_MOST_NAMES])]) if names else ""
+        which = f": {', '.join(names[:_MOST_NAMES])}" if names else ""
         more = " .." if len(names) > _MOST_NAMES else ""
-        lines += wrap(f"added nothing: {len(names)} of {number} searches{which}{more}")
+        lines += wrap(f"added nothing: {len(names)} of {total} searches{which}{more}")
         if self.lost:
             lines += wrap(f"no search found {len(self.lost)} of {plural(self.units, 'unit')}")
         return "\n".join(lines)
