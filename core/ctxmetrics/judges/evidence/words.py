@@ -255,10 +255,8 @@ def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own nam
 @lru_cache(maxsize=1)
 def _marks() -> str:
     """Return the marks that belong to the letter before them; a soft hyphen and joiners stand inside words too."""
-    return (
-        "".join(one for one in map(chr, range(0x300, 0x1F000)) if unicodedata.category(one)[0] == "M")
-        + _INVISIBLE
-    )
+    marks = (one for one in map(chr, range(0x300, 0x1F000)) if unicodedata.category(one)[0] == "M")
+    return "".join(marks) + _INVISIBLE
 
 
 def _pairs(run: str, *, ends: bool) -> list[Token]:
