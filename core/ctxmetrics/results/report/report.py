@@ -6,6 +6,7 @@ import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
@@ -109,12 +110,9 @@ class Report:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
         lowest: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
-            scores = [row.scores[place] for row in self.rows]
-            ranks = [
-                rank_scores([score], row.index) for score, row in zip(scores, self.rows, strict=True)
-            ]
+            ranks = [rank_scores([row.scores[place]], row.index) for row in self.rows]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
-                lowest.setdefault(index, []).append(scores[index])
+                lowest.setdefault(index, []).append(self.rows[index].scores[place])
         return [(self.rows[index], tuple(lowest[index])) for index in sorted(lowest)]
 
 
@@ -230,8 +228,6 @@ _QUESTION = 20_000
 _WIDTH, _HEIGHT, _LEFT, _TOP, _TEXT_HEIGHT = 480, 150, 40, 12, 16
 # The most points that all have a label; of more, every so many.
 _ALL_LABELLED, _LABEL_STEP = 12, 5
-# The lines of a curve: the class of each, and its name.
-_RECALL, _PRECISION = ("recall", "recall"), ("precision", "support precision")
 
 
 def render_html(
@@ -354,10 +350,7 @@ def draw_curve(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
     return {
         "axes": [(value, _height_at(value)) for value in (0, 0.5, 1)],
         "ticks": ticks,
-        "lines": [
-            (_RECALL[0], _join_points(xs, recalls)),
-            (_PRECISION[0], _join_points(xs, precisions)),
-        ],
+        "lines": [("recall", _join_points(xs, recalls)), ("precision", _join_points(xs, precisions))],
         "words": _place_words(recalls[-1], precisions[-1]),
     }
 
@@ -372,8 +365,11 @@ def _join_points(xs: Sequence[float], ys: Sequence[float]) -> str:
 
 def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]]:
     """Return the class, the name and the height of the word at each line's end, apart where the ends are close."""
-    upper, lower = (recall, *_RECALL), (precision, *_PRECISION)
-    if precision < recall:
-        upper, lower = lower, upper
-    nudge = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
-    return [(*upper[1:], upper[0] + 4 - nudge), (*lower[1:], lower[0] + 4 + nudge)]
+    nudge = max(0.0, (_TEXT_HEIGHT - abs(precision - recall)) / 2)
+    if precision < recall:  # it stands higher: heights begin at the top
+        nudge = -nudge
+    words = [
+        ("recall", "recall", recall + 4 - nudge),
+        ("precision", "support precision", precision + 4 + nudge),
+    ]
+    return sorted(words, key=itemgetter(2))
