@@ -452,9 +452,8 @@ def thinks(text: str) -> bool:
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
     thinking = message.get("reasoning_content") or message.get("reasoning")
-    return first.get("finish_reason") == "length" and bool(
-        thinking or not content or content.startswith("<think")
-    )
+    no_answer = thinking or not content or content.startswith("<think")
+    return first.get("finish_reason") == "length" and bool(no_answer)
 
 
 def _special(error: Exception) -> JudgeError | None:
@@ -475,12 +474,8 @@ def check_address(address: str, owner: str) -> str:
         parts, port = urlsplit(address), urlsplit(address).port
     except ValueError:  # brackets that are not closed, a port that is no number
         parts, port = urlsplit(""), None
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or port == 0
-        or not address.isprintable()
-    ):
+    has_host = parts.scheme in ("http", "https") and parts.hostname
+    if not has_host or port == 0 or not address.isprintable():
         raise ParameterError(
             f"{owner}: base_url must be an address such as 'http://localhost:8000/v1'."
         )
