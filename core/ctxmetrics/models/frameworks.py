@@ -63,11 +63,9 @@ class ForeignModel:
         self.identity: str = identity
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ForeignModel)
-            and type(other) is type(self)
-            and other.identity == self.identity
-        )
+        if not isinstance(other, ForeignModel) or type(other) is not type(self):
+            return False
+        return other.identity == self.identity
 
     def __hash__(self) -> int:
         return hash(self.identity)

@@ -201,9 +201,8 @@ class VerdictCache:
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
-        row = self._do(
-            lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone()
-        )
+        query = "SELECT value FROM verdicts WHERE key = ?"
+        row = self._do(lambda connection: connection.execute(query, (key,)).fetchone())
         return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
 
     def put(self, key: str, value: str) -> None:
