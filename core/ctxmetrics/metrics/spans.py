@@ -260,9 +260,8 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
 @lru_cache(maxsize=4096)
 def plain_source(source: str) -> str:
     """Return what all spellings of a path or an address have in common."""
-    return unicodedata.normalize(
-        "NFC", posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
-    )
+    path = posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
+    return unicodedata.normalize("NFC", path)
 
 
 def _reference_verdict(

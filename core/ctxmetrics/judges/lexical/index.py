@@ -37,9 +37,8 @@ def _pieces(text: str, span: Span) -> Iterator[Span]:
     """Cut a sentence that is too long: at a line, a space, or anywhere."""
     start, last = span
     while last - start > MAX_SENTENCE:
-        marks = (
-            text.rfind(mark, start + MAX_SENTENCE // 2, start + MAX_SENTENCE) + 1 for mark in "\n "
-        )
+        middle = start + MAX_SENTENCE // 2
+        marks = (text.rfind(mark, middle, start + MAX_SENTENCE) + 1 for mark in "\n ")
         end = next((place for place in marks if place), start + MAX_SENTENCE)
         yield Span(start, start + len(text[start:end].rstrip()))
         start = end
@@ -81,9 +80,8 @@ class Index:
                 self.owners.append(number)
             self.lengths.append(words)
             self.first.append(len(self.starts))
-        self.weight: int = (
-            16 * len(self.starts) + 9 * sum(map(len, self._places.values())) + 250 * len(self._places)
-        )
+        places = sum(map(len, self._places.values()))
+        self.weight: int = 16 * len(self.starts) + 9 * places + 250 * len(self._places)
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""

@@ -180,10 +180,8 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
         has_text = verdict.text != verdict.id
         name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
         line = f"    {wording.format_mark(verdict, color=color)} {clean(name, width - 6)}"
-        reasons = (
-            wording.explain_miss(verdict, score.counted, score.language),
-            wording.explain_verdict(verdict, language),
-        )
+        miss = wording.explain_miss(verdict, score.counted, score.language)
+        reasons = (miss, wording.explain_verdict(verdict, language))
         why = "; ".join(reason for reason in reasons if reason)
         if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:
             yield f"{line}: {why}"
