@@ -97,11 +97,11 @@ _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.{3,}|…)(?:\s*\])?")
 # Between two characters of one number: two digits; a digit and a fraction, group, part or range behind it (a comma joins up to
 # three digits, so that it also separates columns); a digit and its per cent sign; a minus sign, which begins no line, and a digit.
 _JOINT, _COMMA = r"[.:/'’⁄\u066b\u066c\-–−]", r"\d{1,3}(?!\d)"
+# The pattern of a place inside a number: a text that ends or begins there holds another number (3 in 3.5).
 INSIDE_NUMBER: str = (
     rf"(?:(?<=\d)(?=[\d¼-¾⅐-⅞]|{_JOINT}\d|,{_COMMA}|\s?%)"
     rf"|(?<=\d{_JOINT})(?=\d)|(?<=\d,)(?={_COMMA})|(?<=[^\S\n][-–−])(?=\d)|(?<=\d\s)(?=%))"
 )
-"""The pattern of a place inside a number: a text that ends or begins there holds another number (3 in 3.5)."""
 _INSIDE_NUMBER = re.compile(INSIDE_NUMBER)
 _NUMBER = re.compile(rf"(?:(?<!\S)-)?\d+(?:(?:{_JOINT}|,)\d+)*")
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")

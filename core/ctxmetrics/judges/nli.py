@@ -111,10 +111,8 @@ class NLIJudge:
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         rows, usage = await self._compare(request, request.units)
-        return Judgement(
-            verdicts=probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt)),
-            usage=usage,
-        )
+        verdicts = probabilities.judge_units(request.unit_ids, rows, Bar(self.bar, self.doubt))
+        return Judgement(verdicts=verdicts, usage=usage)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""

@@ -51,9 +51,8 @@ class ScriptedModel:
                 )
             entries = {step: tuple(replies) for step, replies in self.replies.items() if replies}
             object.__setattr__(self, "replies", FrozenDict(entries))
-            digest = hashlib.sha256(
-                json.dumps(entries, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
-            ).hexdigest()
+            text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
+            digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
             identity = self.identity or f"scripted:{digest[:16]}"
         object.__setattr__(self, "identity", identity)
 

@@ -38,18 +38,14 @@ class _Question:
     """What a metric asks about one sample.
 
     Attributes:
-        answer: The text whose units are looked for, or for which a context may be useful.
-        contexts: The retrieved contexts that count, in rank order.
-        user_input: The question of the sample.
+        request: What the judge is shown: the retrieved contexts that count, and as units the facts, where there are some.
         stages: The stages of the retrieval that are judged.
         facts: The sample's facts, where these are the units.
         weights: How much each fact counts.
         has_units: Whether anything is asked about.
     """
 
-    answer: str
-    contexts: tuple[str, ...]
-    user_input: str | None
+    request: JudgeRequest
     stages: Mapping[str, Stage]
     facts: Sequence[Fact]
     weights: Sequence[float]
@@ -156,20 +152,13 @@ class JudgedMetric(_JudgedDefinition, Metric):
                 self._check_decomposes(judge)
         question = self._build_question(sample)
         provenance = self._build_provenance(judge, question)
-        retrieved = bool(question.contexts or question.stages)
+        retrieved = bool(question.request.contexts or question.stages)
         if not (retrieved and question.has_units):
             empty = self.empty(sample, retrieved=retrieved, reference=question.has_units, **provenance)
             if empty is not None:
                 return empty
-        request = JudgeRequest(
-            units=tuple(fact.text for fact in question.facts),
-            contexts=question.contexts,
-            answer=question.answer,
-            user_input=question.user_input,
-            language=self.language or detect_language(question.answer),
-        )
         with part_of(self):
-            judgement = await self._judge(judge, request, question.stages)
+            judgement = await self._judge(judge, question.request, question.stages)
         verdicts = judgement.verdicts
         if self.counts_units and question.facts:
             verdicts = tuple(map(self.weighed, verdicts, question.facts, question.weights))
@@ -192,10 +181,15 @@ class JudgedMetric(_JudgedDefinition, Metric):
             facts = sample.reference_facts or ()
             weights = self.weights(sample)
             answer = answer or "\n".join(fact.text for fact in facts)
-        return _Question(
-            answer=answer,
+        request = JudgeRequest(
+            units=tuple(fact.text for fact in facts),
             contexts=contexts,
+            answer=answer,
             user_input=sample.user_input,
+            language=self.language or detect_language(answer),
+        )
+        return _Question(
+            request=request,
             stages=stages,
             facts=facts,
             weights=weights,
@@ -209,7 +203,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         if question.stages and not _judges_alone(judge):
             provenance["judge"] = f"{judge.name} over stages"
         if self.counts_units:
-            provenance["context_lengths"] = tuple(map(len, question.contexts))
+            provenance["context_lengths"] = tuple(map(len, question.request.contexts))
         return provenance
 
     def _build_score(
@@ -222,7 +216,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             code, message = not_judged(verdicts)
         value = None
         if code is None and self.counted_unit == "fact" and self.counts_units:  # they may weigh
-            value = Attribution(verdicts, tuple(map(len, question.contexts))).recall()
+            value = Attribution(verdicts, tuple(map(len, question.request.contexts))).recall()
         elif code is None:
             value = self.to_value([verdict.value is True for verdict in verdicts])
         return self.build(
@@ -253,11 +247,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
         ]
         counting = [score for score in scores if score.reason_code != "no_reference"] or scores
         best = max(counting, key=lambda score: -1.0 if score.value is None else score.value)
-        if best.value != self.rules.scale:
-            for score in counting:
-                if score.value is None:
-                    best = score
-                    break
+        unjudged = [score for score in counting if score.value is None]
+        if unjudged and best.value != self.rules.scale:
+            best = unjudged[0]
         number = next(number for number, score in enumerate(scores, 1) if score is best)
         values = [score.value for score in scores]
         return replace(

@@ -260,9 +260,8 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
 @lru_cache(maxsize=4096)
 def plain_source(source: str) -> str:
     """Return what all spellings of a path or an address have in common."""
-    return unicodedata.normalize(
-        "NFC", posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
-    )
+    path = posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
+    return unicodedata.normalize("NFC", path)
 
 
 def _reference_verdict(
@@ -272,28 +271,27 @@ def _reference_verdict(
     source, start, end = passage.span
     parts = formulas.common_spans([passage.span], merged)
     missed = _between(passage.span, parts)
-    by_context: dict[int, Span] = {}
+    contexts: list[int] = []
+    evidence: list[Evidence] = []
     for index, context in enumerate(retrieved):
         part = formulas.common_span(passage.span, context.span)
         if part is not None:
-            by_context[index] = part
+            contexts.append(index)
+            evidence += _evidence(index, context, part, whole=part == passage.span)
     count = formulas.characters(parts)
-    details: dict[str, Any] = {"characters": end - start, "found": count, "contexts": tuple(by_context)}
+    details: dict[str, Any] = {"characters": end - start, "found": count, "contexts": tuple(contexts)}
     reason = f"{count} of {end - start} characters retrieved"
-    if by_context:
-        reason += f", in {', '.join(f'c{index + 1}' for index in by_context)}"
+    if contexts:
+        reason += f", in {', '.join(f'c{index + 1}' for index in contexts)}"
     if missed:
         details["missed"] = tuple(passage.to_dict(part) for part in missed)
         reason += f"; missed: {_describe_parts(missed, passage)}"
-    like = None if by_context else _source_of_same_name(source, retrieved)
+    like = None if contexts else _source_of_same_name(source, retrieved)
     if like:
         reason += (
             f"; {like[:_SHOWN]!r}, of which a part was retrieved, has the same file name: "
             "if it is the same source, write it in one way"
         )
-    evidence: list[Evidence] = []
-    for index, part in by_context.items():
-        evidence += _evidence(index, retrieved[index], part, whole=part == passage.span)
     return Verdict(
         id=passage.id,
         value=hit,

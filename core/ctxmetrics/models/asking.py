@@ -35,13 +35,9 @@ async def ask(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -
     """
     tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
     name = hide_keys(model.identity)
-    send: Callable[[], Awaitable[Reply]] = partial(
-        run.send,
-        name,
-        partial(_ask_once, run, model, prompt, schema),
-        tokens,
-        local="@" in name and is_local(name),
-    )
+    ask_once = partial(_ask_once, run, model, prompt, schema)
+    local = "@" in name and is_local(name)
+    send: Callable[[], Awaitable[Reply]] = partial(run.send, name, ask_once, tokens, local=local)
     try:
         return await send()
     except JudgeError as problem:

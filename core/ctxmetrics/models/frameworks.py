@@ -23,6 +23,7 @@ from pydantic import BaseModel, create_model
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Reply, check_finished, count_cached, message_text, served_name
+from ctxmetrics.models.runtime.failures import bad_answer
 from ctxmetrics.models.runtime.run import setting
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
@@ -62,11 +63,9 @@ class ForeignModel:
         self.identity: str = identity
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ForeignModel)
-            and type(other) is type(self)
-            and other.identity == self.identity
-        )
+        if not isinstance(other, ForeignModel) or type(other) is not type(self):
+            return False
+        return other.identity == self.identity
 
     def __hash__(self) -> int:
         return hash(self.identity)
@@ -137,7 +136,7 @@ def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
         JudgeError: There is none; or there are more than were asked for, and it is not known which one is meant.
     """
     if not choices:
-        raise JudgeError("the answer holds no choices", reason_code="server_error", retryable=True)
+        raise bad_answer("the answer holds no choices")
     if len(choices) > expected:
         raise JudgeError(
             f"the answer holds {len(choices)} choices where {expected} was asked for",
@@ -198,10 +197,8 @@ def message_reply(message: Any) -> Reply:
         JudgeError: It was cut off by a length limit, or the model declined.
     """
     metadata = message.response_metadata
-    check_finished(
-        metadata.get("finish_reason", metadata.get("stop_reason")),
-        message.additional_kwargs.get("refusal"),
-    )
+    reason = metadata.get("finish_reason", metadata.get("stop_reason"))
+    check_finished(reason, message.additional_kwargs.get("refusal"))
     arguments = []
     for call in (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())):
         args = call["args"]
@@ -239,10 +236,9 @@ def unread_reply(error: Exception) -> Reply:
     """
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
-        counted, calls = getattr(error, "total_usage", None), getattr(error, "n_attempts", 1)
-        return completion_reply(
-            completion, usage=token_usage(counted or getattr(completion, "usage", None), calls=calls)
-        )
+        counted = getattr(error, "total_usage", None) or getattr(completion, "usage", None)
+        usage = token_usage(counted, calls=getattr(error, "n_attempts", 1))
+        return completion_reply(completion, usage=usage)
     if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
@@ -253,9 +249,7 @@ def unread_reply(error: Exception) -> Reply:
         or (isinstance(cause, AttributeError) and isinstance(cause.obj, str))
         or str(cause).startswith(WORDS["no_completion"])
     ):
-        raise JudgeError(
-            "the server's answer is no chat completion", reason_code="server_error", retryable=True
-        ) from None
+        raise bad_answer("the server's answer is no chat completion") from None
     # pydantic-ai validates OpenAI's completion once more: the request was sent, and the answer is refused.
     if getattr(cause, "title", None) == "ChatCompletion":
         raise JudgeError(f"the client refused the server's answer: {safe_text(cause)}") from None
@@ -343,11 +337,8 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            return {
-                **schema.model_json_schema(*args, **options),
-                "title": schema.__name__,
-                "description": "The reply.",
-            }
+            sent = schema.model_json_schema(*args, **options)
+            return {**sent, "title": schema.__name__, "description": "The reply."}
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import JudgeError
@@ -25,12 +24,10 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
 # By script, the letters that one token holds at most on average, measured over nine tokenizers and 28 kinds of text; and what
 # finds its letters. Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
-_SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = MappingProxyType(
-    {
-        name: (letters, re.compile(f"[{ranges}]+"))
-        for name, (letters, ranges) in read_data("models", "scripts.json").items()
-    }
-)
+_SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
+    name: (letters, re.compile(f"[{ranges}]+"))
+    for name, (letters, ranges) in read_data("models", "scripts.json").items()
+}
 
 
 def least_tokens(text: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import visible
@@ -32,13 +31,8 @@ _MARKS: Mapping[bool | None, tuple[str, str]] = {
 }
 _PLAIN = "\033[0m"
 _STATES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judged"}
-
-
-@cache
-def _phrases() -> Mapping[str, Mapping[str, str]]:
-    """Read the library's own phrases in other languages."""
-    phrases: dict[str, dict[str, str]] = read_data("presentation", "phrases.json")
-    return phrases
+# The library's own phrases in other languages.
+_PHRASES: Mapping[str, Mapping[str, str]] = read_data("presentation", "phrases.json")
 
 
 def find_language(conventions: Iterable[str]) -> str:
@@ -49,7 +43,7 @@ def find_language(conventions: Iterable[str]) -> str:
 
 def say(text: str, language: str) -> str:
     """Translate one of the library's own phrases; a phrase without a translation stays English."""
-    return text if language == "en" else _phrases().get(language, {}).get(text, text)
+    return text if language == "en" else _PHRASES.get(language, {}).get(text, text)
 
 
 def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:

@@ -20,12 +20,8 @@ from ctxmetrics.verdicts import Evidence
 DENIED = "denied"
 # Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
 # `Unit.shares_little` and its like, and `Unit.denial` say.
-DOUBTS = frozenset(
-    (
-        *("fragment", "whole_context", "unrelated", "heading"),
-        *("another_context", "broken_quote", "few_words", DENIED),
-    )
-)
+_DOUBTS_OF_QUOTES = frozenset({"fragment", "whole_context", "unrelated", "heading"})
+DOUBTS = _DOUBTS_OF_QUOTES | {"another_context", "broken_quote", "few_words", DENIED}
 # Characters of a span, and of a unit or a context, that are searched for telling words.
 _LONGEST_COMPARED, _LONGEST_READ = 1_000, 10_000
 _SHORTEST_WORD = 3

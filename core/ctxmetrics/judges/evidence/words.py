@@ -28,12 +28,12 @@ from typing import Any, Literal, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 
+# ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
+# without spaces, ``character`` one that stands alone.
 Kind = Literal["word", "number", "count", "characters", "character"]
-"""``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
-without spaces, ``character`` one that stands alone."""
 
+# The word lists, by what they are for.
 LISTS: dict[str, Any] = read_data("judges.evidence", "words.json")
-"""The word lists, by what they are for."""
 
 
 class Token(NamedTuple):
@@ -255,10 +255,8 @@ def _pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own nam
 @lru_cache(maxsize=1)
 def _marks() -> str:
     """Return the marks that belong to the letter before them; a soft hyphen and joiners stand inside words too."""
-    return (
-        "".join(one for one in map(chr, range(0x300, 0x1F000)) if unicodedata.category(one)[0] == "M")
-        + _INVISIBLE
-    )
+    marks = (one for one in map(chr, range(0x300, 0x1F000)) if unicodedata.category(one)[0] == "M")
+    return "".join(marks) + _INVISIBLE
 
 
 def _pairs(run: str, *, ends: bool) -> list[Token]:

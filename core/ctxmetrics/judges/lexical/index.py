@@ -16,16 +16,13 @@ from ctxmetrics.models.runtime.memo import hashed
 from ctxmetrics.text import Span, sentence_spans
 from ctxmetrics.verdicts import Evidence
 
+# Contexts of more characters together are indexed for the words of the request only: memory stays in
+# proportion to the matches, time to the text.
 MAX_INDEXED = 1_000_000
-"""Contexts of more characters together are indexed for the words of the request only: memory stays in
-proportion to the matches, time to the text."""
-
-
+# A sentence of more characters (a table, a log) is cut at white space: evidence stays readable.
+MAX_SENTENCE = 1_000
 # The key of a token: faster than by its name.
 _key = itemgetter(0)
-
-MAX_SENTENCE = 1_000
-"""A sentence of more characters (a table, a log) is cut at white space: evidence stays readable."""
 
 
 def sentences(text: str) -> Sequence[Span]:
@@ -40,9 +37,8 @@ def _pieces(text: str, span: Span) -> Iterator[Span]:
     """Cut a sentence that is too long: at a line, a space, or anywhere."""
     start, last = span
     while last - start > MAX_SENTENCE:
-        marks = (
-            text.rfind(mark, start + MAX_SENTENCE // 2, start + MAX_SENTENCE) + 1 for mark in "\n "
-        )
+        middle = start + MAX_SENTENCE // 2
+        marks = (text.rfind(mark, middle, start + MAX_SENTENCE) + 1 for mark in "\n ")
         end = next((place for place in marks if place), start + MAX_SENTENCE)
         yield Span(start, start + len(text[start:end].rstrip()))
         start = end
@@ -69,8 +65,8 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
+        # For each key the sentences it stands in, once for every time it does.
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        """For each key the sentences it stands in, once for every time it does."""
         for number, context in enumerate(contexts):
             words = 0
             for start, end in sentences(context):
@@ -84,9 +80,8 @@ class Index:
                 self.owners.append(number)
             self.lengths.append(words)
             self.first.append(len(self.starts))
-        self.weight: int = (
-            16 * len(self.starts) + 9 * sum(map(len, self._places.values())) + 250 * len(self._places)
-        )
+        places = sum(map(len, self._places.values()))
+        self.weight: int = 16 * len(self.starts) + 9 * places + 250 * len(self._places)
 
     def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
         """Return the sentences a word stands in, once for every time it does."""

@@ -20,12 +20,11 @@ from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
+# What every score of this judge carries: one line.
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
-"""What every score of this judge carries: one line."""
-
+# Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again.
 VERSION = "lexical-37d98d062e7b"
-"""Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again."""
-
+# Characters of the contexts up to which a request is answered at once, in the event loop.
 _MAX_AT_ONCE = 200_000
 
 

@@ -286,11 +286,9 @@ def _repeats_example(entry: ReplyEntry, unit: str, part: Part, pack: Pack) -> bo
         if copied and not any(stands_in(quote.text, text) for text in part.contexts.values()):
             return True
     missing = (entry.missing or "").casefold()
-    if not missing:
-        return False
-    return not missing.strip(_PLACEHOLDER) or (
-        missing in pack.examples and missing not in unit.casefold()
-    )
+    if missing and not missing.strip(_PLACEHOLDER):
+        return True
+    return missing in pack.examples and missing not in unit.casefold()
 
 
 def _without_echo(decision: Decision) -> Decision:

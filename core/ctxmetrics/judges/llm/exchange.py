@@ -11,15 +11,9 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
+from ctxmetrics.judges.llm import parsing
 from ctxmetrics.judges.llm.checking import check, count_strays, settle
 from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.parsing import (
-    NOT_JSON,
-    UnreadableReplyError,
-    WrongDataError,
-    parse,
-    parse_claims,
-)
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
@@ -101,7 +95,7 @@ class Exchange:
 
     async def claims(self, text: str) -> Answer:
         """Ask for the claims of a text."""
-        read = partial(parse_claims, text=text, examples=self.pack.examples)
+        read = partial(parsing.parse_claims, text=text, examples=self.pack.examples)
         claims: tuple[str, ...] | None = None
         while claims is None and self._goes_on:
             claims = await self._ask("claims", {"text": text}, None, read)
@@ -121,15 +115,11 @@ class Exchange:
         units, contexts = tuple(part.units), part.rated
         most: int | None = None  # ids per request, after a truncated reply
         while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
-            about: tuple[Sequence[str], Sequence[str]] = units, contexts
+            ids = {*units, *contexts}
             if self._verdicts or most:
-                again = {*left[:most], *self._weak}
+                ids = {*left[:most], *self._weak}
                 self._weak.clear()
-                about = (
-                    [id_ for id_ in units if id_ in again],
-                    [id_ for id_ in contexts if id_ in again],
-                )
-            ids = {*about[0], *about[1]}
+            about = [id_ for id_ in units if id_ in ids], [id_ for id_ in contexts if id_ in ids]
             note = await self._ask(step, data, ids, partial(self._read, about))
             if note is not None:
                 # Ids that a reply left out count as one failure; a reply without a fault clears the
@@ -156,7 +146,7 @@ class Exchange:
         A doubt about evidence that comes a second time is settled: the verdict stands.
         """
         keys = [key for key, ids in zip(("sentences", "useful"), about, strict=True) if ids]
-        data = parse(reply, keys, code=code)
+        data = parsing.parse(reply, keys, code=code)
         decisions, note = check(
             data, self.question.part, *about, self.pack, code=code, known=self._verdicts
         )
@@ -215,15 +205,15 @@ class Exchange:
                 self._raw.append(masked(content))
             self._served = (reply.served_model and served_name(reply.served_model)) or self._served
             return read(reply, prompt.data_code)
-        except UnreadableReplyError as problem:
+        except parsing.UnreadableReplyError as problem:
             self._note, self._code, self._reason = problem.note, problem.reason_code, None
-            self._wrong += isinstance(problem, WrongDataError)
+            self._wrong += isinstance(problem, parsing.WrongDataError)
         except JudgeError as problem:
             self._usage += problem.lost
             self._code, self._reason = problem.reason_code, safe_text(problem)
             # A reply that was cut off is asked for again with fewer ids, every other one with a note.
             if problem.reason_code in CONTENT_CODES - {"truncated"}:
-                self._note = NOT_JSON
+                self._note = parsing.NOT_JSON
         except BudgetExceededError as problem:
             self._code, self._reason = problem.code, safe_text(problem)
         self._failures += 1

@@ -136,11 +136,9 @@ def _read_text(text: str, keys: Sequence[str]) -> Any:
 
 def _lift_useful(data: Any) -> Any:
     """Return a reply whose verdicts on contexts stand inside its sentences with both parts side by side."""
-    if (
-        not isinstance(data, Mapping)
-        or "useful" in data
-        or not isinstance(data.get("sentences"), Mapping)
-    ):
+    if not isinstance(data, Mapping) or "useful" in data:
+        return data
+    if not isinstance(data.get("sentences"), Mapping):
         return data
     sentences = dict(data["sentences"])
     useful = sentences.pop("useful", None)

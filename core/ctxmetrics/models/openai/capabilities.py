@@ -159,9 +159,8 @@ def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     if param in names:
         return param
     form = sent.get("response_format")
-    if isinstance(form, dict) and (
-        param.startswith("response_format") or PATTERNS["form"].search(text)
-    ):
+    about_form = param.startswith("response_format") or PATTERNS["form"].search(text)
+    if isinstance(form, dict) and about_form:
         return str(form["type"])
     for name in names:
         if re.search(rf"\b{name}\b", text):

@@ -452,23 +452,20 @@ def thinks(text: str) -> bool:
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
     thinking = message.get("reasoning_content") or message.get("reasoning")
-    return first.get("finish_reason") == "length" and bool(
-        thinking or not content or content.startswith("<think")
-    )
+    no_answer = thinking or not content or content.startswith("<think")
+    return first.get("finish_reason") == "length" and bool(no_answer)
 
 
 def _special(error: Exception) -> JudgeError | None:
     """Return the failure where a 400 is about the reply, not about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
-        return JudgeError(
-            f"the model's reply did not fit the schema: {safe_text(error)}", reason_code="invalid_reply"
-        )
-    if code in ("content_filter", "content_policy_violation"):
-        return JudgeError(
-            f"the server's content filter refused: {safe_text(error)}", reason_code="refused"
-        )
-    return None
+        problem, reason = "the model's reply did not fit the schema", "invalid_reply"
+    elif code in ("content_filter", "content_policy_violation"):
+        problem, reason = "the server's content filter refused", "refused"
+    else:
+        return None
+    return JudgeError(f"{problem}: {safe_text(error)}", reason_code=reason)
 
 
 def check_address(address: str, owner: str) -> str:
@@ -477,12 +474,8 @@ def check_address(address: str, owner: str) -> str:
         parts, port = urlsplit(address), urlsplit(address).port
     except ValueError:  # brackets that are not closed, a port that is no number
         parts, port = urlsplit(""), None
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or port == 0
-        or not address.isprintable()
-    ):
+    has_host = parts.scheme in ("http", "https") and parts.hostname
+    if not has_host or port == 0 or not address.isprintable():
         raise ParameterError(
             f"{owner}: base_url must be an address such as 'http://localhost:8000/v1'."
         )

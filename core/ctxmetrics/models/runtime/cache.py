@@ -185,9 +185,8 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        self._unchecked = (
-            max_bytes  # the first judgement that is kept looks at the size: many runs are short
-        )
+        # The first judgement that is kept looks at the size: many runs are short.
+        self._unchecked = max_bytes
         self._rests_until = 0.0
         self._warned = False
         try:
@@ -202,9 +201,8 @@ class VerdictCache:
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
-        row = self._do(
-            lambda c: c.execute("SELECT value FROM verdicts WHERE key = ?", (key,)).fetchone()
-        )
+        query = "SELECT value FROM verdicts WHERE key = ?"
+        row = self._do(lambda connection: connection.execute(query, (key,)).fetchone())
         return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
 
     def put(self, key: str, value: str) -> None:

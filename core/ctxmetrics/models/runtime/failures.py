@@ -281,9 +281,8 @@ def _lost_connection(error: BaseException) -> bool:
     its errors the status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint(WORDS["lost_connection"]) and not any(
-        "Timeout" in name for name in names
-    )
+    is_timeout = any("Timeout" in name for name in names)
+    return not is_timeout and not names.isdisjoint(WORDS["lost_connection"])
 
 
 def _from_kind(error: BaseException) -> str | None:

@@ -26,9 +26,8 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
         details: Codes and bodies that came with it. Untrusted.
     """
     fields = list(_fields(details))
-    if status == _TOO_LARGE or any(
-        _names(field).intersection(WORDS["too_long_codes"]) for field in fields
-    ):
+    names_it = any(_names(field).intersection(WORDS["too_long_codes"]) for field in fields)
+    if status == _TOO_LARGE or names_it:
         return True
     about_reply = any(field.get("param") in WORDS["reply_bounds"] for field in fields)
     if status in _OTHER_STATUSES or about_reply:

@@ -136,21 +136,15 @@ class Run:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
             RequestError: No request to it could be built.
         """
-        from tenacity import (
-            AsyncRetrying,
-            before_sleep_log,
-            retry_if_exception,
-            wait_exponential,
-            wait_random,
-        )
+        import tenacity
 
         failed: Counter[str] = Counter()
         lost = Usage()
         refused_at = 0.0
         seconds: float | None = None  # that the server asked to wait
 
-        doubled = wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT)
-        longer = doubled + wait_random(0, _SPREAD)
+        doubled = tenacity.wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT)
+        longer = doubled + tenacity.wait_random(0, _SPREAD)
 
         def wait(state: Any) -> float:
             if seconds is None:
@@ -158,11 +152,13 @@ class Run:
             # With a random part, so that requests do not come in waves.
             return seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
 
-        again = AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, JudgeError) and error.retryable),
+        again = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(
+                lambda error: isinstance(error, JudgeError) and error.retryable
+            ),
             stop=lambda _: self._given_up(failed, refused_at),
             wait=wait,
-            before_sleep=before_sleep_log(_log, logging.DEBUG),
+            before_sleep=tenacity.before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )
         async for attempt in again:

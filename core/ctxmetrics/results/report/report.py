@@ -6,22 +6,15 @@ import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
 from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.presentation import wording
 from ctxmetrics.presentation.layout import WIDTH, draw_bar, wrap
 from ctxmetrics.presentation.pages import get_macro, render
-from ctxmetrics.presentation.wording import (
-    clean,
-    describe_usage,
-    explain_miss,
-    explain_verdict,
-    format_mark,
-    is_expected,
-    plural,
-    say,
-)
+from ctxmetrics.presentation.wording import clean, say
 from ctxmetrics.results.means_table import COLUMNS, NAME_WIDTH, describe_alike
 from ctxmetrics.results.report.sample import build_sample_view
 from ctxmetrics.results.report.stage_means import Stages, mean_known
@@ -68,7 +61,7 @@ class Report:
         facts = [
             ("data", ", ".join(self._describe_data())),
             ("judge", ", ".join(self._describe_judges())),
-            ("cost", describe_usage(summary.usage, self.language)),
+            ("cost", wording.describe_usage(summary.usage, self.language)),
             ("convention", ", ".join(name for name in summary.each("convention") if name != "default")),
             ("library", ", ".join(summary.each("library"))),
         ]
@@ -79,7 +72,7 @@ class Report:
         if summary.source:
             yield summary.source
         samples = max((item.samples for item in summary.values()), default=0)
-        yield plural(samples, "sample", language=self.language)
+        yield wording.plural(samples, "sample", language=self.language)
         if summary.started:
             yield summary.started
 
@@ -117,12 +110,9 @@ class Report:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
         lowest: dict[int, list[Score]] = {}
         for place in range(len(self.summary)):
-            scores = [row.scores[place] for row in self.rows]
-            ranks = [
-                rank_scores([score], row.index) for score, row in zip(scores, self.rows, strict=True)
-            ]
+            ranks = [rank_scores([row.scores[place]], row.index) for row in self.rows]
             for index in sorted(range(len(ranks)), key=ranks.__getitem__)[:number]:
-                lowest.setdefault(index, []).append(scores[index])
+                lowest.setdefault(index, []).append(self.rows[index].scores[place])
         return [(self.rows[index], tuple(lowest[index])) for index in sorted(lowest)]
 
 
@@ -132,7 +122,7 @@ def is_missed(verdict: Verdict, score: Score) -> bool:
         return False
     if verdict.value is None or verdict.code in DOUBTFUL:
         return True
-    return not verdict.value and is_expected(score.counted)
+    return not verdict.value and wording.is_expected(score.counted)
 
 
 def has_failed(scores: Sequence[Score]) -> bool:
@@ -189,11 +179,9 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
     for verdict in missed[:_MOST]:
         has_text = verdict.text != verdict.id
         name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
-        line = f"    {format_mark(verdict, color=color)} {clean(name, width - 6)}"
-        reasons = (
-            explain_miss(verdict, score.counted, score.language),
-            explain_verdict(verdict, language),
-        )
+        line = f"    {wording.format_mark(verdict, color=color)} {clean(name, width - 6)}"
+        miss = wording.explain_miss(verdict, score.counted, score.language)
+        reasons = (miss, wording.explain_verdict(verdict, language))
         why = "; ".join(reason for reason in reasons if reason)
         if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:
             yield f"{line}: {why}"
@@ -238,8 +226,6 @@ _QUESTION = 20_000
 _WIDTH, _HEIGHT, _LEFT, _TOP, _TEXT_HEIGHT = 480, 150, 40, 12, 16
 # The most points that all have a label; of more, every so many.
 _ALL_LABELLED, _LABEL_STEP = 12, 5
-# The lines of a curve: the class of each, and its name.
-_RECALL, _PRECISION = ("recall", "recall"), ("precision", "support precision")
 
 
 def render_html(
@@ -362,10 +348,7 @@ def draw_curve(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
     return {
         "axes": [(value, _height_at(value)) for value in (0, 0.5, 1)],
         "ticks": ticks,
-        "lines": [
-            (_RECALL[0], _join_points(xs, recalls)),
-            (_PRECISION[0], _join_points(xs, precisions)),
-        ],
+        "lines": [("recall", _join_points(xs, recalls)), ("precision", _join_points(xs, precisions))],
         "words": _place_words(recalls[-1], precisions[-1]),
     }
 
@@ -380,8 +363,11 @@ def _join_points(xs: Sequence[float], ys: Sequence[float]) -> str:
 
 def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]]:
     """Return the class, the name and the height of the word at each line's end, apart where the ends are close."""
-    upper, lower = (recall, *_RECALL), (precision, *_PRECISION)
-    if precision < recall:
-        upper, lower = lower, upper
-    nudge = max(0.0, (_TEXT_HEIGHT - (lower[0] - upper[0])) / 2)
-    return [(*upper[1:], upper[0] + 4 - nudge), (*lower[1:], lower[0] + 4 + nudge)]
+    nudge = max(0.0, (_TEXT_HEIGHT - abs(precision - recall)) / 2)
+    if precision < recall:  # it stands higher: heights begin at the top
+        nudge = -nudge
+    words = [
+        ("recall", "recall", recall + 4 - nudge),
+        ("precision", "support precision", precision + 4 + nudge),
+    ]
+    return sorted(words, key=itemgetter(2))

@@ -10,15 +10,8 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain, plain
 from ctxmetrics.presentation.layout import align_rows, wrap
 from ctxmetrics.presentation.wording import plural
-from ctxmetrics.results.report.stage_means import (
-    Lost,
-    StageMeans,
-    format_mean,
-    mean_known,
-    measure_stages,
-    read_sizes,
-    read_staged_units,
-)
+from ctxmetrics.results.report import stage_means
+from ctxmetrics.results.report.stage_means import Lost, StageMeans, format_mean, mean_known
 from ctxmetrics.results.row import Row
 from ctxmetrics.stages import TOGETHER
 from ctxmetrics.verdicts import Verdict
@@ -116,18 +109,16 @@ class Searches(Plain):
         rows = [_HEADER, *map(_build_row, self.searches)]
         lines = [f"{self.metric} by search:", *align_rows(rows)]
         lines += wrap(f"all searches together: {format_mean(self.recall, '.3f')}")
-        counts = [
-            f"never in {plural(samples, 'sample')}"
-            if number is None
-            else f"after {number} in {plural(samples, 'sample')}"
-            for number, samples in self.complete_after.items()
-        ]
+        counts = []
+        for number, samples in self.complete_after.items():
+            when = "never" if number is None else f"after {number}"
+            counts.append(f"{when} in {plural(samples, 'sample')}")
         lines += wrap(f"everything was there: {', '.join(counts)}")
-        number = sum(len(sample.added) for sample in self.samples)
+        total = sum(len(sample.added) for sample in self.samples)
         names = [f"{sample} ({search})" for sample, search in self.idle]
-        which = "".join([": ", ", ".join(names[:_MOST_NAMES])]) if names else ""
+        which = f": {', '.join(names[:_MOST_NAMES])}" if names else ""
         more = " .." if len(names) > _MOST_NAMES else ""
-        lines += wrap(f"added nothing: {len(names)} of {number} searches{which}{more}")
+        lines += wrap(f"added nothing: {len(names)} of {total} searches{which}{more}")
         if self.lost:
             lines += wrap(f"no search found {len(self.lost)} of {plural(self.units, 'unit')}")
         return "\n".join(lines)
@@ -147,7 +138,7 @@ def _build_row(search: SearchMeans) -> tuple[str, ...]:
 
 def has_searches(row: Row) -> bool:
     """Whether a row is of a sample with searches."""
-    return TOGETHER in read_sizes(row)
+    return TOGETHER in stage_means.read_sizes(row)
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
@@ -158,11 +149,11 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
     lost: list[Lost] = []
     counted = 0
     for row in rows:
-        units = read_staged_units(row, metric)
-        alone = [*measure_stages(row, metric, units, "value")]
+        units = stage_means.read_staged_units(row, metric)
+        alone = [*stage_means.measure_stages(row, metric, units, "value")]
         if not alone:
             continue
-        after = [*measure_stages(row, metric, units, "so_far")]
+        after = [*stage_means.measure_stages(row, metric, units, "so_far")]
         samples.append(_summarize_sample(row, units, alone[:-1], after[:-1]))
         stages.append(alone[:-1])
         together.append(alone[-1].recall)

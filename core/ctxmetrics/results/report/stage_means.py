@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from statistics import fmean
 from typing import Any
 
@@ -19,8 +19,8 @@ from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.stages import Stage, recorded, sizes_of
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
+# The metric whose stages are read from the ids of the sample.
 IDS = "id_based_context_recall"
-"""The metric whose stages are read from the ids of the sample."""
 NOTHING = "never found"
 
 
@@ -279,11 +279,8 @@ def _judge_stage(unit: Verdict, place: int, value: str) -> Verdict:
     """Return the verdict about a unit at one stage; with ``so_far`` at that stage and all before it."""
     stages = unit.details["stages"]
     counting = stages[: place + 1] if value == "so_far" else [stages[place]]
-    evidence = tuple(
-        Evidence(context[1], 0, 0, "", context[2])
-        for stage in counting
-        for context in stage["contexts"]
-    )
+    contexts = chain.from_iterable(stage["contexts"] for stage in counting)
+    evidence = tuple(Evidence(context[1], 0, 0, "", context[2]) for context in contexts)
     return replace(unit, value=stages[place][value], evidence=evidence)
 
 
