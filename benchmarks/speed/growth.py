@@ -83,8 +83,8 @@ def write_table(path: Path, count: int, seed: int) -> None:
         rows = csv.writer(file)
         rows.writerow(["id", "retrieved_context_ids", "reference_context_ids"])
         for number in range(count):
-            ids = [f"doc-{draw.randrange(10_000)}" for _ in range(10)]
-            wanted = [*ids[:2], f"doc-{draw.randrange(10_000)}"]
+            ids = [f"d{draw.randrange(10_000)}" for _ in range(10)]
+            wanted = [*ids[:2], f"d{draw.randrange(10_000)}"]
             rows.writerow([f"q{number}", json.dumps(ids), json.dumps(wanted)])
 
 
