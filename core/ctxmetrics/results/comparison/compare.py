@@ -224,11 +224,10 @@ class _Both:
             self.labelled[self.samples] = before, after
         if read_sizes(before) and read_sizes(after):
             self.staged[self.samples] = before, after
-        metadata = {**after.fields.metadata, **before.fields.metadata}
-        if self._options.cluster is not None:
-            self.clusters.append(read_group(metadata, self._options.cluster, before.name, "compare"))
-        if self._options.by is not None:
-            self.groups.append(read_group(metadata, self._options.by, before.name, "compare"))
+        for path, values in ((self._options.cluster, self.clusters), (self._options.by, self.groups)):
+            if path is not None:
+                metadata = {**after.fields.metadata, **before.fields.metadata}
+                values.append(read_group(metadata, path, before.name, "compare"))
         self.samples += 1
 
 
