@@ -43,6 +43,9 @@ def compare(
     Samples are joined by their ids where all have one, else by question and reference. Every difference is ``after``
     minus ``before``; the unit of every figure is the sample.
 
+    Two files are read side by side, and a row is held only until the other file's row of its sample is read: files in one
+    order take little memory, whatever their length. Rows with labels or stages are held.
+
     Args:
         before: The first run: `Results`, or a file that ``--out`` or `Results.to_jsonl` wrote.
         after: The second run.
