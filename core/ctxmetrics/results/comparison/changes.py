@@ -6,6 +6,8 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from ctxmetrics.metrics import metric_named
@@ -22,32 +24,38 @@ _MOST_CONTRADICTIONS = 5
 
 
 class Changes:
-    """Collects what changed between the samples of two runs.
+    """Collects what changed between the samples of two runs, which are added in any order and listed in that of the first run.
 
     Args:
         metrics: What is compared.
     """
 
     def __init__(self, metrics: Iterable[str]) -> None:
-        self._lost: list[ChangedUnit] = []
-        self._won: list[ChangedUnit] = []
-        self._contradictions: dict[str, None] = {}
-        self._worst: dict[str, list[Worse]] = {name: [] for name in metrics}
+        # Units by the position of their sample in the first run.
+        self._lost: dict[int, list[ChangedUnit]] = {}
+        self._won: dict[int, list[ChangedUnit]] = {}
+        # The position of the sample of each note.
+        self._contradictions: dict[str, int] = {}
+        # The difference, the position and the sample.
+        self._worst: dict[str, list[tuple[float, int, Worse]]] = {name: [] for name in metrics}
         self._recalls = [name for name in self._worst if get_family(name) == "recall"]
 
     def add(self, before: Row, after: Row, same: bool | None) -> None:
         """Add a sample of both runs; ``same`` is what `has_same_contexts` says of it."""
-        self._lost += _find_lost(before, after, before.name, self._recalls)
-        self._won += _find_lost(after, before, before.name, self._recalls)
+        lost = _find_lost(before, after, before.name, self._recalls)
+        won = _find_lost(after, before, before.name, self._recalls)
+        for units, all_units in ((lost, self._lost), (won, self._won)):
+            if units:
+                all_units[before.index] = units
         bare = _is_bare(before) or _is_bare(after)
         for name, worst in self._worst.items():
-            if not bare and len(self._contradictions) < _MOST_CONTRADICTIONS:
+            if not bare:
                 self._compare_contradictions(before, after, name)
             first, second = before[name].value, after[name].value
             if first is not None and second is not None and second < first - EQUAL:
                 question = _find_question(before, after)
                 fallen = Worse(name, before.name, question, first, second, same)
-                insort(worst, fallen, key=lambda item: item.after - item.before)
+                insort(worst, (second - first, before.index, fallen), key=itemgetter(0, 1))
                 del worst[_WORST:]
 
     def _compare_contradictions(self, before: Row, after: Row, metric: str) -> None:
@@ -57,7 +65,7 @@ class Changes:
             for id_, text in own.items():
                 if others.get(id_) != text:
                     note = f"{run} run only, {clean(before.name, TEXT)}, {id_}: {text}"
-                    self._contradictions[note] = None
+                    self._contradictions.setdefault(note, before.index)
 
     def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
         """Yield the units that only the first run supports, then those that only the second does.
@@ -65,13 +73,13 @@ class Changes:
         Of another index, the other run may have a context as another text: ``one_index`` tells whether both are over one.
         """
         for units in (self._lost, self._won):
-            if not one_index:
-                units[:] = map(_forget_other_run, units)
-            yield tuple(units)
+            ordered = chain.from_iterable(units[index] for index in sorted(units))
+            yield tuple(ordered if one_index else map(_forget_other_run, ordered))
 
     def list_contradictions(self) -> list[str]:
         """Return the first contradictions of the embedded judge that only one of the runs has."""
-        return [*self._contradictions][:_MOST_CONTRADICTIONS]
+        notes = self._contradictions
+        return sorted(notes, key=notes.__getitem__)[:_MOST_CONTRADICTIONS]
 
     def list_worst(self, *, one_index: bool) -> Iterator[Worse]:
         """Yield the samples that fell, of each metric those that fell most.
@@ -80,7 +88,7 @@ class Changes:
         """
         for name, worst in self._worst.items():
             if one_index or not get_family(name).startswith("id_"):
-                yield from worst
+                yield from (fallen for *_, fallen in worst)
 
 
 def has_same_contexts(before: Row, after: Row) -> bool | None:

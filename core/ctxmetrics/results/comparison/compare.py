@@ -192,12 +192,12 @@ class _Both:
         options: The options of the comparison.
 
     Attributes:
-        samples: How many samples there are.
+        positions: The position of each sample in the first run.
         columns: The metrics of both runs.
         others: The names of the metrics of one of them.
         primary: The names of the metrics that get a verdict.
-        labelled: The samples that have labels, by their position.
-        staged: The samples that have stages in both runs, by their position.
+        labelled: The samples that have labels, by their place here.
+        staged: The samples that have stages in both runs, by their place here.
         clusters: The cluster of each sample; none without clusters.
         groups: The group of each sample; none without groups.
     """
@@ -205,7 +205,7 @@ class _Both:
     def __init__(self, before: Row, after: Row, options: _Options) -> None:
         names = _find_common_metrics(before, after)
         self._options = options
-        self.samples = 0
+        self.positions: list[int] = []
         self.columns = {name: Column() for name in names}
         self.others = [name for name in {**before, **after} if name not in names]
         self.primary = _choose_primary(options.metrics, names, before)
@@ -224,14 +224,19 @@ class _Both:
         for name, column in self.columns.items():
             column.add(before[name], after[name], same)
         if before.fields.labels or after.fields.labels:
-            self.labelled[self.samples] = before, after
+            self.labelled[len(self.positions)] = before, after
         if read_sizes(before) and read_sizes(after):
-            self.staged[self.samples] = before, after
+            self.staged[len(self.positions)] = before, after
         for path, values in ((self._options.cluster, self.clusters), (self._options.by, self.groups)):
             if path is not None:
                 metadata = {**after.fields.metadata, **before.fields.metadata}
                 values.append(read_group(metadata, path, before.name, "compare"))
-        self.samples += 1
+        self.positions.append(before.index)
+
+    @property
+    def order(self) -> list[int]:
+        """The samples in the order of the first run, by their place here."""
+        return sorted(range(len(self.positions)), key=self.positions.__getitem__)
 
 
 def _read_both(first: _RunReader, second: _RunReader, options: _Options, *, by_id: bool) -> _Both:
@@ -272,7 +277,8 @@ def _compare_two(inputs: Sequence[_Input], options: _Options) -> Comparison:
         notes.append(f"in one run only, not compared: {', '.join(both.others)}")
     clusters = None if options.cluster is None else both.clusters
     test = PairedTest(both.columns, both.primary, both.labelled, clusters, by_file=options.by_file)
-    differences = test.compare(range(both.samples))
+    order = both.order
+    differences = test.compare(order)
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
     empty = set(names) - {item.name for item in differences}
@@ -283,19 +289,20 @@ def _compare_two(inputs: Sequence[_Input], options: _Options) -> Comparison:
     changes = both.changes
     notes += [*changes.list_contradictions(), *index_sentences]
     lost, won = changes.list_units(one_index=one_index)
-    staged_clusters = [clusters[position] for position in both.staged] if clusters else None
+    staged = [place for place in order if place in both.staged]
+    staged_clusters = None if clusters is None else [clusters[place] for place in staged]
     return Comparison(
         origins=(first.find_origin(), second.find_origin()),
-        samples=both.samples,
+        samples=len(order),
         only_before=tuple(first.alone),
         only_after=tuple(second.alone),
         metrics=differences,
-        groups=_compare_groups(test, both.groups),
+        groups={} if options.by is None else _compare_groups(test, order, both.groups),
         lost=lost,
         won=won,
         worst=tuple(changes.list_worst(one_index=one_index)),
         notes=tuple(notes),
-        stages=compare_stages([*both.staged.values()], names, staged_clusters),
+        stages=compare_stages([both.staged[place] for place in staged], names, staged_clusters),
         clusters=None if clusters is None else len(set(clusters)),
     )
 
@@ -344,12 +351,14 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
     return matches[0]
 
 
-def _compare_groups(test: PairedTest, groups: Iterable[str]) -> dict[str, tuple[Difference, ...]]:
+def _compare_groups(
+    test: PairedTest, order: Iterable[int], groups: Sequence[str]
+) -> dict[str, tuple[Difference, ...]]:
     """Return the figures of each group of samples; ``groups`` has the group of each sample."""
-    positions: dict[str, list[int]] = {}
-    for position, name in enumerate(groups):
-        positions.setdefault(name, []).append(position)
-    return {name: test.compare(members) for name, members in sorted(positions.items())}
+    members: dict[str, list[int]] = {}
+    for place in order:
+        members.setdefault(groups[place], []).append(place)
+    return {name: test.compare(places) for name, places in sorted(members.items())}
 
 
 def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:

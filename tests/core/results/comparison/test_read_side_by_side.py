@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import random
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,20 +74,33 @@ def test_a_row_is_held_only_until_it_is_compared(tmp_path, metrics, most):
 def figures(comparison):
     data = comparison.to_dict()
     data["origins"] = [{**origin, "name": ""} for origin in data["origins"]]
-    for name in ("lost", "won"):
-        data[name] = sorted(data[name], key=json.dumps)
     return data
+
+
+def varied(number, run):
+    """A sample whose values differ from question to question, in both runs."""
+    draw = random.Random(f"{number} {run}")
+    wanted = [f"d{place}" for place in range(1 + number % 7)]
+    ids = draw.sample([*wanted, *(f"x{place}" for place in range(9))], 6)
+    texts = [f"The river {number} is long. {id_}" if "d" in id_ else f"Text {id_}." for id_ in ids]
+    more = {"retrieved_contexts": texts, "retrieved_context_ids": ids, "reference_context_ids": wanted}
+    return sample(number, 0, metadata={"third": number % 3}, **more)
 
 
 @pytest.mark.parametrize("metrics", METRICS)
 def test_another_order_gives_the_same(tmp_path, metrics):
-    before = [sample(n, 0) for n in range(30)]
-    after = [sample(n, 1) for n in range(30)]
-    first, second, reverse = (
+    """Also the last digit of a figure, which samples stand among the ten that fell most, and the order of units."""
+    before, after = [varied(n, 0) for n in range(150)], [varied(n, 1) for n in range(150)]
+    mixed = random.Random(1).sample(after, len(after))
+    first, second, other = (
         write(tmp_path / name, samples, metrics)
-        for name, samples in (("a", before), ("b", after), ("c", after[::-1]))
+        for name, samples in (("a", before), ("b", after), ("c", mixed))
     )
-    assert figures(compare(first, reverse)) == figures(compare(first, second))
+    groups = {"by": "metadata.third", "cluster": "metadata.third"}
+    for options in ({}, groups):
+        expected = figures(compare(first, second, **options))
+        assert figures(compare(first, other, **options)) == expected
+    assert any(item["better"] and item["worse"] for item in expected["metrics"])
 
 
 def test_one_sample_without_an_id_joins_all_by_their_questions(tmp_path):
