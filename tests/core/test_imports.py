@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -48,6 +49,18 @@ def test_the_options_of_commands_load_no_readers() -> None:
     loaded = loaded_by(code)
     assert "ctxmetrics.reading" not in loaded
     assert loaded >= set(get_args(reading.Missing))  # what the statement printed
+
+
+def test_a_score_without_a_baseline_loads_no_comparison(tmp_path: Path) -> None:
+    file = tmp_path / "ids.jsonl"
+    file.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n')
+    code = (
+        "import atexit; from ctxmetrics.cli import main; sys.argv[1:] = ['score', "
+        f"{str(file)!r}]; atexit.register(lambda: print(*sys.modules)); main()"
+    )
+    loaded = loaded_by(code)
+    assert "ctxmetrics.cli.score" in loaded
+    assert "ctxmetrics.results.comparison.compare" not in loaded
 
 
 @pytest.mark.parametrize("name", ctxmetrics.__all__)

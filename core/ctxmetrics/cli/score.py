@@ -278,12 +278,12 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
 
     With the ending ``.best`` an older baseline stays where the run is worse.
     """
-    from ctxmetrics.results.comparison.gates import find_worse
-    from ctxmetrics.results.results import Results
-
     path = output.baseline
     if path is None or results.stopped or results.unanswered:
         return
+    from ctxmetrics.results.comparison.gates import find_worse  # most runs write none
+    from ctxmetrics.results.results import Results
+
     best = results
     if path != output.write_baseline and path.exists():
         earlier = Results.from_jsonl(path)
