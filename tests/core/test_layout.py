@@ -29,6 +29,7 @@ CALLED_BY_OTHERS = [
         "supported_gt_statements",
     ),
     *("library", "cache_info", "*_key", "ctxmetrics_card"),
+    *("zero", "addInPlace"),  # an accumulator of Spark calls them
     "interval_shares",  # read by a page
     *("default_map", "readable", "format_options"),  # typer and io read them
     "splitters",  # the history reads it by its name
