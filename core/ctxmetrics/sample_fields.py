@@ -36,6 +36,8 @@ _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "refe
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
 # The most levels of lists and mappings of a field.
 _DEEPEST = 100
+# Types of what holds nothing else.
+_FLAT = frozenset({str, int, float, bool, type(None)})
 # The most characters of a text: a longer one is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
 
@@ -274,10 +276,6 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Whether lists and mappings stand in each other more often than any reader should follow."""
-    if value is None or isinstance(value, str):
-        return False
-    if isinstance(value, (list, tuple)) and {*map(type, value)} <= {str, int}:  # as nearly always
-        return False
     level = [value]
     for _ in range(_DEEPEST):
         below: list[Any] = []
@@ -288,7 +286,7 @@ def _is_deep(value: object) -> bool:
                 below += item
         if not below:
             return False
-        level = below
+        level = [item for item in below if type(item) not in _FLAT]
     return True
 
 

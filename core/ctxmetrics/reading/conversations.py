@@ -17,7 +17,7 @@ from ctxmetrics.reading.documents import as_list, first_of, look_up, text_of
 # Where a row has its messages, what a message or a block of one is, and where it has its parts.
 _KEYS = read_words("reading", "keys.json", "messages")
 _KINDS = ("users", "assistants", "results", "calls")
-_PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
+PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
 # The names of tools that search.
 _SEARCHES = re.compile("|".join(_KEYS["searches"]), re.IGNORECASE)
 
@@ -46,7 +46,7 @@ def find_conversation(
         retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
             those that return documents.
     """
-    for head, path in _PLACES:
+    for head, path in PLACES:
         if head not in record and path not in record:  # as nearly always
             continue
         messages = as_list(look_up(record, path))

@@ -23,7 +23,7 @@ TEXT_KEYS, ID_KEYS = _KEYS["texts"], _KEYS["ids"]
 HOLDERS = _KEYS["holders"]
 # The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
 _TEXT_PATHS = (
-    *_KEYS["text_paths"],
+    *(TEXT_KEYS + _KEYS["text_paths"]),
     *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
 )
 # Where a document says at which character of its source it begins, where it ends, and what its source is: LangChain
@@ -45,7 +45,7 @@ def text_of(item: Any) -> Any:
     if isinstance(document, str):
         return document
     first = None
-    for path in (*TEXT_KEYS, *_TEXT_PATHS):
+    for path in _TEXT_PATHS:
         value = look_up(document, path)
         if isinstance(value, str):
             return value
@@ -63,15 +63,17 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         spans: Whether their spans are wanted instead, where each of them has one.
     """
     items = [unscored(item) for item in to_list(documents)] if documents else []
-    if not items or any(isinstance(item, str) for item in items):  # a text has no id
-        return None
-    if spans:
+    if spans and items:
         places = [span_of(item) for item in items]
         if all(places):
             return places
-    ids = [first_of(item, keys) for item in items]
-    usable = all(isinstance(id_, (str, Integral)) and not isinstance(id_, bool) for id_ in ids)
-    return ids if usable else None
+    ids: list[Any] = []
+    for item in items:
+        id_ = None if isinstance(item, str) else first_of(item, keys)  # a text has no id
+        if isinstance(id_, bool) or not isinstance(id_, (str, Integral)):
+            return None
+        ids.append(id_)
+    return ids or None
 
 
 def span_of(item: Any) -> str | None:
@@ -159,7 +161,14 @@ def look_up(holder: Any, path: str) -> Any:
     ``hits[].text`` is the text of each item of the list ``hits``, ``hits[0].text`` of the first item, and
     ``hits[gold].text`` of the items of which ``gold`` is true. Lists in lists (``turns[].hits[].text``) become one list.
     """
-    value = _look_up_plain(holder, path)
+    if type(holder) is dict and path.isidentifier():  # a key, as nearly always
+        return holder.get(path)
+    if hasattr(holder, "items"):
+        value = _look_up_key(holder, path)
+    else:
+        head, _, rest = path.partition(".")
+        value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
+        value = look_up(value, rest) if rest else value
     return _look_up_items(holder, path) if value is None and "[" in path else value
 
 
@@ -185,14 +194,6 @@ def _look_up_items(holder: Any, path: str) -> Any:
     for inner in values:
         joined += inner or ()
     return joined
-
-
-def _look_up_plain(holder: Any, path: str) -> Any:
-    if hasattr(holder, "items"):
-        return _look_up_key(holder, path)
-    head, _, rest = path.partition(".")
-    value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
-    return look_up(value, rest) if rest else value
 
 
 def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
@@ -240,6 +241,8 @@ def is_missing(value: Any) -> bool:
 
 def is_document(value: Any) -> bool:
     """Whether something is one document or text, not a list of them."""
+    if type(value) is list:  # as nearly always
+        return False
     return isinstance(value, (str, Mapping)) or any(hasattr(value, key) for key in TEXT_KEYS)
 
 

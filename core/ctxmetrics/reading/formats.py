@@ -17,7 +17,7 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.reading.cells import list_in
 from ctxmetrics.reading.documents import HOLDERS, first_of, ids_of, leaves, look_up, text_of, unscored
-from ctxmetrics.reading.schema import Place, Schema
+from ctxmetrics.reading.schema import Place, Schema, heads_of
 from ctxmetrics.reading.systems import SCHEMAS
 
 # The key of a sample's metadata for the ids that were retrieved with equal scores.
@@ -29,6 +29,8 @@ _DATA: Mapping[str, Any] = read_data("reading", "formats.json")
 # search, and where a store returns texts and ids side by side.
 _WITHIN: str = _DATA["within"]
 _RANKS: tuple[str, ...] = tuple(_DATA["ranks"])
+# The keys with which the path of a score begins.
+_RANK_HEADS = heads_of(_RANKS).union(_RANKS)
 SEARCHES = re.compile(_DATA["searches"], re.IGNORECASE)
 _BESIDE: Mapping[str, str] = _DATA["beside"]
 
@@ -71,7 +73,7 @@ def unnested(value: Any) -> Any:
 
     A store answers several questions at once, with a list a question.
     """
-    if not isinstance(value, list) or not value or not all(_is_inner(item) for item in value):
+    if not isinstance(value, list) or not value or not all(map(_is_inner, value)):
         return value
     if len(value) == 1:
         return value[0]
@@ -140,12 +142,15 @@ def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
 
 def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     """Return the ids of hits in a row that have equal scores, as metadata; empty without any."""
-    hits = items if isinstance(items, list) and all(hasattr(item, "items") for item in items) else []
-    scores = [first_of(hit, _RANKS) for hit in hits]
-    ids = ids_of(hits, keys)
-    if ids is None or not all(isinstance(score, Real) for score in scores):
-        return {}
-    return group_ties(zip(scores, ids, strict=True))
+    scores: list[Any] = []
+    for hit in items if isinstance(items, list) else ():
+        has_score = hasattr(hit, "items") and not (type(hit) is dict and _RANK_HEADS.isdisjoint(hit))
+        score = first_of(hit, _RANKS) if has_score else None
+        if not isinstance(score, (float, Real)):  # float first: the check for Real is slow
+            return {}
+        scores.append(score)
+    ids = ids_of(items, keys) if len({*scores}) < len(scores) else None
+    return group_ties(zip(scores, ids, strict=True)) if ids else {}
 
 
 def group_ties(ranking: Iterable[tuple[Any, Any]]) -> dict[str, Any]:

@@ -27,6 +27,8 @@ _LONGEST_ADDRESS = 4096
 # The ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) of content that is no text, and where such content
 # says what it is, or has a text.
 _KINDS, _MEDIA_TYPES, _TEXTS = _WORDS["kinds"], _WORDS["media_types"], _WORDS["texts"]
+# The keys with which a mapping may say that it is no text.
+_MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
 _LONGEST_SHOWN = 60
 
 
@@ -67,7 +69,8 @@ def in_value(value: object) -> str | None:
         picture = in_value(content)
         if picture:
             return picture
-    return None if _has_text(value) else _media_in(value)
+    is_unmarked = type(value) is dict and _MARKS.isdisjoint(value)  # as nearly always
+    return None if is_unmarked or _has_text(value) else _media_in(value)
 
 
 def _has_text(value: object) -> bool:
@@ -111,7 +114,7 @@ def refusal(picture: str) -> str:
 def _get(holder: object, key: str) -> Any:
     """Return what an object or mapping holds under a key, where that is a text, bytes or a list."""
     try:
-        value = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
+        value = holder.get(key) if isinstance(holder, (dict, Mapping)) else getattr(holder, key, None)
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
         return None
     return value if isinstance(value, (str, bytes, list, tuple)) else None

@@ -23,32 +23,36 @@ WRITTEN = re.compile(r"\s*(?:[\[{(]|array|np\.|numpy)")
 class Plan(NamedTuple):
     """How a row is read whose keys and types are those of a row before it: each value is a field, or is carried along.
 
+    What a document holds decides how it is read, so each one is looked into.
+
     Attributes:
         fields: Each field and its key.
         carried: The keys of what becomes metadata.
         others: The names that no schema knows.
+        has_documents: Whether a list holds documents.
     """
 
     fields: Sequence[tuple[str, str]]
     carried: Sequence[str]
     others: list[str]
-
-    def read(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Read a row; see `Reading.row`."""
-        values = {name: row[key] for name, key in self.fields}
-        if self.carried:
-            carried = {str(key): row[key] for key in self.carried}
-            values["metadata"] = {**values.get("metadata", {}), **carried}
-        return values, [*self.others]
+    has_documents: bool
 
 
 _Spots = Mapping[str, list[tuple[str, Any]]]
 
 
 def build_plan(
-    row: Mapping[str, Any], raw: Mapping[str, Any], spots: _Spots, others: list[str]
+    row: Mapping[str, Any], raw: Mapping[str, Any], spots: _Spots, others: list[str], holders: set[str]
 ) -> Plan | None:
-    """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list."""
+    """Build the plan of a row that was read; None where a field stands in an object, in several keys or is no list.
+
+    Args:
+        row: The row.
+        raw: The row under the schema's keys.
+        spots: Where each field stands.
+        others: The names that no schema knows.
+        holders: The schema's keys of lists in which a field may stand.
+    """
     if len(raw) != len(row):
         return None
     keys = dict(zip(raw, row, strict=True))
@@ -64,7 +68,10 @@ def build_plan(
     carried = [key for key in row if key not in read and row[key] is not None]
     if any(is_column(str(key)) or isinstance(row[key], dict) for key in carried):
         return None
-    return Plan(fields, carried, others)
+    documents = {
+        name for name, value in raw.items() if type(value) is list and dict in map(type, value)
+    }
+    return None if documents & holders else Plan(fields, carried, others, bool(documents))
 
 
 def _kind_of(name: str) -> type | tuple[type, ...]:
@@ -102,5 +109,7 @@ def _describe(value: Any, kinds: list[Any], depth: int) -> bool:
         return False
     types = frozenset(map(type, value))
     kinds += (kind, types)
+    if types == {dict}:  # documents, where they are a column
+        return depth == _DEPTH - 1
     texts = value if types <= {str} else [item for item in value if type(item) is str]
     return types <= _ATOMS and not any(map(_PRINTED.match, texts))

@@ -255,9 +255,9 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
     Under the name of a text, a list comes first only where more rows have one than a text.
     """
-    kinds: Counter[tuple[str, bool]] = Counter()
-    for row in rows:
-        kinds.update((str(key), isinstance(row[key], str)) for key in row if key in TEXT_NAMES)
+    kinds = Counter(
+        (str(key), isinstance(row[key], str)) for row in rows for key in row if key in TEXT_NAMES
+    )
     texts = {key for key, is_text in kinds if is_text and kinds[key, True] >= kinds[key, False]}
     merged: dict[str, Any] = {}
     for row in rows:
@@ -274,7 +274,7 @@ def _merged(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _replaces(value: Any, before: Any, *, prefers_text: bool) -> bool:
     """Whether a value tells more about its column than the one before."""
-    if is_missing(value):
+    if is_missing(value) or (isinstance(value, list) and isinstance(before, list) and before):
         return False
     if _is_empty(before):
         return True

@@ -132,29 +132,41 @@ class Reading:
         kinds = describe_row(values_as_read, written=self.written) if is_plain else None
         plan = self._plans.get(kinds)
         if plan is not None:
-            return plan.read(values_as_read)
+            with suppress(SampleError):  # raised again where the row is read with care
+                values, others = self._follow(plan, values_as_read)
+                if plan.has_documents:
+                    self._drop_unusable(values, values.get("id"), where)
+                return values, others
         raw, opened = self.opened(mapping)
         spots = self.every_spot(opened)
-        owner = where or "Sample"
         id_ = first_value(spots["id"])
-        if id_ is not None:
-            id_ = str(id_)[:80]
-            owner = f"Sample {id_!r}"
         try:
             values, others = self._read(raw, opened, spots)
         except SampleError as error:
             if id_ is None:
-                error.place = owner
-            error.sample = id_
+                error.place = where or "Sample"
+            else:
+                error.sample = str(id_)[:80]
             raise
-        self._drop_unusable(values, owner)
+        self._drop_unusable(values, id_, where)
         if kinds is not None:
-            plan = build_plan(values_as_read, raw, spots, others)
-            if plan is not None and plan.read(values_as_read) == (values, others):
+            nested = heads_of(column for column in self.columns if not column.isidentifier())
+            plan = build_plan(values_as_read, raw, spots, others, self.schema.holders | nested)
+            if plan is not None and self._follow(plan, values_as_read) == (values, others):
                 if len(self._plans) >= MOST_PLANS:
                     self._plans.clear()
                 self._plans[kinds] = plan
         return values, others
+
+    def _follow(self, plan: Plan, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Read a row by its plan; see `row`."""
+        values = {name: row[key] for name, key in plan.fields}
+        carried = {str(key): row[key] for key in plan.carried}
+        if plan.has_documents:
+            carried |= self._read_lists(values)
+        if carried:
+            values["metadata"] = {**values.get("metadata", {}), **carried}
+        return values, [*plan.others]
 
     def _open_lists(self, mapping: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a row with what stands as a list or an object in a text."""
@@ -186,9 +198,7 @@ class Reading:
                 "columns."
             )
         values = self._values(raw, spots)
-        hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
-        ties = find_ties(unnested(hits), self.schema.id_keys)
-        self._read_lists(values)
+        ties = self._read_lists(values)
         if isinstance(values.get("reference"), list):
             values["reference"] = self._only_answer(values["reference"])
         carried = rest_of(opened, paths_in(spots))
@@ -343,7 +353,7 @@ class Reading:
                     )
         return values
 
-    def _drop_unusable(self, values: dict[str, Any], who: str) -> None:
+    def _drop_unusable(self, values: dict[str, Any], id_: Any, where: str | None) -> None:
         """Move to the metadata what is unusable where other rows have a usable value, and log it: it costs this sample only."""
         for name in self.usable & values.keys():
             fault = find_fault(values[name], name)
@@ -351,14 +361,20 @@ class Reading:
                 values["metadata"] = {name: values.pop(name), **(values.get("metadata") or {})}
                 logging.getLogger("ctxmetrics").warning(
                     "%s: field '%s' %s, unlike in other rows: the sample has no %s",
-                    who,
+                    (where or "Sample") if id_ is None else f"Sample {str(id_)[:80]!r}",
                     name,
                     fault,
                     name,
                 )
 
-    def _read_lists(self, values: dict[str, Any]) -> None:
-        """Turn single texts and texts of lists into lists, and take the ids of documents that have them."""
+    def _read_lists(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Turn single texts and texts of lists into lists, and take the ids of documents that have them.
+
+        Returns:
+            The ids of what was retrieved with equal scores, as metadata.
+        """
+        hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
+        ties = find_ties(unnested(hits), self.schema.id_keys)
         for name in LISTS & values.keys():
             if self.written and isinstance(values[name], str):
                 values[name] = self._list(values[name], name)
@@ -378,6 +394,7 @@ class Reading:
                 own_ids = ids_of(documents, self.schema.id_keys, spans=spans)
                 if own_ids:
                     values[ids] = own_ids
+        return ties
 
     def _plain_items(self, value: Any, name: str) -> Any:
         """Return a list without lists in it, and ids without the objects that hold them.

@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.reading.conversations import Conversation, find_conversation
+from ctxmetrics.reading.conversations import PLACES, Conversation, find_conversation
 from ctxmetrics.reading.documents import (
     ID_KEYS,
     are_messages,
@@ -267,6 +267,12 @@ class Schema:
     def known_keys(self) -> frozenset[str]:
         """The keys that a row may have."""
         return self.sides | self.carried | heads_of(self._every_key)
+
+    @cached_property
+    def holders(self) -> set[str]:
+        """The keys of lists in which a field may stand: whether it does depends on what their items hold."""
+        nested = heads_of(key for key in self._every_key if not key.isidentifier())
+        return nested.union(self.sides, (head for head, _ in PLACES))
 
     @property
     def _every_key(self) -> Iterable[str]:

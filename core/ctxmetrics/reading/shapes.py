@@ -96,6 +96,8 @@ def are_no_texts(texts: Sequence[str]) -> bool:
             start = address[0]
         parts = [start] if _NO_TEXT.fullmatch(start) else _BETWEEN.split(start.strip(_AROUND))
         pieces += filter(None, parts)
+        if pieces and not _NO_TEXT.fullmatch(pieces[-1]):  # as nearly always
+            return False
     return len(texts) >= _FEW and len(pieces) >= _FEW and all(map(_NO_TEXT.fullmatch, pieces))
 
 
