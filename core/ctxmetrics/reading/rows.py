@@ -355,7 +355,7 @@ class Reading:
 
     def _drop_unusable(self, values: dict[str, Any], id_: Any, where: str | None) -> None:
         """Move to the metadata what is unusable where other rows have a usable value, and log it: it costs this sample only."""
-        for name in self.usable & values.keys():
+        for name in [name for name in values if name in self.usable]:
             fault = find_fault(values[name], name)
             if fault:
                 values["metadata"] = {name: values.pop(name), **(values.get("metadata") or {})}
