@@ -375,7 +375,7 @@ class Reading:
         """
         hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
         ties = find_ties(unnested(hits), self.schema.id_keys)
-        for name in LISTS & values.keys():
+        for name in [name for name in values if name in LISTS]:
             if self.written and isinstance(values[name], str):
                 values[name] = self._list(values[name], name)
             if name in _PASSAGES:

@@ -6,8 +6,10 @@ import csv
 import gzip
 import json
 import math
+import os
 import re
 import shlex
+import subprocess
 import sys
 from datetime import date, datetime
 from decimal import Decimal
@@ -400,6 +402,23 @@ def test_a_text_in_place_of_a_list_needs_that_in_every_row(tmp_path: Path, caplo
     assert (
         "line 2: field 'retrieved_contexts' is a str, and no list, unlike in other rows" in caplog.text
     )
+
+
+def test_unusable_fields_are_named_in_one_order(tmp_path: Path) -> None:
+    """Strings have another hash in each process, so the order of a set is no order."""
+    wrong = {**RAGAS_V1, "contexts": "one", "ground_truth": ["a", "b"]}
+    rows = "\n".join(map(json.dumps, (RAGAS_V1, RAGAS_V1, wrong)))
+    (tmp_path / "s.jsonl").write_text(rows, encoding="utf-8")
+    code = f"import ctxmetrics as cm; *_, last = cm.read_samples({str(tmp_path / 's.jsonl')!r}); print(*last.metadata)"
+    orders = set()
+    for seed in range(6):
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        orders.add((done.stdout, done.stderr))
+    assert len(orders) == 1
+    assert set(done.stdout.split()) >= {"reference", "retrieved_contexts"}
 
 
 # --- files that are not what they promise ---
