@@ -67,8 +67,9 @@ def score_table(
 ) -> Table:
     """Score the rows of a table.
 
-    Metrics over ids, spans and strings read the two columns that they need; other columns are not looked at then, apart
-    from their names.
+    Metrics over ids, spans and strings read the two columns that they need, and grades of ids in ``labels``; other columns
+    are not looked at then, apart from their names. Why no row of a batch could be scored is logged: of Spark where its data
+    frame is read, of Ray by its workers.
 
     A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read.
     Each batch is a run of its own: the limits of ``options`` hold for one batch, so with n batches at a
