@@ -274,7 +274,7 @@ def _verdict(id_: str, hit: bool) -> Verdict:
 
 
 def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -> dict[str, float]:
-    """Return the grade of each reference id; 1 where the labels have none.
+    """Return the grade of each reference id; 1 where the labels have none, or null.
 
     Args:
         labels: Those of a sample.
@@ -291,6 +291,8 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         )
     grades = dict.fromkeys(reference, 1.0)
     for id_, grade in relevance.items():
+        if grade is None:  # as a column of Arrow has it, whose rows have the ids of all rows
+            continue
         key = str(id_)
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         if not is_number or not 0 <= grade <= _LARGEST_GRADE or (grade > 0) != (key in grades):

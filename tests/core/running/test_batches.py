@@ -317,6 +317,22 @@ def test_grades_are_read_from_columns(monkeypatch):
     assert scored["id_based_ndcg"][1] == pytest.approx(2.5 / 3.6309, abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_grades_of_other_ids_in_each_row(kind):
+    """A column of objects in Arrow and polars has in each row the keys of all rows, and null where a row has none."""
+    rows = [
+        {"reference_context_ids": ["a", "b"], "labels": {"relevance": {"a": 1, "b": 3}}},
+        {"reference_context_ids": ["c"], "labels": {"relevance": {"c": 2}}},
+    ]
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    scored = score_table(
+        KINDS[kind]({"retrieved_context_ids": [["a", "b"]] * 2, **table}), [IDBasedNDCG()]
+    )
+    values = [value for value, _ in columns(scored, "id_based_ndcg")]
+    # 1 / log2(2) + 3 / log2(3) of 3 / log2(2) + 1 / log2(3)
+    assert values == [pytest.approx(2.8928 / 3.6309, abs=1e-4), 0.0]
+
+
 @pytest.mark.parametrize(
     "label",
     [
