@@ -28,7 +28,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from typing import Any
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
-from _shared import judging
+from _shared import docs, judging
 
 from ctxmetrics import (
     ContextPrecision,
@@ -358,7 +358,7 @@ def measure(name: str, samples: list[Any], server: Endpoint) -> tuple[Figures, l
     outcomes: list[Outcome] = []
     fault = ""
     with RecordingProxy(server.base_url) as proxy:
-        address = Endpoint(proxy.base_url, server.model, server.key, server.concurrency, server.timeout)
+        address = replace(server, base_url=proxy.base_url)
         begin = time.monotonic()
         with judging.silence():
             try:
@@ -392,9 +392,9 @@ def _mean(outcomes: list[Outcome], metric: str) -> float | None:
     return round(sum(values) / len(values), 3) if values else None
 
 
-def format_table(figures: dict[str, Figures]) -> list[str]:
+def format_table(figures: dict[str, Figures]) -> str:
     """Format the table in Markdown."""
-    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    rows = []
     for name, item in figures.items():
         first = item.first
         cells = [
@@ -410,8 +410,8 @@ def format_table(figures: dict[str, Figures]) -> list[str]:
             f"{item.seconds / item.samples:.1f}",
             item.fault or _format_codes(item),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        rows.append(cells)
+    return docs.figures(" | ".join(COLUMNS), rows)
 
 
 def _format_codes(item: Figures) -> str:
@@ -465,7 +465,7 @@ def run(argv: list[str]) -> dict[str, object]:
         print(f"{name}: {figures[name].seconds:.0f} s", file=sys.stderr, flush=True)
         if options.keep is not None:
             _keep(options.keep, name, exchanges)
-    print(f"model: {options.model}\n", *format_table(figures), sep="\n")
+    print(f"model: {options.model}\n", format_table(figures), sep="\n")
     return {
         "benchmark": "real_model",
         "model": options.model,

@@ -19,6 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from _shared import docs
+
 from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.evidence.words import listed, tokens
@@ -142,8 +144,7 @@ def run(argv: list[str]) -> dict[str, object]:
     counts = {
         key: Counter(kind for item in items for kind in alarms(*item)) for key, items in found.items()
     }
-    lines = ["| family, evidence | " + " | ".join(f"{kind}, true / false" for kind in KINDS) + " |"]
-    lines.append("|" + "---|" * (1 + len(KINDS)))
+    lines = []
     figures: dict[str, Any] = {}
     for name, how in dict.fromkeys(key[:2] for key in found):
         sizes = [len(found.get((name, how, true), ())) for true in (True, False)]
@@ -158,8 +159,9 @@ def run(argv: list[str]) -> dict[str, object]:
                     for hit, size, share in zip(given, sizes, shares, strict=True)
                 )
             )
-        lines.append(f"| {name}, {how} | {' | '.join(cells)} |")
-    print("\n".join(lines))
+        lines.append((f"{name}, {how}", *cells))
+    heads = ("family, evidence", *(f"{kind}, true / false" for kind in KINDS))
+    print(docs.figures(" | ".join(heads), lines))
     rated = usefulness(options.data)
     for kind, (hits, size) in rated.items():
         print(f"clapnq-dev: {kind}: {hits} of {size} ({hits / size:.1%})")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from _shared import docs
+
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from validity.agreement import agreement
@@ -53,16 +55,12 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
 
 def table(figures: dict) -> str:
     """Return the figures as a table for the docs."""
-    lines = [
-        "| language | supported | not supported | BA, first version | BA | BA, flagged counted as no |",
-        "|---" * 6 + "|",
-    ]
-    lines += [
-        f"| {language} | {row['supported']} | {row['unsupported']} | {BEFORE[language]:.3f} "
-        f"| {row['balanced_accuracy']:.3f} | {row['flagged_as_no']:.3f} |"
-        for language, row in figures.items()
-    ]
-    return "\n".join(lines)
+    head = "language | supported | not supported | BA, first version | BA | BA, flagged counted as no"
+    rows = []
+    for language, row in figures.items():
+        accuracies = (BEFORE[language], row["balanced_accuracy"], row["flagged_as_no"])
+        rows.append((language, row["supported"], row["unsupported"], *accuracies))
+    return docs.figures(head, rows)
 
 
 def run(argv: list[str]) -> dict:
