@@ -29,11 +29,11 @@ least 0.93; each gate wrong in at most 7 %.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from zlib import crc32
 
 import numpy as np
+from _shared import arguments
 from scipy import stats
 
 from ctxmetrics.formulas.intervals import mean_interval, student_quantile
@@ -313,10 +313,7 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="interval_coverage")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("interval_coverage", draws=1000, seed=1).parse_args(argv)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     rows = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -15,7 +15,6 @@ labels make of the verdicts that models gave with another prompt: the prompt of 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import random
 from collections import defaultdict
@@ -25,7 +24,7 @@ from pathlib import Path
 from statistics import fmean, quantiles
 
 HERE = Path(__file__).resolve().parents[1]
-from _shared import docs
+from _shared import arguments, docs
 
 from ctxmetrics import ContextPrecision, Judgement, JudgeRequest, Sample, Verdict, agree, evaluate
 from ctxmetrics.agreement.agree import AgreementReport
@@ -290,10 +289,7 @@ def _told(measured: Measured) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="six_judges")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--write-docs", action="store_true")
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("six_judges", draws=1000, write_docs=False).parse_args(argv)
     measured = measure(options.draws)
     shown = table(measured)
     print(shown)

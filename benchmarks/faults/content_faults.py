@@ -17,7 +17,6 @@ that no reader of one reply can find out, and why; all others must give 0. Hones
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import random
@@ -27,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.adapting.runners import aside
@@ -764,11 +763,8 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="content_faults")
-    parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(PATHS))
+    parser = arguments.make_parser("content_faults", paths=PATHS, only=HONEST_FIRST, write_docs=False)
     parser.add_argument("--samples", type=int, default=10, choices=range(1, 11))
-    parser.add_argument("--only", nargs="*", choices=HONEST_FIRST, default=HONEST_FIRST)
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     by_path = {path: measure_all(path, options.only, RATES, options.samples) for path in options.paths}
     found = {

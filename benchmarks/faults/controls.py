@@ -12,12 +12,13 @@ halves stands beside.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from _shared import arguments
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, evaluate
 from ctxmetrics.judges.llm.judge import forget
@@ -207,11 +208,7 @@ def measure(fault: str, seed: int, controls: int, slips: float = 0.1) -> Control
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="controls")
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--controls", type=int, default=24)
-    parser.add_argument("--slips", type=float, default=0.1)
-    parser.add_argument("--only", nargs="*", choices=JUDGES, default=[*JUDGES])
+    parser = arguments.make_parser("controls", runs=40, controls=24, slips=0.1, only=JUDGES)
     options = parser.parse_args(argv)
     figures, over = {}, []
     print(

@@ -10,7 +10,6 @@ installed.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import math
@@ -28,7 +27,7 @@ from types import SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).resolve()
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.adapting.runners import aside
@@ -455,9 +454,8 @@ def line(row: Row, found: Found | None) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="model_classes")
+    parser = arguments.make_parser("model_classes", write_docs=False)
     parser.add_argument("--only", default="", help="rows with this text in framework or class")
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     chosen = [row for row in rows() if options.only in f"{row.framework} {row.name}"]
     if absent := {name for row in chosen for name in row.missing}:

@@ -33,9 +33,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-
 from _shared import docs, judging
 
 from ctxmetrics import (
@@ -51,7 +48,7 @@ from ctxmetrics import (
 )
 from support.recording import Exchange, RecordingProxy
 
-HANDBOOK = HERE.parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook.jsonl"
 RECALL, PRECISION = "context_recall", "context_precision"
 METRICS = (RECALL, PRECISION)
 COLUMNS = (

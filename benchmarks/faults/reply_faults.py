@@ -12,7 +12,6 @@ golden cases there are faults that no recorded text can hold: of the server's an
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -26,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
 from ctxmetrics.adapting.runners import CORE, aside
@@ -348,9 +347,8 @@ def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="reply_faults")
+    parser = arguments.make_parser("reply_faults", write_docs=False)
     parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(REQUIRED))
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     given = cases()
     found = {path: outcomes(path, given) for path in dict.fromkeys(("core", *options.paths))}

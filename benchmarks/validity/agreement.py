@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from _shared import docs
+from _shared import arguments, docs
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical.judge import LexicalJudge
@@ -31,9 +31,9 @@ BARS = {"clapnq_usefulness": 0.935, "begin_support": 0.825}
 """Lowest balanced accuracy we accept from a change."""
 
 
-def make_parser(name: str, about: str | None = None) -> argparse.ArgumentParser:
+def make_parser(name: str, about: str | None = None, **defaults) -> argparse.ArgumentParser:
     """Return a parser with ``--data``; the first line of a docstring says what the benchmark is about."""
-    parser = argparse.ArgumentParser(prog=name, description=about and about.splitlines()[0])
+    parser = arguments.make_parser(name, about and about.splitlines()[0], **defaults)
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
     return parser
 
