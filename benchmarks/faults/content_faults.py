@@ -45,7 +45,7 @@ RATES = (0.1, 1.0)
 METRICS = {"recall": ContextRecall(), "precision": ContextPrecision()}
 TRUTH = {"recall": 3 / 7, "precision": (1 / 2 + 2 / 4 + 3 / 5) / 3}
 PATHS = {
-    "core": ("core", lambda url: paths.OpenAIModel(paths.NAME, base_url=url, api_key=paths.KEY)),
+    "core": ("core", paths._openai),
     "ragas": ("ragas.evaluate", paths._ragas_wrapper),
     "deepeval": ("deepeval.evaluate", lambda url: paths._deepeval(url, "gpt-4o")),
     "langsmith": ("langsmith.evaluate", paths._chat),
@@ -718,9 +718,8 @@ def measure_all(path: str, faults: list[str], rates: tuple[float, ...], count: i
     forget()
     with aside(dict(judging.QUIET)), FakeOpenAIServer(Judge(count)) as server:
         judge = paths.Recorder(LLMJudge(model(server.base_url)))
-        (run,) = (known for known in paths._runners(runner) if known.name == runner)
         for name, metric in METRICS.items():
-            values = run.score(metric.with_judge(judge), samples)
+            values = paths.get_runner(runner).score(metric.with_judge(judge), samples)
             for (fault, rate, _), each, value in zip(keys, samples, values, strict=True):
                 codes = [code for _, _, code in judge.found.get(each.user_input, ())]
                 doubtful = bool(DOUBTFUL.intersection(codes))
