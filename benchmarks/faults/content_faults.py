@@ -23,10 +23,10 @@ import random
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from _shared import arguments, docs, judging
+from _shared.data import read_data
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.adapting.runners import aside
@@ -65,9 +65,7 @@ TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith":
 # The number from which on contexts have two sentences and are about one thing.
 NEAR = 10
 
-TEXTS = json.loads(
-    (Path(__file__).parents[1] / "data" / "content-faults.json").read_text(encoding="utf-8")
-)
+TEXTS = read_data("content-faults")
 
 
 def fill(number: int, part: str) -> list[str]:
@@ -433,30 +431,41 @@ def shifted(reply: Entry, ask: Ask, step: int) -> Any:
 
 
 @fault
-def one_unit(reply: Entry, ask: Ask, number: int, *quotes: str) -> Any:
-    """One sentence, counted from 1, called supported by these quotes.
+def one_unit(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
+    """One sentence, counted from 1, called supported by this evidence."""
+    for id_, entry in units_of(reply).items():
+        unit = ask.question.units[id_]
+        if unit == sentences(ask.number)[number - 1]:
+            entry.update(evidence=evidence(unit, ask), missing="", supported=True)
+    return reply
+
+
+def written(*quotes: str) -> Evidence:
+    """Evidence: these quotes.
 
     Each begins with the number of its context, ``c3`` or ``part of c3``. It may name what the sample is about: ``{place}``,
     ``{name}`` and ``{plant}``, the year of the ``{other_fire}``, and where two contexts meet (``{ends}``).
     """
-    ids, texts = {text: id_ for id_, text in ask.question.contexts.items()}, contexts(ask.number)
-    ends = f"{texts[1][-20:]} {texts[2][:40]}"
-    found = []
-    for written in quotes:
-        home, _, text = written.partition(": ")
-        text = text.format(**topic(ask.number), ends=ends)
-        id_ = ids.get(texts[int(home[-1]) - 1], home[-2:])
-        found.append({"context": id_, "quote": text, "whole": not home.startswith("part")})
-    for id_, entry in units_of(reply).items():
-        if ask.question.units[id_] == sentences(ask.number)[number - 1]:
-            entry.update(evidence=found, missing="", supported=True)
-    return reply
+
+    def evidence(_: str, ask: Ask) -> list[Entry]:
+        ids, texts = {text: id_ for id_, text in ask.question.contexts.items()}, contexts(ask.number)
+        ends = f"{texts[1][-20:]} {texts[2][:40]}"
+        found = []
+        for quote in quotes:
+            home, _, text = quote.partition(": ")
+            text = text.format(**topic(ask.number), ends=ends)
+            id_ = ids.get(texts[int(home[-1]) - 1], home[-2:])
+            found.append({"context": id_, "quote": text, "whole": not home.startswith("part")})
+        return found
+
+    return evidence
 
 
 def quoted(group: str) -> dict[str, Callable[..., Any]]:
     """The faults in which one sentence is called supported by quotes, as the file of texts has them."""
     return {
-        title: one_unit(number, *quotes) for title, (number, *quotes) in TEXTS["quotes"][group].items()
+        title: one_unit(number, written(*quotes))
+        for title, (number, *quotes) in TEXTS["quotes"][group].items()
     }
 
 
@@ -643,18 +652,8 @@ FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
 }
 
 
-@fault
-def near_yes(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
-    """One sentence, counted from 1, called supported by the closest piece of all contexts."""
-    for id_, entry in units_of(reply).items():
-        unit = ask.question.units[id_]
-        if unit == sentences(ask.number)[number - 1]:
-            entry.update(evidence=evidence(unit, ask), missing="", supported=True)
-    return reply
-
-
 FAULTS |= {
-    f"near: sentence {number} called supported, {how}": near_yes(number, evidence)
+    f"near: sentence {number} called supported, {how}": one_unit(number, evidence)
     for number in (4, 5, 6, 7)
     for how, evidence in (("the closest sentence", best), ("the closest context", whole_context))
 } | {

@@ -13,13 +13,13 @@ The template sentences were written together with the judge's word lists.
 from __future__ import annotations
 
 import calendar
-import json
 import random
 import re
 from collections import defaultdict
 from pathlib import Path
 
 from _shared import docs
+from _shared.data import read_data
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
@@ -31,9 +31,7 @@ BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 KEPT = 0.95
 FLAGGED = 0.02
 MONTHS = list(calendar.month_name)[1:]
-TEMPLATES = json.loads(
-    (Path(__file__).resolve().parents[1] / "data" / "attacks.json").read_text(encoding="utf-8")
-)
+TEMPLATES = read_data("attacks")
 UNITS, CURRENCIES = TEMPLATES["units"], TEMPLATES["currencies"]
 SMALL, SPELLING = TEMPLATES["small_numbers"], TEMPLATES["spelling"]
 AUXILIARY = r"\b(is|was|are|were|has|have|had|can|could|will|would|may|should|must)\b(?! not)"
@@ -135,14 +133,6 @@ def number_word(unit, contexts, source):
     )
 
 
-def upper_case(unit, contexts, source):
-    return unit.upper()
-
-
-def lower_case(unit, contexts, source):
-    return unit.lower()
-
-
 def other_spelling(unit, contexts, source):
     changes = [(rf"\b{old}", new) for pair in SPELLING for old, new in (pair, pair[::-1])]
     return replace_first(unit, *changes)
@@ -150,8 +140,8 @@ def other_spelling(unit, contexts, source):
 
 HARMLESS = {
     "number words": number_word,
-    "upper case": upper_case,
-    "lower case": lower_case,
+    "upper case": lambda unit, *_: unit.upper(),
+    "lower case": lambda unit, *_: unit.lower(),
     "spelling": other_spelling,
 }
 HARMFUL = {

@@ -6,24 +6,24 @@ The embedded judge was not tuned to these examples, and cannot break a text into
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from _shared import docs
+from _shared.data import read_data
 
 from ctxmetrics import LexicalJudge
 from ctxmetrics.testing.golden import load_cases, make_metric, make_sample
 
 GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden" / "v1"
-EXAMPLES = Path(__file__).resolve().parents[1] / "data" / "published-pages.json"
+EXAMPLES = read_data("published-pages")
 """Golden cases of pages that give an output: each with its title, and the output as the page writes it."""
 
 
 def measure() -> list[dict]:
     cases = {case.id: case for case in load_cases(GOLDEN)}
     rows = []
-    for name, (title, documented) in json.loads(EXAMPLES.read_text(encoding="utf-8")).items():
+    for name, (title, documented) in EXAMPLES.items():
         metric, sample = make_metric(cases[name]), make_sample(cases[name])
         embedded = replace(metric, judge=LexicalJudge(), unit="sentence").score(sample)
         rows.append(
