@@ -16,7 +16,7 @@ import json
 import random
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from _shared import arguments
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.models.base import Prompt
     from ctxmetrics.results.summary import Controls
+    from faults.content_faults import Entry
 
 SAMPLES = 40
 
@@ -65,9 +66,6 @@ def say(id_: str, entry: dict[str, Any], value: bool, prompt: Prompt) -> None:
         answer = " ".join(question.units.values())
         quote = _closest(answer, _sentences(shown[id_]))
         entry.update(quote=quote if value else "", useful=value)
-
-
-Entry: TypeAlias = "dict[str, Any]"
 
 
 @dataclass

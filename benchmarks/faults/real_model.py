@@ -51,18 +51,9 @@ from support.recording import Exchange, RecordingProxy
 HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook.jsonl"
 RECALL, PRECISION = "context_recall", "context_precision"
 METRICS = (RECALL, PRECISION)
-COLUMNS = (
-    "asked by",
-    "samples",
-    "complete first replies",
-    "exact first replies",
-    "quotes that stand there",
-    "copied entries",
-    "values",
-    "requests a sample",
-    "tokens a sample, in + out",
-    "seconds a sample",
-    "no value because",
+HEAD = (
+    "asked by | samples | complete first replies | exact first replies | quotes that stand there | copied entries | "
+    "values | requests a sample | tokens a sample, in + out | seconds a sample | no value because"
 )
 # The most tokens of a reply to a framework's model object: a small model may write without an end.
 _REPLY_TOKENS = 1024
@@ -126,12 +117,10 @@ def _openai(server: Endpoint, **options: Any):
 
 
 def _chat(server: Endpoint):
-    from langchain_openai import ChatOpenAI
-
-    return ChatOpenAI(
-        model=server.model,
-        base_url=server.base_url,
-        api_key=server.key,
+    return judging.chat_at(
+        server.base_url,
+        server.model,
+        server.key,
         temperature=0,
         timeout=server.timeout,
         max_retries=0,
@@ -139,16 +128,12 @@ def _chat(server: Endpoint):
     )
 
 
-def _ragas_wrapper(server: Endpoint):
+def _ragas_model(server: Endpoint):
     from ragas.llms import LangchainLLMWrapper
 
-    return LangchainLLMWrapper(_chat(server))
-
-
-def _ragas_model(server: Endpoint):
     from ctxmetrics_ragas import RagasModel
 
-    return RagasModel(_ragas_wrapper(server))
+    return RagasModel(LangchainLLMWrapper(_chat(server)))
 
 
 def _ragas_factory(server: Endpoint):
@@ -220,25 +205,22 @@ def _score(make: Callable[[Endpoint], Any], samples: list[Any], server: Endpoint
 
 def _score_by_ragas(samples: list[Any], server: Endpoint) -> list[Outcome]:
     """Ask by Ragas' own two metrics."""
-    from ragas import EvaluationDataset, RunConfig, SingleTurnSample, evaluate
+    from ragas import RunConfig
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
     given = [
         judging.Case(sample.user_input, sample.reference, sample.retrieved_contexts, 0.0, 0.0)
         for sample in samples
     ]
-    results = evaluate(
-        EvaluationDataset([SingleTurnSample(**fields) for fields in judging.ragas_fields(given)]),
+    timeout = int(server.timeout) * len(samples)
+    rows = judging.in_ragas(
+        given,
+        _chat(server),
         [LLMContextRecall(), LLMContextPrecisionWithReference()],
-        llm=_ragas_wrapper(server),
-        run_config=RunConfig(
-            timeout=int(server.timeout) * len(samples), max_retries=1, max_workers=server.concurrency
-        ),
-        show_progress=False,
+        run_config=RunConfig(timeout=timeout, max_retries=1, max_workers=server.concurrency),
         raise_exceptions=False,
     )
-    names = {RECALL: "context_recall", PRECISION: "llm_context_precision_with_reference"}
-    return [_outcome(name, row[theirs]) for row in results.scores for name, theirs in names.items()]
+    return [_outcome(*pair) for row in rows for pair in zip(METRICS, row, strict=True)]
 
 
 def _score_by_deepeval(samples: list[Any], server: Endpoint) -> list[Outcome]:
@@ -408,7 +390,7 @@ def format_table(figures: dict[str, Figures]) -> str:
             item.fault or _format_codes(item),
         ]
         rows.append(cells)
-    return docs.figures(" | ".join(COLUMNS), rows)
+    return docs.figures(HEAD, rows)
 
 
 def _format_codes(item: Figures) -> str:
