@@ -274,7 +274,8 @@ def costs(found: dict[str, dict[str, float]]) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = arguments.make_parser("traffic", samples=3, write_docs=False)
+    parser = arguments.make_parser("traffic", samples=3)
+    parser.add_argument("--write-docs", action="store_true", help="write the table of the README")
     parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
     parser.add_argument(
         "--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all"
