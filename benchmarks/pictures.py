@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import re
@@ -20,7 +19,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from _shared import docs
+from _shared import arguments, docs
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -143,7 +142,5 @@ WRITERS = {
 
 
 def run(argv: list[str]) -> dict:
-    parser = argparse.ArgumentParser(prog="pictures")
-    parser.add_argument("--only", nargs="*", choices=WRITERS, default=list(WRITERS))
-    names = parser.parse_args(argv).only
+    names = arguments.make_parser("pictures", only=WRITERS).parse_args(argv).only
     return {"benchmark": "pictures", **{name: WRITERS[name]() for name in names}}

@@ -1,1 +1,1 @@
-"""What several benchmarks share: tables in pages, judges with known truth, the mark of the embedded judge."""
+"""What several benchmarks share: arguments, data, tables in pages, judges with known truth, the mark of the embedded judge."""

@@ -43,3 +43,12 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def figures(head: str, rows: Iterable[Sequence[object]]) -> str:
+    """Return figures as a table in Markdown, fractions with three digits; ``head`` has its cells between bars."""
+    lines = [f"| {head} |", "|---" * len(head.split(" | ")) + "|"]
+    for row in rows:
+        cells = [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -269,24 +269,23 @@ def ragas_scores(
     options = {"run_config": RunConfig(**run_config)} if run_config else {}
     metrics = {"recall": LLMContextRecall, "precision": LLMContextPrecisionWithReference}
     chosen = [metrics[kind]() for kind in kinds]
-    return in_ragas(given, base_url, chosen, raise_exceptions=False, **options)
+    return in_ragas(given, chat_at(base_url), chosen, raise_exceptions=False, **options)
 
 
-def in_ragas(given: list[Case], base_url: str, metrics: list, **options) -> list[tuple[float, ...]]:
+def in_ragas(given: list[Case], chat, metrics: list, **options) -> list[tuple[float, ...]]:
     """The values of metrics in `ragas.evaluate` with a chat model of LangChain."""
     from ragas import EvaluationDataset, SingleTurnSample, evaluate
     from ragas.llms import LangchainLLMWrapper
 
     dataset = EvaluationDataset([SingleTurnSample(**fields) for fields in ragas_fields(given)])
-    llm = LangchainLLMWrapper(chat_at(base_url))
-    found = evaluate(dataset, metrics, llm=llm, show_progress=False, **options)
+    found = evaluate(dataset, metrics, llm=LangchainLLMWrapper(chat), show_progress=False, **options)
     return [tuple(row[metric.name] for metric in metrics) for row in found.scores]
 
 
-def chat_at(base_url: str):
+def chat_at(base_url: str, model: str = "fake-judge", api_key: str = "sk-fake", **options):
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(model="fake-judge", base_url=base_url, api_key="sk-fake")
+    return ChatOpenAI(model=model, base_url=base_url, api_key=api_key, **options)
 
 
 def ragas_fields(given: list[Case]) -> list[dict]:
@@ -373,5 +372,4 @@ def _is_missing(value) -> bool:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     _serve(json.loads(sys.argv[1]))

@@ -69,11 +69,7 @@ def _simulated(mean: float, random: np.random.Generator) -> tuple[list[float], l
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = make_parser("corrected")
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--judged", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
+    options = make_parser("corrected", draws=2000, judged=300, seed=1).parse_args(argv)
     sources = {
         "precision, CLAPNQ": (_precision, options.data / "clapnq-dev.jsonl"),
         "support, BEGIN": (_support, options.data / "begin-wow-dev.jsonl"),

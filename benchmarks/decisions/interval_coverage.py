@@ -29,11 +29,12 @@ least 0.93; each gate wrong in at most 7 %.
 
 from __future__ import annotations
 
-import argparse
 import warnings
+from itertools import product
 from zlib import crc32
 
 import numpy as np
+from _shared import arguments
 from scipy import stats
 
 from ctxmetrics.formulas.intervals import mean_interval, student_quantile
@@ -174,18 +175,9 @@ SHARES = (0.02, 0.05, 0.1, 0.2)
 # The size of a change, and how many of the changes are losses.
 CHANGES = {"1, 3 of 4 lose": (1.0, 0.75), "1/2, all lose": (0.5, 1.0), "1, all lose": (1.0, 1.0)}
 JUDGES = ("exact", "wrong", "blind")
-LABEL_HEADER = (
-    "path",
-    "change",
-    "share",
-    "judge",
-    "labelled",
-    "held",
-    "low",
-    "high",
-    "width",
-    "before",
-)
+PLACE = ("path", "change", "share", "judge", "labelled")
+RATES = ("held", "low", "high", "width", "before")
+LABEL_HEADER = (*PLACE, *RATES)
 
 
 def changes(source, share, change, judge, n):
@@ -273,12 +265,10 @@ def label_cells(seed, draws):
     """All rows of the second table."""
     for path, sizes, shares in CELLS:
         mean = path.endswith("mean")
-        for change in list(CHANGES)[mean:]:
-            for judge in JUDGES[: 1 if path.endswith("plain mean") else None]:
-                for share in shares:
-                    for labelled in sizes:
-                        place = path, change, share, judge, labelled
-                        yield label_cell(*place, source=source_of(seed, *place), draws=draws)
+        judges = JUDGES[:1] if path.endswith("plain mean") else JUDGES
+        for change, judge, share, labelled in product(list(CHANGES)[mean:], judges, shares, sizes):
+            place = path, change, share, judge, labelled
+            yield label_cell(*place, source=source_of(seed, *place), draws=draws)
 
 
 def label_cell(path, change, share, judge, labelled, *, source, draws):
@@ -287,7 +277,7 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
     truth = share * size * (1 - 2 * losses)
     name, _, what = path.partition(" of a ")
     plain_mean = path.endswith("plain mean")
-    counts = dict.fromkeys(LABEL_HEADER[5:], 0.0)
+    counts = dict.fromkeys(RATES, 0.0)
     for _ in range(draws):
         people, its, others, options = PATHS[name](source, share, change, judge, labelled)
         if plain_mean:
@@ -309,14 +299,11 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
     rates = {name: count / draws for name, count in counts.items()}
     rates["held"] = 1 - rates["low"] - rates["high"]
     place = (path, change, share, judge, labelled)
-    return {**dict(zip(LABEL_HEADER, place, strict=False)), **rates}
+    return {**dict(zip(PLACE, place, strict=True)), **rates}
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="interval_coverage")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("interval_coverage", draws=1000, seed=1).parse_args(argv)
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     rows = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -332,7 +319,7 @@ def run(argv: list[str]) -> dict[str, object]:
         labelled.append(row)
         print(printed(row, LABEL_HEADER), flush=True)
         if missed_label_cell(row):
-            missed.append(", ".join(str(row[name]) for name in LABEL_HEADER[:5]))
+            missed.append(", ".join(str(row[name]) for name in PLACE))
     print(
         f"\n{len(rows) + len(labelled)} cells, {options.draws} draws each, {MORE * options.draws} with labels; below a bar: {'; '.join(missed) or 'none'}\n"
     )

@@ -9,9 +9,8 @@ to Wilson's interval where all scores are equal; t and percentile then have no w
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+from _shared import arguments
 from scipy import stats
 
 from ctxmetrics.formulas.intervals import mean_interval, wilson
@@ -73,10 +72,7 @@ def _bca(x, source):
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="intervals")
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("intervals", draws=2000, seed=1).parse_args(argv)
     source = np.random.default_rng(options.seed)
     contenders = {
         "ours": lambda x: mean_interval(x.tolist()),

@@ -15,7 +15,6 @@ labels make of the verdicts that models gave with another prompt: the prompt of 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import random
 from collections import defaultdict
@@ -25,7 +24,7 @@ from pathlib import Path
 from statistics import fmean, quantiles
 
 HERE = Path(__file__).resolve().parents[1]
-from _shared import docs
+from _shared import arguments, docs
 
 from ctxmetrics import ContextPrecision, Judgement, JudgeRequest, Sample, Verdict, agree, evaluate
 from ctxmetrics.agreement.agree import AgreementReport
@@ -229,10 +228,7 @@ def table(measured: Measured) -> str:
         name: f"{quadratic_kappa(measured.records.nist, grades):.4f}"
         for name, grades in measured.records.models.items()
     }
-    lines = [
-        "| judge | quadratic kappa of the grades | kappa of yes/no | balanced accuracy | its mean | corrected, 30 labelled questions |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for name, report in measured.reports.items():
         (item,) = report.agreements
         intervals = item.intervals or {}
@@ -242,49 +238,45 @@ def table(measured: Measured) -> str:
             kappas.get(name, "-"),
             _with(item.kappa, intervals.get("kappa")),
             _with(item.balanced_accuracy, intervals.get("balanced_accuracy")),
-            f"{fmean(measured.scores[name]):.3f}",
-            f"{corrected:.3f}",
+            fmean(measured.scores[name]),
+            corrected,
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
-    lines += [
-        "",
-        f"NIST's mean is {fmean(measured.people):.3f}. The six models' means are {spread(raw):.3f} apart.",
-        "",
-        "| labelled questions | six models apart | nine in ten draws below | with coin and always yes | coverage | width | labels alone |",
-        "|---|---|---|---|---|---|---|",
+    keys = ("spread", "nine_in_ten", "spread_of_eight", "coverage", "width")
+    sizes = [
+        (n, *map(row.get, keys), f"{row['people_coverage']:.3f}, width {row['people_width']:.3f}")
+        for n, row in by_size(measured).items()
     ]
-    for n, row in by_size(measured).items():
-        shown = [
-            f"{row[key]:.3f}"
-            for key in ("spread", "nine_in_ten", "spread_of_eight", "coverage", "width")
-        ]
-        alone = f"{row['people_coverage']:.3f}, width {row['people_width']:.3f}"
-        lines.append(f"| {n} | {' | '.join(shown)} | {alone} |")
-    return "\n".join(lines)
+    judges = docs.figures(
+        "judge | quadratic kappa of the grades | kappa of yes/no | balanced accuracy | its mean | corrected, 30 labelled questions",
+        rows,
+    )
+    means = f"NIST's mean is {fmean(measured.people):.3f}. The six models' means are {spread(raw):.3f} apart."
+    labels = docs.figures(
+        "labelled questions | six models apart | nine in ten draws below | with coin and always yes | coverage | width | labels alone",
+        sizes,
+    )
+    return f"{judges}\n\n{means}\n\n{labels}"
 
 
 def short(measured: Measured) -> str:
     """Return what a user needs of the tables, as Markdown."""
     sizes, draws = by_size(measured), measured.draws[30]
-    lines = ["| judge | its mean | corrected |", "|---|---|---|"]
-    for name, values in measured.scores.items():
-        corrected = fmean(found.corrected[name][0] for found in draws)
-        lines.append(f"| {name} | {fmean(values):.3f} | {corrected:.3f} |")
+    means = [
+        (name, fmean(values), fmean(found.corrected[name][0] for found in draws))
+        for name, values in measured.scores.items()
+    ]
     row = sizes[30]
     found = f"mean of {len(draws):,} draws; nine in ten below {row['nine_in_ten']:.3f}"
     eight = f"with the coin and always yes {row['spread_of_eight']:.3f}"
-    lines += [
-        "",
-        f"NIST's mean is {fmean(measured.people):.3f}. {_told(measured)} ({found}; {eight}).",
-        "",
-        "| labelled queries | six models apart | 95 % interval holds NIST's mean | its width | width of the labels alone |",
-        "|---|---|---|---|---|",
-    ]
-    for n, row in sizes.items():
-        cells = [f"{row[key]:.3f}" for key in ("spread", "coverage", "width", "people_width")]
-        lines.append(f"| {n} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    told = f"NIST's mean is {fmean(measured.people):.3f}. {_told(measured)} ({found}; {eight})."
+    keys = ("spread", "coverage", "width", "people_width")
+    labels = docs.figures(
+        "labelled queries | six models apart | 95 % interval holds NIST's mean | its width | width of the labels alone",
+        [(n, *map(row.get, keys)) for n, row in sizes.items()],
+    )
+    return f"{docs.figures('judge | its mean | corrected', means)}\n\n{told}\n\n{labels}"
 
 
 def _told(measured: Measured) -> str:
@@ -297,10 +289,7 @@ def _told(measured: Measured) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="six_judges")
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--write-docs", action="store_true")
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("six_judges", draws=1000, write_docs=False).parse_args(argv)
     measured = measure(options.draws)
     shown = table(measured)
     print(shown)

@@ -17,7 +17,6 @@ that no reader of one reply can find out, and why; all others must give 0. Hones
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import random
@@ -26,7 +25,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
+from _shared.data import read_data
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.adapting.runners import aside
@@ -45,7 +45,7 @@ RATES = (0.1, 1.0)
 METRICS = {"recall": ContextRecall(), "precision": ContextPrecision()}
 TRUTH = {"recall": 3 / 7, "precision": (1 / 2 + 2 / 4 + 3 / 5) / 3}
 PATHS = {
-    "core": ("core", lambda url: paths.OpenAIModel(paths.NAME, base_url=url, api_key=paths.KEY)),
+    "core": ("core", paths._openai),
     "ragas": ("ragas.evaluate", paths._ragas_wrapper),
     "deepeval": ("deepeval.evaluate", lambda url: paths._deepeval(url, "gpt-4o")),
     "langsmith": ("langsmith.evaluate", paths._chat),
@@ -65,67 +65,31 @@ TITLES = {"core": "core", "ragas": "Ragas", "deepeval": "DeepEval", "langsmith":
 # The number from which on contexts have two sentences and are about one thing.
 NEAR = 10
 
-_PLACES = tuple(
-    line.split()
-    for line in (
-        "lighthouse ferry quarry orchard windmill brewery library harbour chapel tannery",
-        "Amelia Bernard Clotilde Dragomir Eleonora Fiodor Gudrun Hannibal Isolde Jonathan",
-        "lantern paddle crane cider-press millstone kettle clock anchor organ barrel",
-        "tram bicycle sledge canoe carriage funicular omnibus gondola scooter raft",
-        "barley hemp mustard lavender clover rhubarb saffron millet sorrel flax",
-    )
-)
+TEXTS = read_data("content-faults")
+
+
+def fill(number: int, part: str) -> list[str]:
+    """The sentences or the contexts of a sample."""
+    group = TEXTS["near" if number >= NEAR else "far"]
+    return [text.format_map(topic(number)) for text in group[part]]
+
+
+def topic(number: int) -> dict[str, Any]:
+    """The words and numbers that the texts of a sample name."""
+    words = {name: column[number % 10] for name, column in TEXTS["topics"].items()}
+    years = {"opened": 1701 + number, "burned": 1803 + number, "other_fire": 1650 + number}
+    return {**words, **years, "tonnes": 31 + number}
 
 
 def sentences(number: int) -> list[str]:
     """The reference: three sentences that contexts state (the third word for word), two that one context denies, one that
     another context dates differently, and one about which there is nothing."""
-    place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
-    if number >= NEAR:
-        return [
-            f"The {name} {place} was finished in {1701 + number} after six years of work.",
-            f"Its {part} weighs {31 + number} tonnes and came from Antwerp.",
-            f"Visitors of the {name} {place} arrive by {vehicle}.",
-            f"The owner's family still uses the {name} {place} every summer.",
-            f"A storm damaged the roof of the {name} {place} in its second winter.",
-            f"Nine villages buy {plant} from the monks every spring.",
-            "A celebrated painter rented both attic rooms for several quiet winters.",
-        ]
-    return [
-        f"{name} opened the {place} in {1701 + number}.",
-        f"Its {part} weighs {31 + number} tonnes.",
-        f"Guests arrive by {vehicle}.",
-        f"Wild {plant} thrives behind the old stables.",
-        f"Its towers were built by Bishop {name}.",
-        f"The {place} burned down in {1803 + number}.",
-        "A celebrated painter rented both attic rooms for several quiet winters.",
-    ]
+    return fill(number, "sentences")
 
 
 def contexts(number: int) -> list[str]:
     """Junk, what states the first sentence, two denials, what states the second and the third, and another year."""
-    place, name, part, vehicle, plant = (column[number % 10] for column in _PLACES)
-    if number >= NEAR:
-        return [
-            f"Storms are frequent around the {name} {place}. The coast path is closed on such days.",
-            f"Work on the {name} {place} took six years. It was finished in {1701 + number}.",
-            f"The {name} {place} has a small garden. Children of the owner play there.",
-            f"The {part} of the {name} {place} weighs {31 + number} tonnes. It came from Antwerp by ship.",
-            f"Most visitors of the {name} {place} arrive by {vehicle}. The last one leaves at six.",
-            f"Wild {plant} grows behind the {name} {place}. The meadow lies in the shade.",
-        ]
-    filler = "The rain fell for hours. Bread was dear that year. The council met on Mondays."
-    return [
-        f"Weather notes\nIt was cold and windy all week. {filler}",
-        f"About the {place}\nIn {1701 + number} the {place} was opened by {name} with a parade. {filler}",
-        (
-            f"Wild {plant}\nWild {plant} no longer, as the gardeners say, thrives behind the old stables. "
-            f"Its towers were not built by Bishop {name}. {filler}"
-        ),
-        f"Inventory\nThey weighed the {part}: {31 + number} tonnes. {filler}",
-        f"How to come\nGuests arrive by {vehicle}. {filler}",
-        f"Fires\nAnother {place} burned down in {1650 + number}. {filler}",
-    ]
+    return fill(number, "contexts")
 
 
 # By unit and by context, what a judge that is right says and quotes.
@@ -467,25 +431,42 @@ def shifted(reply: Entry, ask: Ask, step: int) -> Any:
 
 
 @fault
-def one_unit(reply: Entry, ask: Ask, number: int, *quotes: str) -> Any:
-    """One sentence, counted from 1, called supported by these quotes.
+def one_unit(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
+    """One sentence, counted from 1, called supported by this evidence."""
+    for id_, entry in units_of(reply).items():
+        unit = ask.question.units[id_]
+        if unit == sentences(ask.number)[number - 1]:
+            entry.update(evidence=evidence(unit, ask), missing="", supported=True)
+    return reply
+
+
+def written(*quotes: str) -> Evidence:
+    """Evidence: these quotes.
 
     Each begins with the number of its context, ``c3`` or ``part of c3``. It may name what the sample is about: ``{place}``,
-    ``{name}`` and ``{plant}``, the ``{year}`` of a fire, and where two contexts meet (``{ends}``).
+    ``{name}`` and ``{plant}``, the year of the ``{other_fire}``, and where two contexts meet (``{ends}``).
     """
-    place, name, _, _, plant = (column[ask.number % 10] for column in _PLACES)
-    ids, texts = {text: id_ for id_, text in ask.question.contexts.items()}, contexts(ask.number)
-    ends = f"{texts[1][-20:]} {texts[2][:40]}"
-    found = []
-    for written in quotes:
-        home, _, text = written.partition(": ")
-        text = text.format(place=place, name=name, plant=plant, year=1650 + ask.number, ends=ends)
-        id_ = ids.get(texts[int(home[-1]) - 1], home[-2:])
-        found.append({"context": id_, "quote": text, "whole": not home.startswith("part")})
-    for id_, entry in units_of(reply).items():
-        if ask.question.units[id_] == sentences(ask.number)[number - 1]:
-            entry.update(evidence=found, missing="", supported=True)
-    return reply
+
+    def evidence(_: str, ask: Ask) -> list[Entry]:
+        ids, texts = {text: id_ for id_, text in ask.question.contexts.items()}, contexts(ask.number)
+        ends = f"{texts[1][-20:]} {texts[2][:40]}"
+        found = []
+        for quote in quotes:
+            home, _, text = quote.partition(": ")
+            text = text.format(**topic(ask.number), ends=ends)
+            id_ = ids.get(texts[int(home[-1]) - 1], home[-2:])
+            found.append({"context": id_, "quote": text, "whole": not home.startswith("part")})
+        return found
+
+    return evidence
+
+
+def quoted(group: str) -> dict[str, Callable[..., Any]]:
+    """The faults in which one sentence is called supported by quotes, as the file of texts has them."""
+    return {
+        title: one_unit(number, written(*quotes))
+        for title, (number, *quotes) in TEXTS["quotes"][group].items()
+    }
 
 
 @fault
@@ -575,24 +556,7 @@ FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
     "all yes, words of the question": all_yes("What about number"),
     "all yes, ids as quotes": all_true(cited(lambda *_: "s1, s2, s3"), "c1"),
     "all yes, what each context really says": all_yes(quote),
-    # the sentence that is denied
-    "a denied sentence, an ellipsis hides the denial": one_unit(
-        4, "c3: Wild {plant} ... thrives behind the old stables"
-    ),
-    "a denied sentence, the denial left out": one_unit(
-        4, "c3: Wild {plant}, as the gardeners say, thrives behind the old stables"
-    ),
-    "a denied sentence, an ellipsis joins two sentences": one_unit(
-        4, "c3: Wild {plant} ... The council met on Mondays."
-    ),
-    "a denied sentence, its heading": one_unit(4, "c3: Wild {plant}"),
-    "a denied sentence, a quote over two contexts": one_unit(4, "c2: {ends}"),
-    "a denied sentence, one part of two is invented": one_unit(
-        4, "part of c3: behind the old stables", "part of c4: wild {plant} thrives"
-    ),
-    "a denied sentence, quoted with its denial": one_unit(
-        4, "c3: Wild {plant} no longer, as the gardeners say, thrives behind the old stables"
-    ),
+    **quoted("a sentence that is denied"),
     # usefulness
     "all useful, no quote": rated_only(always),
     'all useful, quote "the"': rated_only(always, "the"),
@@ -652,22 +616,7 @@ FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
     "yes to long sentences, no to short ones": lambda reply, ask: answered(
         lambda _, entry: len(ask.question.units[entry["id"]]) > 32
     )(reply, ask),
-    # one sentence that is denied, dated differently, or nowhere
-    "denied with not, the half quote after it": one_unit(5, "c3: built by Bishop {name}"),
-    "denied with not, the whole sentence": one_unit(
-        5, "c3: Its towers were not built by Bishop {name}."
-    ),
-    "denied with not, the halves before and after it": one_unit(
-        5, "part of c3: Its towers were", "part of c3: built by Bishop {name}"
-    ),
-    "denied with not, the name alone": one_unit(5, "c3: Bishop {name}"),
-    "denied with no longer, the half quote after it": one_unit(4, "c3: thrives behind the old stables"),
-    "another year, the whole sentence": one_unit(6, "c6: Another {place} burned down in {year}."),
-    "another year, the words before it": one_unit(6, "c6: {place} burned down in"),
-    "nowhere, a sentence about nothing": one_unit(7, "c1: Bread was dear that year."),
-    "nowhere, a sentence with one of its words": one_unit(
-        7, "c3: thrives behind the old stables", "part of c1: It was cold and windy all week"
-    ),
+    **quoted("denied, dated differently, or nowhere"),
     # usefulness by evidence that looks right
     "all useful, the closest sentence": answered(if_supported, best, always),
     "all useful, the first sentence": rated_only(always, _first),
@@ -703,18 +652,8 @@ FAULTS: dict[str, Callable[[Entry, Ask], Any]] = {
 }
 
 
-@fault
-def near_yes(reply: Entry, ask: Ask, number: int, evidence: Evidence) -> Any:
-    """One sentence, counted from 1, called supported by the closest piece of all contexts."""
-    for id_, entry in units_of(reply).items():
-        unit = ask.question.units[id_]
-        if unit == sentences(ask.number)[number - 1]:
-            entry.update(evidence=evidence(unit, ask), missing="", supported=True)
-    return reply
-
-
 FAULTS |= {
-    f"near: sentence {number} called supported, {how}": near_yes(number, evidence)
+    f"near: sentence {number} called supported, {how}": one_unit(number, evidence)
     for number in (4, 5, 6, 7)
     for how, evidence in (("the closest sentence", best), ("the closest context", whole_context))
 } | {
@@ -732,18 +671,14 @@ FAULTS |= {
 }
 HONEST, NEAR_HONEST = "honest", "near: honest"
 # Faults that nobody can find out from the reply: why a wrong number without a flag is no defect there.
-EXPLAINED = {
-    **dict.fromkeys(
-        (
-            "near: sentence 4 called supported, the closest context",
-            "near: sentence 5 called supported, the closest sentence",
-            "near: sentence 5 called supported, the closest context",
-        ),
-        "the quote shares a third of the telling words: as many as what people chose for true claims",
+EXPLAINED = dict.fromkeys(
+    (
+        "near: sentence 4 called supported, the closest context",
+        "near: sentence 5 called supported, the closest sentence",
+        "near: sentence 5 called supported, the closest context",
     ),
-}
-
-
+    "the quote shares a third of the telling words: as many as what people chose for true claims",
+)
 HONEST_FIRST = (HONEST, NEAR_HONEST, *FAULTS)
 
 
@@ -782,9 +717,8 @@ def measure_all(path: str, faults: list[str], rates: tuple[float, ...], count: i
     forget()
     with aside(dict(judging.QUIET)), FakeOpenAIServer(Judge(count)) as server:
         judge = paths.Recorder(LLMJudge(model(server.base_url)))
-        (run,) = (known for known in paths._runners(runner) if known.name == runner)
         for name, metric in METRICS.items():
-            values = run.score(metric.with_judge(judge), samples)
+            values = paths.get_runner(runner).score(metric.with_judge(judge), samples)
             for (fault, rate, _), each, value in zip(keys, samples, values, strict=True):
                 codes = [code for _, _, code in judge.found.get(each.user_input, ())]
                 doubtful = bool(DOUBTFUL.intersection(codes))
@@ -827,11 +761,8 @@ def table(found: dict[str, dict[str, dict[float, Counter[str]]]], shown: list[st
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="content_faults")
-    parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(PATHS))
+    parser = arguments.make_parser("content_faults", paths=PATHS, only=HONEST_FIRST, write_docs=False)
     parser.add_argument("--samples", type=int, default=10, choices=range(1, 11))
-    parser.add_argument("--only", nargs="*", choices=HONEST_FIRST, default=HONEST_FIRST)
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     by_path = {path: measure_all(path, options.only, RATES, options.samples) for path in options.paths}
     found = {

@@ -12,12 +12,13 @@ halves stands beside.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+from _shared import arguments
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, evaluate
 from ctxmetrics.judges.llm.judge import forget
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from ctxmetrics.models.base import Prompt
     from ctxmetrics.results.summary import Controls
+    from faults.content_faults import Entry
 
 SAMPLES = 40
 
@@ -64,9 +66,6 @@ def say(id_: str, entry: dict[str, Any], value: bool, prompt: Prompt) -> None:
         answer = " ".join(question.units.values())
         quote = _closest(answer, _sentences(shown[id_]))
         entry.update(quote=quote if value else "", useful=value)
-
-
-Entry: TypeAlias = "dict[str, Any]"
 
 
 @dataclass
@@ -207,11 +206,7 @@ def measure(fault: str, seed: int, controls: int, slips: float = 0.1) -> Control
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="controls")
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--controls", type=int, default=24)
-    parser.add_argument("--slips", type=float, default=0.1)
-    parser.add_argument("--only", nargs="*", choices=JUDGES, default=[*JUDGES])
+    parser = arguments.make_parser("controls", runs=40, controls=24, slips=0.1, only=JUDGES)
     options = parser.parse_args(argv)
     figures, over = {}, []
     print(

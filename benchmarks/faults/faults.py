@@ -14,7 +14,6 @@ seconds. Requests that hang are given up after 2 seconds (ours; for the peers, a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -27,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 SHARES = {"10 %": {"every": 10}, "100 %": {"rate": 1.0}}
 TIMEOUT = 2.0
@@ -167,12 +166,9 @@ def _misses(kind: str, share: str, found: dict[str, object]) -> list[str]:
 def run(argv: list[str]) -> dict[str, object]:
     from support import FAULTS
 
-    parser = argparse.ArgumentParser(prog="faults")
-    parser.add_argument("--samples", type=int, default=200)
-    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--kinds", nargs="*", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--limit", type=float, default=45.0)
-    parser.add_argument("--write-docs", action="store_true")
+    parser = arguments.make_parser(
+        "faults", samples=200, peers=PEERS, kinds=FAULTS, limit=45.0, write_docs=False
+    )
     options = parser.parse_args(argv)
     if options.write_docs and (set(options.peers) != set(PEERS) or set(options.kinds) != set(FAULTS)):
         parser.error("--write-docs needs all peers and all kinds")

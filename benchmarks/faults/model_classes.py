@@ -10,7 +10,6 @@ installed.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import math
@@ -28,7 +27,7 @@ from types import SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).resolve()
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.adapting.runners import aside
@@ -234,13 +233,6 @@ def _core_rows() -> Iterator[Row]:
     for name, provider in PROVIDERS.items():
         title = f'OpenAIModel.preset("{name}", ..)'
         yield Row("ctxmetrics", title, partial(_preset, name), _core, environment={provider.key: KEY})
-    for form in ("json_object", "text"):
-        made = partial(_openai_model, form)
-        yield Row("ctxmetrics", f'OpenAIModel(reply_format="{form}")', made, _core)
-
-
-def _openai_model(form: str, url: str) -> OpenAIModel:
-    return OpenAIModel("m", reply_format=form, base_url=f"{url}/v1", api_key=KEY)
 
 
 def _preset(name: str, url: str) -> OpenAIModel:
@@ -353,6 +345,7 @@ def _function_model() -> Any:
 
 
 RUNNERS = {
+    "core": _core,
     "ragas": _ragas,
     "ragas_collections": _ragas_collections,
     "deepeval": _deepeval,
@@ -371,7 +364,7 @@ def _read_row(line: str) -> Row:
 
 
 def rows() -> list[Row]:
-    """All rows, by framework: this library's from its presets, the others from the file of data."""
+    """All rows, by framework: one for each preset of this library, and those of the file of data."""
     lines = CLASSES.read_text(encoding="utf-8").splitlines()
     return [*_core_rows(), *map(_read_row, lines)]
 
@@ -455,9 +448,8 @@ def line(row: Row, found: Found | None) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="model_classes")
+    parser = arguments.make_parser("model_classes", write_docs=False)
     parser.add_argument("--only", default="", help="rows with this text in framework or class")
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     chosen = [row for row in rows() if options.only in f"{row.framework} {row.name}"]
     if absent := {name for row in chosen for name in row.missing}:

@@ -28,15 +28,12 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[1]))
-
-from _shared import judging
+from _shared import docs, judging
 
 from ctxmetrics import (
     ContextPrecision,
@@ -51,21 +48,12 @@ from ctxmetrics import (
 )
 from support.recording import Exchange, RecordingProxy
 
-HANDBOOK = HERE.parents[2] / "examples" / "handbook.jsonl"
+HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook.jsonl"
 RECALL, PRECISION = "context_recall", "context_precision"
 METRICS = (RECALL, PRECISION)
-COLUMNS = (
-    "asked by",
-    "samples",
-    "complete first replies",
-    "exact first replies",
-    "quotes that stand there",
-    "copied entries",
-    "values",
-    "requests a sample",
-    "tokens a sample, in + out",
-    "seconds a sample",
-    "no value because",
+HEAD = (
+    "asked by | samples | complete first replies | exact first replies | quotes that stand there | copied entries | "
+    "values | requests a sample | tokens a sample, in + out | seconds a sample | no value because"
 )
 # The most tokens of a reply to a framework's model object: a small model may write without an end.
 _REPLY_TOKENS = 1024
@@ -129,12 +117,10 @@ def _openai(server: Endpoint, **options: Any):
 
 
 def _chat(server: Endpoint):
-    from langchain_openai import ChatOpenAI
-
-    return ChatOpenAI(
-        model=server.model,
-        base_url=server.base_url,
-        api_key=server.key,
+    return judging.chat_at(
+        server.base_url,
+        server.model,
+        server.key,
         temperature=0,
         timeout=server.timeout,
         max_retries=0,
@@ -142,16 +128,12 @@ def _chat(server: Endpoint):
     )
 
 
-def _ragas_wrapper(server: Endpoint):
+def _ragas_model(server: Endpoint):
     from ragas.llms import LangchainLLMWrapper
 
-    return LangchainLLMWrapper(_chat(server))
-
-
-def _ragas_model(server: Endpoint):
     from ctxmetrics_ragas import RagasModel
 
-    return RagasModel(_ragas_wrapper(server))
+    return RagasModel(LangchainLLMWrapper(_chat(server)))
 
 
 def _ragas_factory(server: Endpoint):
@@ -223,25 +205,22 @@ def _score(make: Callable[[Endpoint], Any], samples: list[Any], server: Endpoint
 
 def _score_by_ragas(samples: list[Any], server: Endpoint) -> list[Outcome]:
     """Ask by Ragas' own two metrics."""
-    from ragas import EvaluationDataset, RunConfig, SingleTurnSample, evaluate
+    from ragas import RunConfig
     from ragas.metrics import LLMContextPrecisionWithReference, LLMContextRecall
 
     given = [
         judging.Case(sample.user_input, sample.reference, sample.retrieved_contexts, 0.0, 0.0)
         for sample in samples
     ]
-    results = evaluate(
-        EvaluationDataset([SingleTurnSample(**fields) for fields in judging.ragas_fields(given)]),
+    timeout = int(server.timeout) * len(samples)
+    rows = judging.in_ragas(
+        given,
+        _chat(server),
         [LLMContextRecall(), LLMContextPrecisionWithReference()],
-        llm=_ragas_wrapper(server),
-        run_config=RunConfig(
-            timeout=int(server.timeout) * len(samples), max_retries=1, max_workers=server.concurrency
-        ),
-        show_progress=False,
+        run_config=RunConfig(timeout=timeout, max_retries=1, max_workers=server.concurrency),
         raise_exceptions=False,
     )
-    names = {RECALL: "context_recall", PRECISION: "llm_context_precision_with_reference"}
-    return [_outcome(name, row[theirs]) for row in results.scores for name, theirs in names.items()]
+    return [_outcome(*pair) for row in rows for pair in zip(METRICS, row, strict=True)]
 
 
 def _score_by_deepeval(samples: list[Any], server: Endpoint) -> list[Outcome]:
@@ -358,7 +337,7 @@ def measure(name: str, samples: list[Any], server: Endpoint) -> tuple[Figures, l
     outcomes: list[Outcome] = []
     fault = ""
     with RecordingProxy(server.base_url) as proxy:
-        address = Endpoint(proxy.base_url, server.model, server.key, server.concurrency, server.timeout)
+        address = replace(server, base_url=proxy.base_url)
         begin = time.monotonic()
         with judging.silence():
             try:
@@ -392,9 +371,9 @@ def _mean(outcomes: list[Outcome], metric: str) -> float | None:
     return round(sum(values) / len(values), 3) if values else None
 
 
-def format_table(figures: dict[str, Figures]) -> list[str]:
+def format_table(figures: dict[str, Figures]) -> str:
     """Format the table in Markdown."""
-    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    rows = []
     for name, item in figures.items():
         first = item.first
         cells = [
@@ -410,8 +389,8 @@ def format_table(figures: dict[str, Figures]) -> list[str]:
             f"{item.seconds / item.samples:.1f}",
             item.fault or _format_codes(item),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+        rows.append(cells)
+    return docs.figures(HEAD, rows)
 
 
 def _format_codes(item: Figures) -> str:
@@ -465,7 +444,7 @@ def run(argv: list[str]) -> dict[str, object]:
         print(f"{name}: {figures[name].seconds:.0f} s", file=sys.stderr, flush=True)
         if options.keep is not None:
             _keep(options.keep, name, exchanges)
-    print(f"model: {options.model}\n", *format_table(figures), sep="\n")
+    print(f"model: {options.model}\n", format_table(figures), sep="\n")
     return {
         "benchmark": "real_model",
         "model": options.model,

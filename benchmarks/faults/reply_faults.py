@@ -12,7 +12,6 @@ golden cases there are faults that no recorded text can hold: of the server's an
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -26,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
 from ctxmetrics.adapting.runners import CORE, aside
@@ -166,29 +165,23 @@ class Recorder:
 # --- the paths: each scores samples with a metric and a judge that asks the server ---
 
 
-def _core(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
-    return _through(
-        "core", lambda url: OpenAIModel(NAME, base_url=url, api_key=KEY), metric, samples, url
-    )
-
-
 def _through(
     runner: str, make: Callable[[str], Any], metric: Metric, samples: Sequence[Sample], url: str
 ) -> list[Outcome]:
     """Score with a framework's runner, and its LLM as the judge's model."""
     judge = Recorder(LLMJudge(make(url), reuse=False))
-    (found,) = (known for known in _runners(runner) if known.name == runner)
-    values = found.score(metric.with_judge(judge), samples)
+    values = get_runner(runner).score(metric.with_judge(judge), samples)
     return [
         Outcome(value, judge.found.get(sample.user_input) or judge.found.get(sample.reference) or ())
         for sample, value in zip(samples, values, strict=True)
     ]
 
 
-def _runners(name: str) -> list[Any]:
-    """The runners of the adapter that has this one: the other frameworks are not imported."""
+def get_runner(name: str) -> Any:
+    """The runner of this name: the other frameworks are not imported."""
     package = {"langsmith": "langchain"}.get(name.partition(".")[0], name.partition(".")[0])
-    return [CORE] if name == "core" else import_module(f"ctxmetrics_{package}.runners").RUNNERS
+    runners = [CORE] if name == "core" else import_module(f"ctxmetrics_{package}.runners").RUNNERS
+    return next(runner for runner in runners if runner.name == name)
 
 
 def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
@@ -216,6 +209,10 @@ def _from_row(row: dict[str, Any]) -> Outcome:
     return Outcome(row["value"], tuple((v["id"], v["value"], v["code"]) for v in row["verdicts"]))
 
 
+def _openai(url: str) -> Any:
+    return OpenAIModel(NAME, base_url=url, api_key=KEY)
+
+
 def _instructor(url: str) -> Any:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
@@ -230,7 +227,7 @@ def _ragas_wrapper(url: str) -> Any:
 
     from ctxmetrics_ragas import RagasModel
 
-    return RagasModel(LangchainLLMWrapper(_chat_openai(url)))
+    return RagasModel(LangchainLLMWrapper(judging.chat_at(url)))
 
 
 def _deepeval(url: str, model: str) -> Any:
@@ -245,13 +242,7 @@ def _deepeval(url: str, model: str) -> Any:
 def _chat(url: str, **options: Any) -> Any:
     from ctxmetrics_langchain import ChatModel
 
-    return ChatModel(_chat_openai(url), **options)
-
-
-def _chat_openai(url: str) -> Any:
-    from langchain_openai import ChatOpenAI
-
-    return ChatOpenAI(model=NAME, base_url=url, api_key=KEY)
+    return ChatModel(judging.chat_at(url), **options)
 
 
 def _pydantic_ai(url: str) -> Any:
@@ -264,7 +255,7 @@ def _pydantic_ai(url: str) -> Any:
 
 
 PATHS: dict[str, Callable[[Any, Any, str], list[Outcome]]] = {
-    "core": _core,
+    "core": partial(_through, "core", _openai),
     "cli": _cli,
     "ragas, Instructor": partial(_through, "ragas.collections", _instructor),
     "ragas, LangChain wrapper": partial(_through, "ragas.evaluate", _ragas_wrapper),
@@ -348,9 +339,8 @@ def table(given: Sequence[Case], found: dict[str, dict[str, Outcome]]) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="reply_faults")
+    parser = arguments.make_parser("reply_faults", write_docs=False)
     parser.add_argument("--paths", nargs="*", choices=PATHS, default=list(REQUIRED))
-    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args(argv)
     given = cases()
     found = {path: outcomes(path, given) for path in dict.fromkeys(("core", *options.paths))}

@@ -10,7 +10,6 @@ at most samples + stops x 16 requests, the values are those of the undisturbed r
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import signal
@@ -23,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
-from _shared import judging
+from _shared import arguments, judging
 
 AT_ONCE = 16
 
@@ -81,11 +80,7 @@ def _stopped(number, options, server, folder: Path, whole) -> dict[str, object]:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="resume")
-    parser.add_argument("--samples", type=int, default=300)
-    parser.add_argument("--stops", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("resume", samples=300, stops=10, seed=1).parse_args(argv)
     bar = options.samples + options.stops * AT_ONCE
     figures: dict[str, object] = {"benchmark": "resume", **vars(options), "bar": bar}
     print(

@@ -7,18 +7,13 @@ Ends with 1 if a schema is above a limit of `support.schema_limits`.
 
 from __future__ import annotations
 
-import argparse
-
-from _shared import docs
+from _shared import arguments, docs
 
 from support.schema_limits import LIMITS, list_excesses, measure
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="schema_limits")
-    parser.add_argument("--sentences", type=int, default=12)
-    parser.add_argument("--contexts", type=int, default=20)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("schema_limits", sentences=12, contexts=20).parse_args(argv)
     figures = measure(options.sentences, options.contexts)
     rows = []
     for provider, limits in LIMITS.items():

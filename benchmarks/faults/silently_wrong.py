@@ -12,12 +12,11 @@ or a log line, is silently wrong. The fault is in every reply; ours is asked onc
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 METRICS = judging.KINDS
 TITLES = {
@@ -190,9 +189,7 @@ def table(rows: list[dict], titles: tuple[str, ...]) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="silently_wrong")
-    parser.add_argument("--peers", nargs="*", choices=judging.PEERS, default=list(judging.PEERS))
-    parser.add_argument("--write-docs", action="store_true")
+    parser = arguments.make_parser("silently_wrong", peers=judging.PEERS, write_docs=False)
     options = parser.parse_args(argv)
     if options.write_docs and set(options.peers) != set(judging.PEERS):
         parser.error("--write-docs needs all peers")

@@ -9,16 +9,13 @@ what was in flight on both workers on top. Ragas judges the same samples in one 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from _shared import judging
+from _shared import arguments, judging
 
 IN_FLIGHT, WORKERS, PARTS = 16, 2, 8
 QUIET = {
@@ -33,9 +30,7 @@ QUIET = {
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="cluster", description=__doc__)
-    parser.add_argument("--samples", type=int, default=200)
-    count = parser.parse_args(argv).samples
+    count = arguments.make_parser("cluster", __doc__, samples=200).parse_args(argv).samples
     os.environ.update(QUIET)
     figures: dict[str, object] = {"benchmark": "cluster", "samples": count, "over": (over := [])}
     print(f"{count} samples\n{'':24}{'seconds':>9}{'requests':>10}{'at once':>9}{'right values':>14}")

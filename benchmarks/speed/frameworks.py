@@ -15,7 +15,6 @@ of each sample in the trace, where Ragas' own id metrics leave the number alone.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import math
 import os
@@ -27,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from _shared import judging
+from _shared import arguments, judging
 
 os.environ.update(judging.QUIET)
 
@@ -36,10 +35,7 @@ CONTEXT = "The handbook says that the pump is to be primed before the first use.
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="frameworks", description=__doc__)
-    parser.add_argument("--samples", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=15)
-    options = parser.parse_args(argv)
+    options = arguments.make_parser("frameworks", __doc__, samples=500, rounds=15).parse_args(argv)
     warnings.simplefilter("ignore")
     figures: dict[str, object] = {"samples": options.samples, "rounds": options.rounds, "limit": LIMIT}
     here = Path.cwd()

@@ -17,7 +17,6 @@ samples at 0.15 a million tokens sent and 0.60 a million received.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -25,7 +24,7 @@ from pathlib import Path
 from uuid import UUID
 
 HERE = Path(__file__).resolve()
-from _shared import docs, judging
+from _shared import arguments, docs, judging
 
 SENTENCES, CONTEXT, REST = 5, 500, 584
 MOST_SENT, MOST_RECEIVED, AT_K = 2600, 450, 10
@@ -96,7 +95,7 @@ def _in_ragas(given, url):
     from ctxmetrics_ragas import ContextPrecision, ContextRecall
 
     metrics = [ContextRecall(judge="framework"), ContextPrecision(judge="framework")]
-    return judging.in_ragas(given, url, metrics)
+    return judging.in_ragas(given, judging.chat_at(url), metrics)
 
 
 def _in_deepeval(given, url):
@@ -204,12 +203,11 @@ def measure(
 
 def _handbook() -> list[str]:
     """The handbook's passages, put together to contexts of up to `CONTEXT` characters, whole sentences only."""
+    from ctxmetrics import read_samples
     from ctxmetrics.text import split_sentences
 
-    rows = [
-        json.loads(line) for line in HANDBOOK.read_text(encoding="utf-8").splitlines() if line.strip()
-    ]
-    passages = dict.fromkeys(text for row in rows for text in row["retrieved_contexts"])
+    samples = read_samples(HANDBOOK)
+    passages = dict.fromkeys(text for sample in samples for text in sample.retrieved_contexts)
     contexts = [""]
     for sentence in (
         one for passage in passages for one in split_sentences(passage.replace("\n", ". "))
@@ -276,9 +274,8 @@ def costs(found: dict[str, dict[str, float]]) -> str:
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = argparse.ArgumentParser(prog="traffic")
+    parser = arguments.make_parser("traffic", samples=3)
     parser.add_argument("--write-docs", action="store_true", help="write the table of the README")
-    parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--ks", type=int, nargs="*", default=[1, 5, AT_K, 20])
     parser.add_argument(
         "--only", nargs="*", choices=[*OURS, *THEIRS], help="contenders; by default all"

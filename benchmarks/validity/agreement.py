@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from _shared import arguments, docs
+
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical.judge import LexicalJudge
 from ctxmetrics.text import split_sentences
@@ -29,9 +31,9 @@ BARS = {"clapnq_usefulness": 0.935, "begin_support": 0.825}
 """Lowest balanced accuracy we accept from a change."""
 
 
-def make_parser(name: str, about: str | None = None) -> argparse.ArgumentParser:
+def make_parser(name: str, about: str | None = None, **defaults) -> argparse.ArgumentParser:
     """Return a parser with ``--data``; the first line of a docstring says what the benchmark is about."""
-    parser = argparse.ArgumentParser(prog=name, description=about and about.splitlines()[0])
+    parser = arguments.make_parser(name, about and about.splitlines()[0], **defaults)
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with the sets")
     return parser
 
@@ -112,16 +114,14 @@ NAMES = {
     "begin_support": "BEGIN wow dev: is this answer supported? All its sentences must be",
     "begin_support_one_unit": "BEGIN wow dev: the answer judged as one unit",
 }
-COLUMNS = ("balanced_accuracy", "sensitivity", "specificity", "kappa", "human_rate", "judge_rate")
+COLUMNS = ("n", "balanced_accuracy", "sensitivity", "specificity", "kappa", "human_rate", "judge_rate")
 
 
 def table(figures: dict[str, dict[str, float]]) -> str:
     """Return the figures as a table for the docs."""
-    lines = ["| set | n | BA | sens. | spec. | kappa | yes: people | yes: judge |", "|---" * 8 + "|"]
-    for name, row in figures.items():
-        cells = (NAMES.get(name, name), str(row["n"]), *(f"{row[column]:.3f}" for column in COLUMNS))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    head = "set | n | BA | sens. | spec. | kappa | yes: people | yes: judge"
+    rows = [(NAMES.get(name, name), *map(row.get, COLUMNS)) for name, row in figures.items()]
+    return docs.figures(head, rows)
 
 
 def other_set(path: Path, judge: LexicalJudge) -> dict[str, float]:

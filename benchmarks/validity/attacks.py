@@ -13,13 +13,13 @@ The template sentences were written together with the judge's word lists.
 from __future__ import annotations
 
 import calendar
-import json
 import random
 import re
 from collections import defaultdict
 from pathlib import Path
 
 from _shared import docs
+from _shared.data import read_data
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
@@ -31,9 +31,7 @@ BARS = {"negation inserted": 0.80, "negation removed": 0.75}
 KEPT = 0.95
 FLAGGED = 0.02
 MONTHS = list(calendar.month_name)[1:]
-TEMPLATES = json.loads(
-    (Path(__file__).resolve().parents[1] / "data" / "attacks.json").read_text(encoding="utf-8")
-)
+TEMPLATES = read_data("attacks")
 UNITS, CURRENCIES = TEMPLATES["units"], TEMPLATES["currencies"]
 SMALL, SPELLING = TEMPLATES["small_numbers"], TEMPLATES["spelling"]
 AUXILIARY = r"\b(is|was|are|were|has|have|had|can|could|will|would|may|should|must)\b(?! not)"
@@ -42,35 +40,35 @@ AUXILIARY = r"\b(is|was|are|were|has|have|had|can|could|will|would|may|should|mu
 # --- changes: (unit, contexts, random source) -> changed unit, or None where it holds nothing of the kind ---
 
 
+def replace_first(unit, *changes):
+    """The unit with the first change that changes it, made once; a change is a pattern, and what is put there."""
+    for pattern, put in changes:
+        changed = re.sub(pattern, put, unit, count=1)
+        if changed.strip() != unit.strip():
+            return changed
+    return None
+
+
 def insert_not(unit, contexts, source):
     word = source.choice(("not", "not", "never"))
-    changed, n = re.subn(AUXILIARY, rf"\1 {word}", unit, count=1)
-    if n:
-        return changed
-    changed, n = re.subn(
-        r"\b([a-z]{3,}ed)\b", "never \\1" if word == "never" else "did not \\1", unit, count=1
-    )
-    return changed if n else None
+    before = "never" if word == "never" else "did not"
+    return replace_first(unit, (AUXILIARY, rf"\1 {word}"), (r"\b([a-z]{3,}ed)\b", rf"{before} \1"))
 
 
 def remove_not(unit, contexts, source):
-    for pattern, put in (
+    return replace_first(
+        unit,
         (r"\b(do|does|did) not ", ""), (r"\bcannot\b", "can"), (r"n[o']t\b ?(?=\s|$)", ""), (r"\bnever ", ""),
         (r"\bnot (?!only)", ""), (r"\bno (?=[a-z])", ""), (r"\bwithout\b", "with"), (r"\bneither\b", "both"),
-    ):  # fmt: skip
-        changed, n = re.subn(pattern, put, unit, count=1)
-        if n and changed.strip() != unit.strip():
-            return changed
-    return None
+    )  # fmt: skip
 
 
 def change_currency(unit, contexts, source):
+    changes = []
     for old, new in CURRENCIES.items():
-        pattern = rf"{re.escape(old)}(?=\s?\d)" if not old.isalpha() else rf"(?<=[\dnd]\s){old}\b"
-        changed, n = re.subn(pattern, new, unit, count=1)
-        if n:
-            return changed
-    return None
+        pattern = rf"(?<=[\dnd]\s){old}\b" if old.isalpha() else rf"{re.escape(old)}(?=\s?\d)"
+        changes.append((pattern, new))
+    return replace_first(unit, *changes)
 
 
 def change_month(unit, contexts, source):
@@ -126,44 +124,24 @@ def swap_roles(unit, contexts, source):
 
 
 def number_word(unit, contexts, source):
-    changed, n = re.subn(
-        r"(?<![\d.,$€£-])\b(\d|1[0-2])\b(?![.,:/-]\d|%|-|,000)",
-        lambda m: SMALL[int(m[1])],
+    digits = r"(?<![\d.,$€£-])\b(\d|1[0-2])\b(?![.,:/-]\d|%|-|,000)"
+    words = rf"\b({'|'.join(SMALL[2:])})\b(?![ -](?:hundred|thousand|million))"
+    return replace_first(
         unit,
-        count=1,
+        (digits, lambda match: SMALL[int(match[1])]),
+        (words, lambda match: str(SMALL.index(match[1]))),
     )
-    if n:
-        return changed
-    changed, n = re.subn(
-        rf"\b({'|'.join(SMALL[2:])})\b(?![ -](?:hundred|thousand|million))",
-        lambda m: str(SMALL.index(m[1])),
-        unit,
-        count=1,
-    )
-    return changed if n else None
-
-
-def upper_case(unit, contexts, source):
-    return unit.upper()
-
-
-def lower_case(unit, contexts, source):
-    return unit.lower()
 
 
 def other_spelling(unit, contexts, source):
-    for one, other in SPELLING:
-        for old, new in ((one, other), (other, one)):
-            changed, n = re.subn(rf"\b{old}", new, unit, count=1)
-            if n:
-                return changed
-    return None
+    changes = [(rf"\b{old}", new) for pair in SPELLING for old, new in (pair, pair[::-1])]
+    return replace_first(unit, *changes)
 
 
 HARMLESS = {
     "number words": number_word,
-    "upper case": upper_case,
-    "lower case": lower_case,
+    "upper case": lambda unit, *_: unit.upper(),
+    "lower case": lambda unit, *_: unit.lower(),
     "spelling": other_spelling,
 }
 HARMFUL = {

@@ -19,6 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from _shared import docs
+
 from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import Unit
 from ctxmetrics.judges.evidence.words import listed, tokens
@@ -55,19 +57,15 @@ def closest(unit: str, sentences: list[str], most: int) -> list[str]:
     return chosen
 
 
-def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    return read(folder / f"{name}.jsonl")
-
-
 def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str], list[str]]]]:
     """Claims with their evidence and contexts, by family, how the evidence was chosen, and whether they are true."""
     found = defaultdict(list)
-    for row in rows(folder, "wice-dev"):
+    for row in read(folder / "wice-dev.jsonl"):
         true, contexts = row["metadata"]["label"] == "supported", row["retrieved_contexts"]
         for evidence in row["metadata"].get("supporting_sentences") or ():
             found["wice-dev", "people's", true].append((row["reference"], evidence, contexts))
     for name in FAMILIES:
-        labelled = rows(folder, name)
+        labelled = read(folder / f"{name}.jsonl")
         right = {
             unit
             for row in labelled
@@ -98,34 +96,34 @@ def has_other_year(unit: Unit, sentences: list[str]) -> bool:
 
 def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     """The kinds of doubt about a unit and its evidence."""
-    read = Unit(unit, unit, contexts, "en")
+    claim = Unit(unit, unit, contexts, "en")
     homes = [text for text in contexts if any(piece in text for piece in evidence)]
-    few = read.shares_little(evidence, homes) and any(
+    few = claim.shares_little(evidence, homes) and any(
         telling(unit) & telling(text) for text in evidence
     )
     whole = evidence[0]
     if len(evidence) == 1 and whole in contexts:
-        few = few or read.shares_little_as_whole(whole)
-        evidence = [*read.find_closest(split_sentences(whole))]
+        few = few or claim.shares_little_as_whole(whole)
+        evidence = [*claim.find_closest(split_sentences(whole))]
     found = contradiction(unit, evidence, "en") if evidence != [unit] else None
-    kinds = {"few words": few, "another year": has_other_year(read, evidence)}
+    kinds = {"few words": few, "another year": has_other_year(claim, evidence)}
     return {*([found.kind] if found else ()), *(kind for kind, alarm in kinds.items() if alarm)}
 
 
 def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
     """By kind, alarms and all verdicts about contexts that people called useful, and useless."""
     counts: Counter[str] = Counter()
-    for row, size in itertools.product(rows(folder, "clapnq-dev"), (1, 2, 3)):
+    for row, size in itertools.product(read(folder / "clapnq-dev.jsonl"), (1, 2, 3)):
         answer, labels = row["reference"], row["labels"]["context_useful"]
         places = range(0, len(labels), size)
         contexts = [" ".join(row["retrieved_contexts"][place : place + size]) for place in places]
-        read, units = Unit(answer, answer, contexts, "en"), split_sentences(answer)
+        claim, units = Unit(answer, answer, contexts, "en"), split_sentences(answer)
         for text, place in zip(contexts, places, strict=True):
             useful = any(labels[place : place + size])
             kind = f"few words, {size} sentences a context, {'useful' if useful else 'useless'}"
             quoted = closest(answer, [*split_sentences(text)], 1)
-            counts[kind] += read.shares_little(quoted, (), common=True)
-            counts[kind.replace("few words", "another year")] += has_other_year(read, quoted)
+            counts[kind] += claim.shares_little(quoted, (), common=True)
+            counts[kind.replace("few words", "another year")] += has_other_year(claim, quoted)
             counts[f"all {kind.replace('few words', 'another year')}"] += 1
             counts[f"all {kind}"] += 1
             if size == 1 and not useful:
@@ -142,8 +140,7 @@ def run(argv: list[str]) -> dict[str, object]:
     counts = {
         key: Counter(kind for item in items for kind in alarms(*item)) for key, items in found.items()
     }
-    lines = ["| family, evidence | " + " | ".join(f"{kind}, true / false" for kind in KINDS) + " |"]
-    lines.append("|" + "---|" * (1 + len(KINDS)))
+    lines = []
     figures: dict[str, Any] = {}
     for name, how in dict.fromkeys(key[:2] for key in found):
         sizes = [len(found.get((name, how, true), ())) for true in (True, False)]
@@ -158,8 +155,9 @@ def run(argv: list[str]) -> dict[str, object]:
                     for hit, size, share in zip(given, sizes, shares, strict=True)
                 )
             )
-        lines.append(f"| {name}, {how} | {' | '.join(cells)} |")
-    print("\n".join(lines))
+        lines.append((f"{name}, {how}", *cells))
+    heads = ("family, evidence", *(f"{kind}, true / false" for kind in KINDS))
+    print(docs.figures(" | ".join(heads), lines))
     rated = usefulness(options.data)
     for kind, (hits, size) in rated.items():
         print(f"clapnq-dev: {kind}: {hits} of {size} ({hits / size:.1%})")

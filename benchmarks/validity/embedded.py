@@ -258,33 +258,22 @@ PARTS = ("stems", *WITHOUT, "negation", "number")
 
 def tables(figures: dict) -> dict[str, str]:
     """Return the tables of the docs by their marks."""
-    lines = [
-        "| family | n | BA | BA, left out | AUROC | yes: people | yes: judge | right yeses flagged |"
-    ]
-    lines.append("|---" * 8 + "|")
+    head = "family | n | BA | BA, left out | AUROC | yes: people | yes: judge | right yeses flagged"
     columns = ("balanced_accuracy", "left_out", "auroc", "human_rate", "judge_rate", "flagged_of_right")
-    rows = [*figures["families"].items(), ("mean", _mean(figures["families"]))]
-    for name, row in rows:
-        lines.append(
-            f"| {name} | {row['n']} | " + " | ".join(f"{row[one]:.3f}" for one in columns) + " |"
-        )
-    padded = ["| random passages added | " + " | ".join(map(str, ADDED)) + " |", "|---" * 4 + "|"]
-    padded += [
-        f"| {name}: of {CLAIMS} unsupported claims called supported | {' | '.join(map(str, found))} |"
-        for name, found in figures["false_yes"].items()
+    families = [*figures["families"].items(), ("mean", _mean(figures["families"]))]
+    rows = [(name, row["n"], *map(row.get, columns)) for name, row in families]
+    padded = [
+        (f"{name}: of {CLAIMS} unsupported claims called supported", *counts)
+        for name, counts in figures["false_yes"].items()
     ]
-    flags = ["| kind | flagged yeses that are wrong | that are right |", "|---|---|---|"]
-    flags += [
-        f"| {kind} | {one['wrong']} | {one['right']} |"
-        for kind, one in sorted(figures["flags"].items())
-    ]
+    flags = [(kind, one["wrong"], one["right"]) for kind, one in sorted(figures["flags"].items())]
     useful, order = figures["usefulness"], figures["ordering"]
     line = f"{useful['n']} sentences, balanced accuracy {useful['balanced_accuracy']:.3f}, "
     line += f"kappa {useful['kappa']:.3f}; useful: people {useful['human_rate']:.3f}, judge {useful['judge_rate']:.3f}."
     return {
-        "families": "\n".join(lines),
-        "passages": "\n".join(padded),
-        "flags": "\n".join(flags),
+        "families": docs.figures(head, rows),
+        "passages": docs.figures(f"random passages added | {' | '.join(map(str, ADDED))}", padded),
+        "flags": docs.figures("kind | flagged yeses that are wrong | that are right", flags),
         "usefulness": line,
         "ordering": f"{order['samples']} samples put two of them in the right order in {order['right']:.1%} of draws.",
         "verdicts": f"Measured with the verdicts `{fingerprint()}`.",

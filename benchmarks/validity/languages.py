@@ -8,14 +8,13 @@ printed as the judge is used, and with every flagged yes counted as a no.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from _shared import docs
+from _shared.data import read_data
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from validity.agreement import agreement
 
-PAIRS = Path(__file__).resolve().parents[1] / "data" / "languages.json"
 LANGUAGES = ("en", "ru", "de", "fr", "es", "tr", "zh", "ja", "ar", "hi")
 BEFORE = {language: (10 if language in ("ru", "es") else 11) / 18 for language in LANGUAGES}
 """Balanced accuracy of the first version of the judge, measured before any change was made with these sentences in view."""
@@ -25,7 +24,7 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
     """Judge all sentences: per language the counts, balanced accuracy, and the same with flagged ones as no."""
     judge = judge or LexicalJudge()
     figures = {}
-    for language, topics in json.loads(PAIRS.read_text(encoding="utf-8")).items():
+    for language, topics in read_data("languages").items():
         truths, plain, strict = [], [], []
         for topic in topics:
             told = [(text, True) for text in topic["supported"]]
@@ -53,16 +52,12 @@ def measure(judge: LexicalJudge | None = None) -> dict[str, dict[str, float]]:
 
 def table(figures: dict) -> str:
     """Return the figures as a table for the docs."""
-    lines = [
-        "| language | supported | not supported | BA, first version | BA | BA, flagged counted as no |",
-        "|---" * 6 + "|",
-    ]
-    lines += [
-        f"| {language} | {row['supported']} | {row['unsupported']} | {BEFORE[language]:.3f} "
-        f"| {row['balanced_accuracy']:.3f} | {row['flagged_as_no']:.3f} |"
-        for language, row in figures.items()
-    ]
-    return "\n".join(lines)
+    head = "language | supported | not supported | BA, first version | BA | BA, flagged counted as no"
+    rows = []
+    for language, row in figures.items():
+        accuracies = (BEFORE[language], row["balanced_accuracy"], row["flagged_as_no"])
+        rows.append((language, row["supported"], row["unsupported"], *accuracies))
+    return docs.figures(head, rows)
 
 
 def run(argv: list[str]) -> dict:

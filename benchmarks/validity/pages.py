@@ -9,30 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from _shared import docs
+from _shared.data import read_data
+
 from ctxmetrics import LexicalJudge
 from ctxmetrics.testing.golden import load_cases, make_metric, make_sample
 
 GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden" / "v1"
-EXAMPLES = {
-    "recall-ragas-page": ("Ragas, recall: the Eiffel Tower", "1.0"),
-    "recall-axion-page-paris": ("Axion, recall: Paris", "0.5"),
-    "recall-axion-page-python": ("Axion, recall: Python", "1.0"),
-    "recall-axion-page-great-wall": ("Axion, recall: the Great Wall", "1.0"),
-    "recall-axion-page-water": ("Axion, recall: boiling water", "0.33; its heading says 0.5"),
-    "recall-axion-page-einstein": ("Axion, recall: Einstein", "0.0"),
-    "recall-russian-page": ("Russian page, recall: the Eiffel Tower", "0.67 (67%)"),
-    "recall-promptfoo-page": ("promptfoo, recall: Python", "0.5"),
-    "recall-ragaai-page": ("RagaAI, recall: water", "0.5"),
-    "precision-ragas-page-relevant-first": ("Ragas, precision: useful first", "0.9999999999"),
-    "precision-ragas-page-relevant-second": ("Ragas, precision: useful second", "0.49999999995"),
-    "precision-axion-page-telephone": ("Axion, precision: the telephone", "0.83"),
-    "precision-axion-page-perfect-order": ("Axion, precision: perfect order", "1.0"),
-    "precision-axion-page-poor-order": ("Axion, precision: poor order", "0.58"),
-    "precision-axion-page-matter": ("Axion, precision: states of matter", "1.0"),
-    "precision-axion-page-romeo": ("Axion, precision: Romeo and Juliet", "0.42; its heading says 0.58"),
-    "precision-axion-page-light": ("Axion, precision: the speed of light", "0.2"),
-}
-"""Golden cases of pages that give an output, with the output as the page writes it."""
+EXAMPLES = read_data("published-pages")
+"""Golden cases of pages that give an output: each with its title, and the output as the page writes it."""
 
 
 def measure() -> list[dict]:
@@ -55,15 +40,12 @@ def measure() -> list[dict]:
 
 
 def table(rows: list[dict]) -> str:
+    head = "example | documented | ours, from the page's verdicts | embedded judge"
     lines = [
-        "| example | documented | ours, from the page's verdicts | embedded judge |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['example']} | {row['documented']} | {shown(row['page_verdicts'])} | {shown(row['embedded'])} |"
+        (row["example"], row["documented"], shown(row["page_verdicts"]), shown(row["embedded"]))
         for row in rows
     ]
-    return "\n".join(lines)
+    return docs.figures(head, lines)
 
 
 def shown(value: float) -> str:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from _shared import docs, judging
+from _shared.data import read_data
 
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
@@ -31,21 +33,11 @@ from ctxmetrics import (
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "why-different.md"
 FRAMEWORKS = ("ragas", "deepeval")
-SENTENCES = (
-    "The pump is red.",
-    "It weighs 4 kg.",
-    "It was built in Oslo.",
-    "It has two valves.",
-    "It costs 90 euro.",
-)
+METRICS = (ContextPrecision, ContextRecall, IDBasedContextPrecision, NonLLMContextRecall)
+DATA = read_data("why-different")
+SENTENCES = DATA["sentences"]
 HELD = SENTENCES[:3]
 """What the contexts state; the last two sentences stand nowhere."""
-FIVE = Sample(
-    id="pump",
-    user_input="What is known of the pump?",
-    reference=" ".join(SENTENCES),
-    retrieved_contexts=HELD,
-)
 
 
 @dataclass(frozen=True)
@@ -54,59 +46,32 @@ class Row:
 
     Attributes:
         says: In words.
-        sentences: Its answer about each sentence: yes, no, or None where it leaves it out.
-        contexts: Its answer about each context.
-        word: How it says yes to the frameworks: as they ask for it, or in a word of its own.
         sample: The sample.
         metric: What is measured.
         rules: What a framework does otherwise, by framework, where its value differs.
+        sentences: Its answer about each sentence: yes, no, or None where it leaves it out.
+        contexts: Its answer about each context.
+        word: How it says yes to the frameworks: as they ask for it, or in a word of its own.
     """
 
     says: str
-    sentences: tuple[bool | None, ...] = ()
-    contexts: tuple[bool | None, ...] = ()
+    sample: Sample
+    metric: type
+    rules: dict[str, str]
+    sentences: Sequence[bool | None] = ()
+    contexts: Sequence[bool | None] = ()
     word: str | None = None
-    sample: Sample = FIVE
-    metric: type = ContextRecall
-    rules: dict[str, str] = field(default_factory=dict)
 
 
-YES, NO = True, False
-BELIEVES = "believes the judge: no quote is looked up in the contexts"
-DIVIDES = "divides by the verdicts that came: a sentence that the judge left out is not counted"
-ASKS = "asks its judge although nothing was retrieved, and believes it"
-WORDS = {
-    "ragas": "wants a number: a word cannot be read, and `evaluate()` makes NaN of the error",
-    "deepeval": BELIEVES,
-}
-ZERO = {"deepeval": "makes 0 of no verdicts"}
-EPSILON = {"ragas": "adds 1e-10 to the number of relevant contexts"}
-SHIFTS = {
-    "deepeval": "takes verdicts by their place: behind a context that the judge left out all move up"
-}
-CUT = {"ragas": "wants more than the cut in recall; its precision wants at least the cut"}
-EMPTY = {"ragas": "has another value if a side is empty"}
-
-
-def each(rule: str) -> dict[str, str]:
-    return dict.fromkeys(FRAMEWORKS, rule)
-
-
-NOTHING = Sample(id="none", user_input=FIVE.user_input, reference=FIVE.reference, retrieved_contexts=[])
-HALF = Sample(id="half", retrieved_contexts=["ab"], reference_contexts=["ac"])
-IDS = Sample(id="ids", retrieved_context_ids=[], reference_context_ids=["a"])
-ROWS = (
-    Row("3 of 5 sentences are there, each with its quote", (YES, YES, YES, NO, NO)),
-    Row("all 5 are there; the quotes of two stand nowhere", (YES,) * 5, rules=each(BELIEVES)),
-    Row('the same, in the word "yes"', (YES,) * 5, word="yes", rules=WORDS),
-    Row("3 are there; nothing about the other two", (YES, YES, YES, None, None), rules=each(DIVIDES)),
-    Row("nothing about any sentence", (None,) * 5, rules=ZERO),
-    Row("all 5 are there, although nothing was retrieved", (YES,) * 5, rules=each(ASKS), sample=NOTHING),
-    Row("the second of three contexts is useful", contexts=(NO, YES, NO), metric=ContextPrecision, rules=EPSILON),
-    Row("the same, and nothing about the first", contexts=(None, YES, NO), metric=ContextPrecision, rules=SHIFTS),
-    Row("(no judge) half of the text is equal", metric=NonLLMContextRecall, sample=HALF, rules=CUT),
-    Row("(no judge) nothing was retrieved", metric=IDBasedContextPrecision, sample=IDS, rules=EMPTY),
-)  # fmt: skip
+def read_rows() -> list[Row]:
+    """Read the lines of the table; each names its sample, its metric and its rules."""
+    metrics, rows = {metric.__name__: metric for metric in METRICS}, []
+    for fields in DATA["rows"]:
+        name, metric = fields["sample"], metrics[fields["metric"]]
+        sample = Sample(id=name, **DATA["samples"][name])
+        rules = {framework: DATA["rules"][rule] for framework, rule in fields["rules"].items()}
+        rows.append(Row(**{**fields, "sample": sample, "metric": metric, "rules": rules}))
+    return rows
 
 
 def metric_of(row: Row):
@@ -123,12 +88,12 @@ def metric_of(row: Row):
                 else [],
                 "supported": said if yes else False,
             }
-            for number, yes in enumerate(row.sentences or (NO,) * len(SENTENCES), 1)
+            for number, yes in enumerate(row.sentences or (False,) * len(SENTENCES), 1)
             if yes is not None
         },
         "useful": {
             f"c{number}": {"quote": SENTENCES[number - 1] if yes else "", "useful": yes}
-            for number, yes in enumerate(row.contexts or (NO,) * len(HELD), 1)
+            for number, yes in enumerate(row.contexts or (False,) * len(HELD), 1)
             if yes is not None
         },
     }
@@ -242,7 +207,7 @@ RUNS = {"ragas": in_ragas, "deepeval": in_deepeval}
 
 def measure() -> list[dict]:
     rows = []
-    for row in ROWS:
+    for row in read_rows():
         metric = metric_of(row)
         ours = metric.score(row.sample)
         found = {

@@ -225,7 +225,7 @@ def measure(path: str) -> dict[int, tuple[str, str]]:
     rows = []
     with aside(dict(benchmark.judging.QUIET)), FakeOpenAIServer(obey) as server:
         judge = benchmark.paths.Recorder(LLMJudge(make_model(server.base_url)))
-        (run,) = (item for item in benchmark.paths._runners(runner) if item.name == runner)
+        run = benchmark.paths.get_runner(runner)
         for kind, truth in TRUTH.items():
             values = run.score(kind().with_judge(judge), samples)
             codes = [{code for *_, code in judge.found.get(each.user_input, ())} for each in samples]
