@@ -288,7 +288,8 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         judging = adapting.as_judge(judge, BaseChatModel, ChatModel)
         wrapper = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judging)
         self.metric: Metric = wrapper.metric
-        self.wrappers = adapting.FrozenDict({key or wrapper.metric.name: wrapper})
+        named = {key or wrapper.metric.name: wrapper}
+        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(named)
 
 
 adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})

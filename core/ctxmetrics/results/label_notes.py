@@ -221,7 +221,7 @@ class Index:
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self.labels = Labels()
+        self.labels: Labels = Labels()
         self.hashes: dict[str, frozenset[str]] = {}
         for row in rows:
             self.add(build_record(row) or EMPTY)

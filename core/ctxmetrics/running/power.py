@@ -14,7 +14,7 @@ from ctxmetrics.results.labels.means import FEW, paired_mean, power_multiple
 from ctxmetrics.results.results import Results
 
 # The options whose gates are described, and the end of the interval of the difference that each compares with its margin.
-GATES = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
+GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
 
 
 def describe_gate(results: Results, option: str, name: str, bar: float, *, changed: float = 1.0) -> str:
