@@ -10,13 +10,13 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.metrics import metric_named
 from ctxmetrics.presentation.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.results.baseline import HASHED, text_hash
 from ctxmetrics.results.comparison.view import ChangedUnit, Held, Worse
 from ctxmetrics.results.labels.means import EQUAL
 from ctxmetrics.results.row import Row
-from ctxmetrics.results.rows_file import build_record
 from ctxmetrics.verdicts import Verdict
 
 _WORST = 10
@@ -40,32 +40,32 @@ class Changes:
         self._worst: dict[str, list[tuple[float, int, Worse]]] = {name: [] for name in metrics}
         self._recalls = [name for name in self._worst if get_family(name) == "recall"]
 
-    def add(self, before: Row, after: Row, same: bool | None) -> None:
+    def add(self, position: int, before: Row, after: Row, same: bool | None) -> None:
         """Add a sample of both runs; ``same`` is what `has_same_contexts` says of it."""
         lost = _find_lost(before, after, before.name, self._recalls)
         won = _find_lost(after, before, before.name, self._recalls)
         for units, all_units in ((lost, self._lost), (won, self._won)):
             if units:
-                all_units[before.index] = units
+                all_units[position] = units
         bare = _is_bare(before) or _is_bare(after)
         for name, worst in self._worst.items():
             if not bare:
-                self._compare_contradictions(before, after, name)
+                self._compare_contradictions(position, before, after, name)
             first, second = before[name].value, after[name].value
             if first is not None and second is not None and second < first - EQUAL:
                 question = _find_question(before, after)
                 fallen = Worse(name, before.name, question, first, second, same)
-                insort(worst, (second - first, before.index, fallen), key=itemgetter(0, 1))
+                insort(worst, (second - first, position, fallen), key=itemgetter(0, 1))
                 del worst[_WORST:]
 
-    def _compare_contradictions(self, before: Row, after: Row, metric: str) -> None:
+    def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
         first = _read_contradictions(before[metric].verdicts)
         second = _read_contradictions(after[metric].verdicts)
         for run, own, others in (("first", first, second), ("second", second, first)):
             for id_, text in own.items():
                 if others.get(id_) != text:
                     note = f"{run} run only, {clean(before.name, TEXT)}, {id_}: {text}"
-                    self._contradictions.setdefault(note, before.index)
+                    self._contradictions.setdefault(note, position)
 
     def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
         """Yield the units that only the first run supports, then those that only the second does.
@@ -73,7 +73,7 @@ class Changes:
         Of another index, the other run may have a context as another text: ``one_index`` tells whether both are over one.
         """
         for units in (self._lost, self._won):
-            ordered = chain.from_iterable(units[index] for index in sorted(units))
+            ordered = chain.from_iterable(units[position] for position in sorted(units))
             yield tuple(ordered if one_index else map(_forget_other_run, ordered))
 
     def list_contradictions(self) -> list[str]:
@@ -93,7 +93,7 @@ class Changes:
 
 def has_same_contexts(before: Row, after: Row) -> bool | None:
     """Tell whether both runs asked the same about the same texts, or ids, in the same order; None where that is not known."""
-    first, second = build_record(before) or {}, build_record(after) or {}
+    first, second = before.record or EMPTY, after.record or EMPTY
     retrieved, other_retrieved = map(_get_retrieved, (first, second))
     if retrieved is None or other_retrieved is None or first.get("hash") is None:
         return None
@@ -167,7 +167,7 @@ def _find_question(*rows: Row) -> str | None:
 
 
 def _get_hashes(row: Row) -> Sequence[str]:
-    return (build_record(row) or {}).get("context_hashes") or ()
+    return (row.record or EMPTY).get("context_hashes") or ()
 
 
 def _is_bare(row: Row) -> bool:

@@ -216,11 +216,11 @@ class _Both:
         self.clusters: list[str] = []
         self.groups: list[str] = []
 
-    def add(self, before: Row, after: Row) -> None:
-        """Add a sample."""
+    def add(self, position: int, before: Row, after: Row) -> None:
+        """Add a sample; ``position`` is that in the first run."""
         same = has_same_contexts(before, after)
         self.comparability.add(before, after)
-        self.changes.add(before, after, same)
+        self.changes.add(position, before, after, same)
         for name, column in self.columns.items():
             column.add(before[name], after[name], same)
         if before.fields.labels or after.fields.labels:
@@ -231,7 +231,7 @@ class _Both:
             if path is not None:
                 metadata = {**after.fields.metadata, **before.fields.metadata}
                 values.append(read_group(metadata, path, before.name, "compare"))
-        self.positions.append(before.index)
+        self.positions.append(position)
 
     @property
     def order(self) -> list[int]:
@@ -247,10 +247,10 @@ def _read_both(first: _RunReader, second: _RunReader, options: _Options, *, by_i
         ParameterError: No sample is in both.
     """
     both = None
-    for before, after in join_runs(first.read(), second.read(), by_id=by_id):
+    for position, before, after in join_runs(first.read(), second.read(), by_id=by_id):
         if before is not None and after is not None:
             both = both or _Both(before, after, options)
-            both.add(before, after)
+            both.add(position, before, after)
         elif before is not None:
             first.alone.append(before.name)
         elif after is not None:

@@ -45,8 +45,10 @@ class MissingIdError(Exception):
 
 def join_runs(
     before: Iterable[Row], after: Iterable[Row], *, by_id: bool
-) -> Iterator[tuple[Row | None, Row | None]]:
-    """Yield the samples of two runs while both are read: the rows of each, None where a run has no such sample.
+) -> Iterator[tuple[int, Row | None, Row | None]]:
+    """Yield the samples of two runs while both are read: the position in its run and the rows, None where a run has none.
+
+    The position is that in the first run, where it has the sample: rows that a caller put together repeat their ``index``.
 
     Both are read side by side, and a row waits until its other one is read: where the runs have one order, hardly any does.
 
@@ -59,22 +61,24 @@ def join_runs(
         MissingIdError: A sample has no id.
         ParameterError: Samples of one run cannot be told apart.
     """
-    waiting: tuple[dict[str, Row], dict[str, Row]] = {}, {}
+    waiting: tuple[dict[str, tuple[int, Row]], dict[str, tuple[int, Row]]] = {}, {}
     names: tuple[dict[str, str], dict[str, str]] = {}, {}
-    for rows in zip_longest(before, after):
+    for position, rows in enumerate(zip_longest(before, after)):
         for place, row in enumerate(rows):
             if row is None:
                 continue
             key = _find_key(row, names[place], by_id=by_id)
-            other = waiting[1 - place].pop(key, None)
-            if other is None:
-                waiting[place][key] = row
+            earlier = waiting[1 - place].pop(key, None)
+            if earlier is None:
+                waiting[place][key] = position, row
+            elif place:
+                yield *earlier, row
             else:
-                yield (other, row) if place else (row, other)
-    for row in waiting[0].values():
-        yield row, None
-    for row in waiting[1].values():
-        yield None, row
+                yield position, row, earlier[1]
+    for position, row in waiting[0].values():
+        yield position, row, None
+    for position, row in waiting[1].values():
+        yield position, None, row
 
 
 def _find_key(row: Row, names: dict[str, str], *, by_id: bool) -> str:

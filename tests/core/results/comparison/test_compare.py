@@ -193,6 +193,18 @@ def test_samples_join_by_id_else_by_question_and_reference():
     assert by_hash.to_dict()["metrics"] == found.to_dict()["metrics"]
 
 
+def test_rows_put_together_are_compared_like_each_run_alone():
+    """Rows of two runs have the same positions; each sample still has its own units and notes."""
+    renamed = [[replace(item, id=f"m{item.id}") for item in side] for side in (BEFORE, AFTER)]
+    first, second, third, fourth = map(run, (BEFORE, AFTER, *renamed))
+    alone = compare(first, second), compare(third, fourth)
+    found = compare([*first, *third], [*second, *fourth])
+    back = compare([*second, *fourth], [*first, *third])
+    assert found.lost == alone[0].lost + alone[1].lost
+    assert [unit.sample_id for unit in back.won] == [unit.sample_id for unit in found.lost]
+    assert len(found.lost) == 10
+
+
 def test_samples_of_one_run_only_are_named():
     found = run(BEFORE[:3]).compare(run(AFTER[1:]))
     assert (found.samples, found.only_before, found.only_after) == (2, ("n0",), ("n3",))
