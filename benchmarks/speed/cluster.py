@@ -10,28 +10,20 @@ what was in flight on both workers on top. Ragas judges the same samples in one 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from _shared import arguments, judging
 
-IN_FLIGHT, WORKERS, PARTS = 16, 2, 8
-QUIET = {
-    **judging.QUIET,
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
-    # Read when Ray is imported: else it takes the machine's own address for 127.0.0.1, and listens on all.
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "SPARK_LOCAL_IP": "127.0.0.1",
-    "PYSPARK_PYTHON": sys.executable,
-}
+from support import clusters
+
+IN_FLIGHT, PARTS = 16, 8
 
 
 def run(argv: list[str]) -> dict[str, object]:
     count = arguments.make_parser("cluster", __doc__, samples=200).parse_args(argv).samples
-    os.environ.update(QUIET)
+    os.environ.update(judging.QUIET | clusters.RAY_ENVIRONMENT | clusters.SPARK_ENVIRONMENT)
     figures: dict[str, object] = {"benchmark": "cluster", "samples": count, "over": (over := [])}
     print(f"{count} samples\n{'':24}{'seconds':>9}{'requests':>10}{'at once':>9}{'right values':>14}")
     places = (("one process", one_process), ("Ray", on_ray()), ("Spark", on_spark()))
@@ -50,7 +42,7 @@ def run(argv: list[str]) -> dict[str, object]:
             print(
                 f"{name:24}{seconds:>9.1f}{stats['count']:>10}{stats['max_in_flight']:>9}{right!s:>14}"
             )
-            if not right or stats["count"] > count + killed * WORKERS * IN_FLIGHT:
+            if not right or stats["count"] > count + killed * clusters.WORKERS * IN_FLIGHT:
                 over.append(f"{name}: {stats['count']} requests, right values: {right}")
         server.reset()
         begin = time.monotonic()
@@ -90,13 +82,8 @@ one_process = (lambda table: table, lambda table: table)
 
 def on_ray():
     import pyarrow as pa
-    import ray
 
-    ray.init(
-        num_cpus=WORKERS, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False,
-        object_store_memory=200_000_000, logging_level="ERROR",
-    )  # fmt: skip
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    ray = clusters.start_ray()
 
     def put(table):
         return ray.data.from_arrow(table).repartition(PARTS)
@@ -105,11 +92,7 @@ def on_ray():
 
 
 def on_spark():
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master(f"local[{WORKERS},4]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.log.level", "ERROR")
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    session = clusters.start_spark()
     return lambda table: session.createDataFrame(table).repartition(
         PARTS
     ), lambda frame: frame.toArrow()

@@ -21,6 +21,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from support import FakeOpenAIServer, answer_from
+from support.clusters import WORKERS
 from support.killing import killing_model
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -28,7 +29,7 @@ parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installe
 pytest.importorskip("openai", reason="the openai extra is not installed")
 pytestmark = pytest.mark.cluster
 
-LIMIT, WORKERS = 8, 2
+LIMIT = 8
 
 
 class OnRay:

@@ -305,7 +305,7 @@ def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
         return retrieved, reference if is_missing(labels) else None
     try:
         return retrieved, read_grades(labels, reference, "")
-    except SampleError:  # raised again where the row is read
+    except SampleError:  # raised again where the sample is scored
         return retrieved, None
 
 
