@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from typing import Any
 
 WORKERS = 2
 # Read when Ray is imported, and when Spark starts.
@@ -15,7 +17,7 @@ RAY_ENVIRONMENT = {
 SPARK_ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 
 
-def start_ray():
+def start_ray() -> Any:
     """Start a Ray cluster; return the module."""
     import ray
 
@@ -25,13 +27,13 @@ def start_ray():
         _node_ip_address="127.0.0.1",
         object_store_memory=200_000_000,
         log_to_driver=False,
-        logging_level="ERROR",
+        logging_level=logging.ERROR,
     )
     ray.data.DataContext.get_current().enable_progress_bars = False
     return ray
 
 
-def start_spark():
+def start_spark() -> Any:
     """Start a Spark session with a thread for each worker; a task that fails is run again."""
     from pyspark.sql import SparkSession
 
