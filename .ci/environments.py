@@ -150,7 +150,18 @@ def test(environment: dict[str, Any], python: Path) -> int:
     """Run the tests of an environment; return pytest's exit status."""
     marks = ["-m", "not browser and not cluster"] if environment.get("slow") else []
     workers = str(environment.get("workers", 2))
-    command = [python, "-m", "pytest", "-q", "-n", workers, *marks, *environment["tests"]]
+    tests = [*environment["tests"], *(LIST["contact"] if environment.get("contact") else ())]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        workers,
+        *marks,
+        *environment.get("options", ()),
+        *tests,
+    ]
     print("+", *command, flush=True)
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

@@ -1,7 +1,8 @@
 """The shape of the core and the adapters: how much code a reader meets, and how dense its lines are.
 
 Lines of code are without blank lines, comments and docstrings. Density is counted for a thousand statements without
-docstrings. Exits with 1 above a limit.
+docstrings. These figures have no limit: `tests/core/test_limits.py` has those of the structure. Exits with 1 where a name names
+nothing, or several modules have one name.
 """
 
 from __future__ import annotations
@@ -17,11 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Limits: the most of each figure.
 LIMITS = {
-    "lines of code": 27_000,
-    "comprehensions": 70.0,
-    "ternaries": 45.0,
     "participles": 300,
-    "longest function": 57,
 }
 # Participles that name nothing: a name says what the thing is.
 PARTICIPLES = frozenset({"found", "given", "said", "told", "asked", "shown", "seen", "kept"})
@@ -29,7 +26,12 @@ PARTICIPLES = frozenset({"found", "given", "said", "told", "asked", "shown", "se
 MIRRORED = frozenset({"__init__", "__main__", "base", "judge", "model", "models", "runners"})
 # A module here is named after its counterpart elsewhere: a command after what it runs, a metric's formulas after the metric,
 # an adapter's module after the part of the core or of another adapter that it mirrors.
-MIRRORS = ("adapters/", "core/ctxmetrics/cli/", "core/ctxmetrics/formulas/")
+MIRRORS = (
+    "adapters/",
+    "core/ctxmetrics/evaluation/cli/",
+    "core/ctxmetrics/formulas/",
+    "core/ctxmetrics/evaluation/statistics/",
+)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = (
@@ -51,6 +53,7 @@ class Module:
     statements: int
     comprehensions: int
     ternaries: int
+    pairs: int
     participles: int
     nested: int
     functions: tuple[tuple[int, str], ...]
@@ -68,7 +71,17 @@ def run(argv: list[str]) -> dict:
         print(f"{name}: {figures[name]} (at most {most})")
         if figures[name] > most:
             over.append(f"{name}: {figures[name]} (at most {most})")
-    print(f"modules: {figures['modules']}; nested comprehensions and ternaries: {figures['nested']}")
+    for name in (
+        "modules",
+        "statements",
+        "lines of code",
+        "pairs",
+        "comprehensions",
+        "ternaries",
+        "nested",
+    ):
+        print(f"{name}: {figures[name]}")
+    print(f"longest function: {figures['longest function']}, {figures['longest function is']}")
     repeated = f"names of several modules: {', '.join(figures['duplicate names']) or 'none'}"
     print(repeated)
     if figures["duplicate names"]:
@@ -91,6 +104,7 @@ def summarize(modules: list[Module]) -> dict:
             1000 * sum(module.comprehensions for module in modules) / statements, 1
         ),
         "ternaries": round(1000 * sum(module.ternaries for module in modules) / statements, 1),
+        "pairs": round(1000 * sum(module.pairs for module in modules) / statements, 1),
         "nested": sum(module.nested for module in modules),
         "participles": sum(module.participles for module in modules),
         "longest function": longest,
@@ -111,6 +125,7 @@ def measure(path: Path) -> Module:
         statements=sum(isinstance(node, ast.stmt) for node in nodes) - len(docstrings),
         comprehensions=sum(isinstance(node, COMPREHENSIONS) for node in nodes),
         ternaries=sum(isinstance(node, ast.IfExp) for node in nodes),
+        pairs=sum(is_pair(node) for node in nodes),
         participles=sum(is_participle(node) for node in nodes),
         nested=sum(count_nested(node) for node in nodes),
         functions=tuple(
@@ -134,6 +149,15 @@ def count_lines(text: str, docstrings: list[ast.stmt]) -> int:
     for docstring in docstrings:
         code.difference_update(range(docstring.lineno, docstring.end_lineno + 1))
     return len(code)
+
+
+def is_pair(node: ast.AST) -> bool:
+    """Whether several values are assigned in one line: ``a, b = x, y``."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and isinstance(node.value, ast.Tuple)
+    )
 
 
 def is_participle(node: ast.AST) -> bool:

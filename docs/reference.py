@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.structure.files import File
 
 import ctxmetrics
-from ctxmetrics import IDMetric, Metric, Sample
+from ctxmetrics import Metric, Sample
+from ctxmetrics.metrics import METRIC_MODULES
 from ctxmetrics.testing.golden import Case, load_cases
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ ADAPTERS = {
 RANKED = {"retrieved_context_ids": ["x", "a", "b"], "reference_context_ids": ["a", "b", "c"]}
 """The example of metrics without golden cases."""
 
-_DIRECTIVE = re.compile(r"^::: ctxmetrics\.(\w+)\n(?:(?: .*)?\n)*", re.MULTILINE)
 _EMPTY = re.compile(r"-empty-(\w+)-(nothing-retrieved|no-reference|no-response|both-empty)$")
 
 
@@ -110,13 +110,8 @@ def list_pages(nav: Any) -> list[str]:
 
 
 def metrics_by_class() -> dict[str, type[Metric]]:
-    """Return every public metric by the name of its class, in the order of docs/api/index.md."""
-    kinds = {}
-    for name in _DIRECTIVE.findall((DOCS / API).read_text(encoding="utf-8")):
-        kind = getattr(ctxmetrics, name)
-        if isinstance(kind, type) and issubclass(kind, Metric) and kind not in (Metric, IDMetric):
-            kinds[name] = kind
-    return kinds
+    """Return every metric by the name of its class."""
+    return {name: getattr(ctxmetrics, name) for name in METRIC_MODULES}
 
 
 def metric_uri(kind: type[Metric]) -> str:
@@ -125,15 +120,11 @@ def metric_uri(kind: type[Metric]) -> str:
 
 
 def read_parts() -> list[Part]:
-    """Return the parts of the API; a metric is left out of its part, since it has a page of its own."""
+    """Return the parts of the API; each metric has a page of its own."""
     text = (DOCS / API).read_text(encoding="utf-8")
-    metrics = metrics_by_class()
     _, *sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
-    parts = []
-    for title, section in zip(sections[::2], sections[1::2], strict=True):
-        rest = _DIRECTIVE.sub(lambda found: "" if found[1] in metrics else found[0], section)
-        parts.append(Part(title, rest.strip() + "\n"))
-    return parts
+    pairs = zip(sections[::2], sections[1::2], strict=True)
+    return [Part(title, section.strip() + "\n") for title, section in pairs]
 
 
 def build_table() -> str:

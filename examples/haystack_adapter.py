@@ -10,7 +10,7 @@ from typing import Any
 
 from haystack import Pipeline, component
 
-from ctxmetrics.adapting import SCHEMAS, Runner, Wrapper, as_judge, aside
+from ctxmetrics.adapting import SCHEMAS, Runner, Wrapper, as_judge, isolated_process
 
 
 @component
@@ -46,7 +46,7 @@ def in_a_pipeline(metric, samples):
     pipeline.add_component("metric", RetrievalEvaluator(metric))
     names = {*metric.requires, *metric.uses, "searches"}
     columns = {name: [getattr(sample, name) for sample in samples] for name in names}
-    with aside({"HAYSTACK_TELEMETRY_ENABLED": "False"}):
+    with isolated_process({"HAYSTACK_TELEMETRY_ENABLED": "False"}):
         return pipeline.run({"metric": columns})["metric"]["individual_scores"]
 
 

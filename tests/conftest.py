@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
+import runpy
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 # MLflow, once a test has used it, records the OpenTelemetry spans of all tests after it.
 _recorded_spans = tempfile.TemporaryDirectory()
@@ -20,8 +27,11 @@ os.environ.update(
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LANGSMITH_TEST_TRACKING": "false",
         "LANGSMITH_TRACING": "false",
+        "LOGFIRE_IGNORE_NO_CONFIG": "1",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "MLFLOW_TRACKING_URI": f"sqlite:///{_recorded_spans.name}/mlflow.db",
+        # Logfire's plugin costs every process a third of a second.
+        "PYDANTIC_DISABLE_PLUGINS": "__all__",
         "RAGAS_DO_NOT_TRACK": "true",
         # Two runs write the same bytes.
         "SOURCE_DATE_EPOCH": "1790000000",
@@ -30,17 +40,42 @@ os.environ.update(
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
     os.environ.pop(name, None)
 
+# Images of Python set this variable. Each of hundreds of processes would then compile the frameworks anew.
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parent / "__pycache__" / "of_all")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The guard of `support.guard` stands in this process and in each that a test starts.
+_GUARD = Path(__file__).parent / "support" / "guard"
+_departures = Path(_recorded_spans.name) / "departures"
+_departures.touch()
+os.environ["CTXMETRICS_TEST_DEPARTURES"] = str(_departures)
+if "sitecustomize" not in sys.modules or not hasattr(sys.modules["sitecustomize"], "is_local"):
+    runpy.run_path(str(_GUARD / "sitecustomize.py"))
+_start_process = subprocess.Popen.__init__
+
+
+def _start_guarded_process(process: Any, *arguments: Any, **options: Any) -> None:
+    environment = os.environ if options.get("env") is None else options["env"]
+    folders = [str(_GUARD), *filter(None, [environment.get("PYTHONPATH")])]
+    options["env"] = {**environment, "PYTHONPATH": os.pathsep.join(folders)}
+    _start_process(process, *arguments, **options)
+
+
+subprocess.Popen.__init__ = _start_guarded_process  # type: ignore[method-assign]  # a method of a class is replaced
+
 import asyncio
-import ipaddress
 import logging
 import signal
-import socket
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from ctxmetrics.errors import MissingExtraError
+from ctxmetrics.models.runtime import breaker, limits, run
+from support.cases import start_anew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,52 +87,60 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("no clock")
-
-_departures: list[str] = []
-_connect, _connect_ex, _getaddrinfo = (
-    socket.socket.connect,
-    socket.socket.connect_ex,
-    socket.getaddrinfo,
+# Property tests draw the same examples in each run: no change is refused for what another one let in. CI draws twice as many
+# once, in the environment `everything`: --hypothesis-profile=whole. To draw new ones, and twenty times as many:
+# --hypothesis-profile=search. A test of another size multiplies `settings().max_examples`.
+settings.register_profile(
+    "repeat",
+    max_examples=100,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("whole", settings.get_profile("repeat"), max_examples=200)
+settings.register_profile(
+    "search", settings.get_profile("repeat"), max_examples=2000, derandomize=False, print_blob=True
+)
+settings.load_profile("repeat")
 
 
-def _is_local(host: Any) -> bool:
-    if host in (None, "", "localhost", b"localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.decode() if isinstance(host, bytes) else host).is_loopback
-    except ValueError:
-        return False
+def pytest_collection() -> None:
+    """Collect without Python's collector of garbage: it would walk through all that was imported so far, again and again."""
+    gc.disable()
 
 
-def _refuse(target: Any) -> None:
-    _departures.append(str(target))
-    raise OSError(f"a test tried to leave the loopback: {target}")
+def pytest_sessionstart() -> None:
+    """Keep Hypothesis from drawing constants of the modules that are loaded: which those are depends on the tests before."""
+    providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if settings().derandomize and hasattr(providers, "_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
 
 
-def _guarded_connect(self: socket.socket, address: Any) -> Any:
-    if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
-        _refuse(address)
-    return _connect(self, address)
+_MARK_OF_ALL = re.compile(r"^pytestmark = pytest\.mark\.(?:slow|browser|cluster)\b", re.MULTILINE)
 
 
-def _guarded_connect_ex(self: socket.socket, address: Any) -> Any:
-    if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
-        _refuse(address)
-    return _connect_ex(self, address)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file whose tests the README's command leaves out: the frameworks of some take seconds."""
+    marks = config.getoption("markexpr") == "not slow and not browser and not cluster"
+    if marks and collection_path.suffix == ".py":
+        return bool(_MARK_OF_ALL.search(collection_path.read_text(encoding="utf-8"))) or None
+    return None
 
 
-def _guarded_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
-    if not _is_local(host):
-        _refuse(host)
-    return _getaddrinfo(host, *args, **kwargs)
-
-
-socket.socket.connect = _guarded_connect  # type: ignore[method-assign]  # a method of a class is replaced
-socket.socket.connect_ex = _guarded_connect_ex  # type: ignore[method-assign]  # as above
-socket.getaddrinfo = _guarded_getaddrinfo
+def pytest_collection_finish() -> None:
+    """Prepare this process for its tests."""
+    # Milliseconds between attempts, and no minute for a server that refuses everything.
+    limits.FIRST_WAIT = 0.001
+    limits.LONGEST_WAIT = 0.002
+    run._SPREAD = 0.001
+    breaker.OVERLOAD_PATIENCE = 0.0
+    # The pytest of a process that a test starts knows nothing of this one's order and processes.
+    os.environ["PYTEST_ADDOPTS"] = "-p no:randomly"
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        os.environ.pop(name, None)
+    # Python's collector of garbage does not walk through the frameworks and all tests again and again.
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -110,52 +153,25 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def stays_on_the_loopback() -> Iterator[None]:
-    """Fail any test during which a socket was meant to leave this machine, also where somebody caught the error."""
-    _departures.clear()
-    yield
-    assert not _departures, f"left the loopback: {_departures}"
+def starts_like_a_new_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start each test with nothing judged, nobody warned and no key known, and look at what it did.
 
+    It fails where it applied nest_asyncio in this process (since Python 3.14 time limits fail in each task after that), and where
+    it or a process of it tried to leave this machine. Tests with a mark may do that: they install packages, ask for their
+    versions, or start a cluster that looks for its cloud.
 
-@pytest.fixture(autouse=True)
-def leaves_asyncio_alone() -> Iterator[None]:
-    """Fail any test that applies nest_asyncio in this process: since Python 3.14 time limits fail in each task after that."""
+    One fixture for all of it, without another one: thousands of tests pay for each.
+    """
+    start_anew()
     patched = hasattr(asyncio, "_nest_patched")
     yield
     assert hasattr(asyncio, "_nest_patched") == patched, "run it in a process of its own"
-
-
-@pytest.fixture(autouse=True)
-def forgets_judgements() -> None:
-    """Start each test as a new process would: with nothing judged and nobody warned yet."""
-    from ctxmetrics.adapting import wrapper
-    from ctxmetrics.judges.llm.judge import forget
-
-    forget()
-    wrapper.framework_run.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def forgets_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start each test as a new process would: with no key known."""
-    monkeypatch.setattr("ctxmetrics._internal.secrets._known", {})
-
-
-@pytest.fixture(autouse=True)
-def other_pytests_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the pytest of a process that a test starts know nothing of this one's order and processes."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def waits_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait milliseconds between attempts, and no minute for a server that refuses everything."""
-    monkeypatch.setattr("ctxmetrics.models.runtime.limits.FIRST_WAIT", 0.001)
-    monkeypatch.setattr("ctxmetrics.models.runtime.limits.LONGEST_WAIT", 0.002)
-    monkeypatch.setattr("ctxmetrics.models.runtime.run._SPREAD", 0.001)
-    monkeypatch.setattr("ctxmetrics.models.runtime.breaker.OVERLOAD_PATIENCE", 0.0)
+    if not _departures.stat().st_size:
+        return
+    addresses = _departures.read_text(encoding="utf-8").split("\n")
+    _departures.write_text("", encoding="utf-8")
+    if not any(request.node.get_closest_marker(name) for name in ("slow", "cluster", "browser")):
+        pytest.fail(f"left the loopback: {addresses}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -11,6 +11,7 @@ describes the parameters, and what happens where a score cannot be computed. `Co
 """
 
 import ctxmetrics as core
+from ctxmetrics import adapting
 from ctxmetrics.errors import importing
 
 with importing("deepeval", "4.2 or newer"):
@@ -26,15 +27,23 @@ from ctxmetrics_deepeval.wrapper import (
     update_current_span_ids,
 )
 
+# All metrics of the core. The classes that are not below are made when they are first used.
+_CLASSES = adapting.MetricClasses(__name__, "{}Metric", DeepEvalMetric)
+
 __all__ = [
-    "FIELDS", "ContextPrecisionMetric", "ContextRecallMetric", "ContextUtilizationMetric", "ContextualPrecisionMetric",
-    "ContextualRecallMetric", "ConversationalContextPrecisionMetric", "ConversationalContextRecallMetric", "DeepEvalMetric",
-    "DeepEvalModel", "IDBasedAveragePrecisionMetric", "IDBasedCompletenessMetric",
-    "IDBasedContextPrecisionMetric", "IDBasedContextRecallMetric", "IDBasedHitRateMetric",
-    "IDBasedNDCGMetric", "IDBasedPrecisionAtKMetric", "IDBasedRecallAtKMetric", "IDBasedReciprocalRankMetric",
-    "MissingParamsError", "NonLLMContextPrecisionMetric", "NonLLMContextRecallMetric",
-    "SpanBasedContextPrecisionMetric", "SpanBasedContextRecallMetric", "results", "update_current_span_ids",
-]  # fmt: skip
+    "FIELDS",
+    "ContextualPrecisionMetric",
+    "ContextualRecallMetric",
+    "ConversationalContextPrecisionMetric",
+    "ConversationalContextRecallMetric",
+    "DeepEvalMetric",
+    "DeepEvalModel",
+    "MissingParamsError",
+    "results",
+    "update_current_span_ids",
+]
+# The rest is the core's table of metrics. A type checker cannot read it here; the wheel's stub has the names written out.
+__all__.extend(_CLASSES.names)  # noqa: PYI056 # pyright: ignore[reportUnsupportedDunderAll] - made on first use
 
 
 class ContextRecallMetric(DeepEvalMetric, core=core.ContextRecall):
@@ -86,42 +95,6 @@ class IDBasedContextPrecisionMetric(DeepEvalMetric, core=core.IDBasedContextPrec
     """
 
 
-class IDBasedNDCGMetric(DeepEvalMetric, core=core.IDBasedNDCG):
-    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
-
-
-class IDBasedAveragePrecisionMetric(DeepEvalMetric, core=core.IDBasedAveragePrecision):
-    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
-
-
-class IDBasedReciprocalRankMetric(DeepEvalMetric, core=core.IDBasedReciprocalRank):
-    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
-
-
-class IDBasedCompletenessMetric(DeepEvalMetric, core=core.IDBasedCompleteness):
-    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
-
-
-class IDBasedHitRateMetric(DeepEvalMetric, core=core.IDBasedHitRate):
-    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
-
-
-class IDBasedPrecisionAtKMetric(DeepEvalMetric, core=core.IDBasedPrecisionAtK):
-    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
-
-
-class IDBasedRecallAtKMetric(DeepEvalMetric, core=core.IDBasedRecallAtK):
-    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-
-class SpanBasedContextRecallMetric(DeepEvalMetric, core=core.SpanBasedContextRecall):
-    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
-
-
-class SpanBasedContextPrecisionMetric(DeepEvalMetric, core=core.SpanBasedContextPrecision):
-    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
-
-
 class ContextualRecallMetric(ContextRecallMetric, framework_name="Contextual Recall"):
     """`ContextRecallMetric` under DeepEval's name; without ``model=`` and ``judge=``, DeepEval's default model judges.
 
@@ -142,3 +115,11 @@ class ConversationalContextRecallMetric(ConversationalDeepEvalMetric, core=core.
 
 class ConversationalContextPrecisionMetric(ConversationalDeepEvalMetric, core=core.ContextPrecision):
     """`ContextPrecisionMetric` of a conversation with one search; of several there is none (``several_searches``)."""
+
+
+def __getattr__(name: str) -> type[DeepEvalMetric]:
+    return _CLASSES.make(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_CLASSES.names})

@@ -39,13 +39,13 @@ class DeepEvalModel(adapting.ForeignModel):
     """
 
     def __init__(self, llm: DeepEvalBaseLLM | str) -> None:
-        found = initialize_model(llm)[0] if isinstance(llm, str) else llm
-        if not isinstance(found, DeepEvalBaseLLM):
+        model = initialize_model(llm)[0] if isinstance(llm, str) else llm
+        if not isinstance(model, DeepEvalBaseLLM):
             raise ParameterError(
                 f"model={type(llm).__name__} is no DeepEvalBaseLLM. Give one, or judge=."
             )
-        super().__init__(found, adapting.describe("deepeval", [found], name=found.get_model_name()))
-        self.llm: Any = found
+        super().__init__(model, adapting.describe("deepeval", [model], name=model.get_model_name()))
+        self.llm: Any = model
 
     @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -59,37 +59,47 @@ class DeepEvalModel(adapting.ForeignModel):
         # the tag: it shows nothing, and the library drops it when it looks for a quote, so evidence that the
         # LLM copies is still found in the text as it was retrieved.
         text = prompt.text.replace("[DEEPEVAL:", "[\u2060DEEPEVAL:")
-        ways = (self.llm.a_generate, self.llm.generate)
-        options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, ways) else {}
-        calls = [partial(way, text, **options) for way in ways]
+        methods = (self.llm.a_generate, self.llm.generate)
+        options = {"schema": adapting.any_reply(schema)} if _wants_schema(self.llm, methods) else {}
+        calls = [partial(method, text, **options) for method in methods]
         with adapting.validated_texts() as texts:
             try:
                 answer = await adapting.in_loop_or_thread(*calls)
             except Exception as error:
-                # Of an LLM that parses replies in its own way.
+                # An LLM that parses replies in its own way raises this about the reply.
                 if adapting.has_class(error, "ValidationError"):
                     raise JudgeError(
                         "Your last reply could not be read.", reason_code="invalid_reply"
                     ) from None
                 # deepeval/models/llms/openai_model.py: `calculate_cost` multiplies the token counts, whatever they are,
                 # after the reply was read and before it is returned.
-                if isinstance(error, (TypeError, OverflowError)) and texts and _is_deepevals(self.llm):
+                if (
+                    isinstance(error, (TypeError, OverflowError))
+                    and texts
+                    and _is_deepevals_own(self.llm)
+                ):
                     return Reply(content=adapting.only_choice(texts))
                 raise
-        if texts and _is_deepevals(self.llm):
+        if texts and _is_deepevals_own(self.llm):
             adapting.only_choice(texts)  # DeepEval takes the first of several choices
-        content, cost = answer if isinstance(answer, tuple) else (answer, None)
-        money = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
-        usage = replace(adapting.token_usage(cost), cost=money)
+        content = answer
+        cost = None
+        if isinstance(answer, tuple):
+            content, cost = answer
+        # DeepEval's own cost is a float with the counts of tokens as attributes.
+        amount = getattr(cost, "value", cost) if isinstance(cost, (int, float)) else None
+        usage = replace(adapting.token_usage(cost), cost=amount)
         return Reply(content=adapting.content_of(content) or "", usage=usage)
 
 
-def _wants_schema(llm: DeepEvalBaseLLM, ways: Iterable[Callable[..., Any]]) -> bool:
-    if _is_deepevals(llm):
-        validates = any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT)
-        return validates and bool(llm.supports_structured_outputs())
-    return all("schema" in signature(way).parameters for way in ways)
+def _wants_schema(llm: DeepEvalBaseLLM, methods: Iterable[Callable[..., Any]]) -> bool:
+    """Whether an LLM is asked with the schema of the reply; see `DeepEvalModel`."""
+    if _is_deepevals_own(llm):
+        validates_text = any(adapting.has_class(llm, name) for name in _VALIDATE_TEXT)
+        return validates_text and bool(llm.supports_structured_outputs())
+    return all("schema" in signature(method).parameters for method in methods)
 
 
-def _is_deepevals(llm: DeepEvalBaseLLM) -> bool:
+def _is_deepevals_own(llm: DeepEvalBaseLLM) -> bool:
+    """Whether an LLM is of a class of DeepEval."""
     return type(llm).__module__.startswith("deepeval.")

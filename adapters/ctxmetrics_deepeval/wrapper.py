@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
-from typing import Any, ClassVar, Literal, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, Unpack, cast
 
 from deepeval.errors import DeepEvalError, MissingTestCaseParamsError
 from deepeval.evaluate.types import EvaluationResult
@@ -23,19 +23,25 @@ from deepeval.tracing import current_span_context
 from deepeval.utils import get_is_running_deepeval
 from rich.markup import escape
 
-from ctxmetrics import Judge, Metric, Results, Sample, Score, Usage, adapting
+from ctxmetrics import Judge, Metric, Sample, Score, Usage, adapting
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics_deepeval.model import DeepEvalModel
 
+if TYPE_CHECKING:
+    from ctxmetrics import Results
+
 _AnyTestCase: TypeAlias = LLMTestCase | ConversationalTestCase
 _PLACES = adapting.SCHEMAS["deepeval"].places.items()
-# Where each of our fields stands in a test case: retrieval_context, metadata.reference_context_ids ..
-_HOME = {own: place.keys[0] for own, place in _PLACES} | {"reference_facts": "metadata.reference_facts"}
-# The same by the test case's own fields: input, expected_output, name, metadata ..
-FIELDS = {key: own for own, at in _PLACES for key in (own, *at.keys) if key in LLMTestCase.model_fields}
-# The fields of which one place is in the metadata, under their own name.
-_IN_METADATA = tuple(own for own, at in _PLACES if f"metadata.{own}" in at.keys)
-# Further fields that stand there, if a metric reads them.
+# The path in a test case of each field of a sample: retrieval_context, metadata.reference_context_ids ..
+_PATHS = {name: place.keys[0] for name, place in _PLACES}
+_PATHS["reference_facts"] = "metadata.reference_facts"
+# The field of a sample for each field of a test case: input, expected_output, name, metadata ..
+FIELDS: dict[str, str] = {}
+for _name, _place in _PLACES:
+    FIELDS |= {key: _name for key in (_name, *_place.keys) if key in LLMTestCase.model_fields}
+# The fields of a sample that may stand in the metadata under their own names.
+_IN_METADATA = tuple(name for name, place in _PLACES if f"metadata.{name}" in place.keys)
+# Further fields that are read from the metadata, if a metric uses them.
 _OPTIONAL = frozenset({"references", "stages", "searches"})
 # All attributes that a measurement sets. They are set, and cleared, together.
 _NO_RESULT: dict[str, Any] = dict.fromkeys(
@@ -48,15 +54,24 @@ _NO_RESULT: dict[str, Any] = dict.fromkeys(
 _PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
-# What DeepEval's own metrics have beside this, and what to write instead.
+# Attributes of DeepEval's own metrics that do nothing here, each with what to write instead.
 _UNUSED = {
-    "evaluation_template _get_prompt": adapting.PROMPT_ADVICE,
-    "_generate_verdicts _a_generate_verdicts _calculate_score _experimental_system_one_spec": (
-        "Override measure and a_measure, or give judge= a judge of your own."
+    "evaluation_template": adapting.PROMPT_ADVICE,
+    "_get_prompt": adapting.PROMPT_ADVICE,
+    **dict.fromkeys(
+        [
+            "_generate_verdicts",
+            "_a_generate_verdicts",
+            "_calculate_score",
+            "_experimental_system_one_spec",
+        ],
+        "Override measure and a_measure, or give judge= a judge of your own.",
     ),
-    "_generate_reason _a_generate_reason": "The reason is written from the verdicts.",
+    "_generate_reason": "The reason is written from the verdicts.",
+    "_a_generate_reason": "The reason is written from the verdicts.",
     "_group_retrieval_contexts": "group='source' groups contexts.",
-    "eval_mode system_one_model": "judge= takes a decision model, which then gives every verdict.",
+    "eval_mode": "judge= takes a decision model, which then gives every verdict.",
+    "system_one_model": "judge= takes a decision model, which then gives every verdict.",
 }
 
 
@@ -81,13 +96,14 @@ class AnyDeepEvalMetric:
         threshold: The pass mark on the score's own scale. ``"convention"``: the convention's, else 0.5. None:
             no pass mark, a score only (DeepEval 4).
         model: A ``DeepEvalBaseLLM`` to judge with, or a model name as DeepEval's own metrics take it.
-        judge: A judge of `ctxmetrics`, instead of a model. With neither, the embedded one.
+        judge: A judge of `ctxmetrics`, or its name (``"openai/gpt-4o-mini"``), instead of a model. With neither, the embedded one.
         core: A metric of the core, instead of its parameters.
         strict_mode: Anything below a perfect score counts as 0, and only a perfect score passes.
         include_reason: Whether ``reason`` is filled.
         async_mode: Accepted because DeepEval passes it; both ways give the same.
         verbose_mode: Let DeepEval print ``verbose_logs``, which are filled either way.
         flaky: The metric decides no test case (DeepEval 4).
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **params: Parameters of the core metric: ``convention``, ``top_k``, and those of its own.
 
     Attributes:
@@ -111,6 +127,7 @@ class AnyDeepEvalMetric:
     result: Score | None
     _error: str | None
     _measuring: object
+    telemetry: bool
     _ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})  # of the span that it measures
 
     # DeepEval copies a metric for every test case by calling its class with those of the constructor's
@@ -121,13 +138,14 @@ class AnyDeepEvalMetric:
         threshold: float | Literal["convention"] | None = "convention",
         model: DeepEvalBaseLLM | str | None = None,
         *,
-        judge: Judge | None = None,
+        judge: Judge | str | None = None,
         core: Metric | None = None,
         strict_mode: bool = False,
         include_reason: bool = True,
         async_mode: bool = True,
         verbose_mode: bool = False,
         flaky: bool = False,
+        telemetry: bool = False,
         **params: Unpack[adapting.MetricParams],
     ) -> None:
         adapting.check_unused(type(self), params)
@@ -138,20 +156,27 @@ class AnyDeepEvalMetric:
                     model = initialize_model()[0]
             if model is not None:
                 judge = adapting.judge_by_llm(model, DeepEvalModel)
-            core = adapting.build_metric(self.core_class, params, also=_OPTIONS, judge=judge)
+            core = adapting.build_metric(self.core_class, params, suggestions=_OPTIONS, judge=judge)
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
         self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
-        options = {"async_mode": async_mode, "verbose_mode": verbose_mode, "flaky": flaky}
+        options = {
+            "async_mode": async_mode,
+            "verbose_mode": verbose_mode,
+            "flaky": flaky,
+            "telemetry": telemetry,
+        }
         vars(self).update(_NO_RESULT, **options, include_reason=include_reason)
+        if telemetry:
+            self._wrap()  # raises if a package or a provider of events is missing
         self._name_judge()
 
     def _name_judge(self) -> None:
         """Set what DeepEval compares of the judge."""
-        judge = _TestCases(self.core, SCHEMA).judge
+        judge = _TestCaseWrapper(self.core, SCHEMA).judge
         # With all its options: DeepEval's cache compares the label.
         self.evaluation_model: str | None = escape(adapting.label_judge(judge)) if judge else None
         # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id
@@ -159,8 +184,8 @@ class AnyDeepEvalMetric:
         # not ours must never be taken from it. It compares this attribute with the stored
         # configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and 378): with
         # a value here they always differ.
-        ours = type(judge).__module__.startswith("ctxmetrics.")
-        self.language = None if ours else "not for the cache"
+        is_own_judge = type(judge).__module__.startswith("ctxmetrics.")
+        self.language = None if is_own_judge else "not for the cache"
 
     def __init_subclass__(
         cls, *, core: type[Metric] | None = None, framework_name: str | None = None, **options: Any
@@ -168,7 +193,7 @@ class AnyDeepEvalMetric:
         adapting.name_class(cls, core, framework_name)
         super().__init_subclass__(**options)
         if core is not None:
-            cls._required_params = [SingleTurnParams(place) for place in _places(core.requires)]
+            cls._required_params = [SingleTurnParams(name) for name in _list_case_fields(core.requires)]
 
     # DeepEval passes keywords of its own, others in each release, and measures again where they are refused.
     def measure(self, test_case: _AnyTestCase, *_: Any, **__: Any) -> float | None:
@@ -178,16 +203,21 @@ class AnyDeepEvalMetric:
             MissingParamsError: The test case lacks a field.
             SampleError: A field of it has the wrong type.
         """
-        measuring = _begin(self)
-        with adapting.part_of(self.core):  # a test run of DeepEval may last as long as the process
-            return _end(self, measuring, _TestCases(self.core, SCHEMA, ids=self._ids).score(test_case))
+        measuring = _begin_measuring(self)
+        with adapting.breaker_scope(
+            self.core
+        ):  # a test run of DeepEval may last as long as the process
+            return _set_result(self, measuring, self._wrap().score(test_case))
 
     async def a_measure(self, test_case: _AnyTestCase, *_: Any, **__: Any) -> float | None:
         """Score a test case. Raises as `measure` does."""
-        measuring = _begin(self)
-        with adapting.part_of(self.core):
-            wrapper = _TestCases(self.core, SCHEMA, ids=self._ids)
-            return _end(self, measuring, await wrapper.ascore(test_case))
+        measuring = _begin_measuring(self)
+        with adapting.breaker_scope(self.core):
+            return _set_result(self, measuring, await self._wrap().ascore(test_case))
+
+    def _wrap(self) -> _TestCaseWrapper:
+        """Wrap the core metric, so that it reads test cases."""
+        return _TestCaseWrapper(self.core, SCHEMA, ids=self._ids, telemetry=self.telemetry)
 
     def is_successful(self) -> bool | None:
         """Whether the last score reaches the threshold; None without a threshold."""
@@ -204,10 +234,9 @@ class AnyDeepEvalMetric:
 
     @error.setter
     def error(self, text: str | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - as in theirs
-        # DeepEval sets None before each test case, also where the metric's turn then never comes (another one
-        # hung): what the last test case left must not be reported for this one. It sets a text when it gives
-        # a test case up: the measurement may still run in a thread, and must not leave its result on a later
-        # test case.
+        # DeepEval sets None before each test case, also if the metric then measures nothing because another metric hung: the
+        # result of the last test case must not be reported for this one. DeepEval sets a text when it gives a test case up:
+        # the measurement may still run in a thread, and must not leave its result on a later test case.
         self.__dict__.update(_NO_RESULT, _error=text)
 
     @property
@@ -297,15 +326,16 @@ def update_current_span_ids(
     }
     ids = {name: list(value) for name, value in fields.items() if value is not None}
     if span is not None and span.metrics:
-        span.metrics = [_on_span(metric, ids) for metric in span.metrics]
+        span.metrics = [_with_ids(metric, ids) for metric in span.metrics]
 
 
-def _on_span(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
+def _with_ids(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
+    """Return a copy of a metric that measures with the ids of one span; a metric of DeepEval's own as it is."""
     if not isinstance(metric, DeepEvalMetric):
         return metric
-    own = copy(metric)
-    vars(own)["_ids"] = {**metric._ids, **ids}  # noqa: SLF001 - of this module
-    return own
+    metric_of_span = copy(metric)
+    vars(metric_of_span)["_ids"] = {**metric._ids, **ids}  # noqa: SLF001 - of this module
+    return metric_of_span
 
 
 adapting.mark_unused(AnyDeepEvalMetric, _UNUSED)
@@ -333,14 +363,14 @@ def results(run: EvaluationResult) -> Results:
     return adapting.build_results(SCHEMA, rows)
 
 
-def _begin(metric: AnyDeepEvalMetric) -> object:
+def _begin_measuring(metric: AnyDeepEvalMetric) -> object:
     """Clear the metric, and return a mark for the measurement that begins."""
     measuring = object()
     metric.__dict__.update(_NO_RESULT, _measuring=measuring, skipped=False)
     return measuring
 
 
-def _end(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
+def _set_result(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
     """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
     # It takes a metric of conversations, too, and declares the other kind.
@@ -374,13 +404,15 @@ def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool
 
 
 @cache
-def _places(requires: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the fields of a test case that hold these fields of a sample."""
-    return tuple(dict.fromkeys(("input", *(_HOME[name].partition(".")[0] for name in requires))))
+def _list_case_fields(requires: tuple[str, ...]) -> tuple[str, ...]:
+    """List the fields of a test case that hold these fields of a sample; the question is always one."""
+    names = ["input"]
+    names += [_PATHS[name].partition(".")[0] for name in requires]
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
-class _TestCases(adapting.Wrapper):
+class _TestCaseWrapper(adapting.Wrapper):
     """A metric that scores test cases.
 
     Attributes:
@@ -407,20 +439,21 @@ class _TestCases(adapting.Wrapper):
         if not isinstance(record, LLMTestCase):
             raise SampleError(f"The test case must be an LLMTestCase, not {type(record).__name__}.")
         metadata = {**(record.metadata or {}), **self.ids}
-        values = self._values(record, metadata)
-        fields = self._fields_in_metadata(record, metadata)
-        for place, value in values.items():
-            name = FIELDS.get(place, place)
+        case_values = self._read_case_values(record, metadata)
+        fields = self._read_metadata_fields(record, metadata)
+        for case_field, value in case_values.items():
+            name = FIELDS.get(case_field, case_field)
             if value is not None and fields.setdefault(name, value) != value:
-                who = "Sample" if record.name is None else f"Sample {record.name!r}"
+                sample_name = "Sample" if record.name is None else f"Sample {record.name!r}"
                 raise SampleError(
-                    f"{who}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
+                    f"{sample_name}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
                 )
         sample = Sample(**fields)
         self._check_complete(sample)
         return sample
 
     def _read_conversation(self, record: ConversationalTestCase) -> Sample:
+        """Read a conversation. Raises as `read` does."""
         try:
             fields = {**record.model_dump(), "id": record.name}
             sample = adapting.Wrapper(self.metric, SCHEMA).read(fields)
@@ -429,44 +462,46 @@ class _TestCases(adapting.Wrapper):
         adapting.check_texts({"retrieval_context": sample.retrieved_contexts}, _PICTURE)
         return sample
 
-    def _values(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a test case beside its metadata that the metric needs, by their place.
+    def _read_case_values(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the values that the metric needs from the fields of a test case other than its metadata.
 
         Raises:
             NotTextError: A text that the metric reads holds a picture.
         """
-        places = _places(self.metric.requires)
-        values = {place: getattr(record, place) for place in places if place != "metadata"}
+        case_fields = _list_case_fields(self.metric.requires)
+        values = {name: getattr(record, name) for name in case_fields if name != "metadata"}
         if "context" in values:
             values["reference_contexts"] = metadata.get("reference_contexts")
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             values["retrieval_context"] = record.retrieval_context
-        # Not the sources of documents, for their ids.
-        read = {*self.metric.requires, *self.metric.uses}
-        texts = {at: text for at, text in values.items() if FIELDS.get(at, at) in read}
+        # Documents that are read for their ids alone may hold pictures.
+        used = {*self.metric.requires, *self.metric.uses}
+        texts = {name: text for name, text in values.items() if FIELDS.get(name, name) in used}
         adapting.check_texts(texts, _PICTURE)
         return values
 
-    def _fields_in_metadata(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sample's fields for which a test case has no place but its metadata."""
+    def _read_metadata_fields(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the fields of a sample that a test case has only in its metadata, and its name."""
         uses = self.metric.uses
         fields: dict[str, Any] = {name: metadata.get(name) for name in _OPTIONAL.intersection(uses)}
         fields["id"] = record.name
         fields["reference_facts"] = metadata.get("reference_facts", metadata.get("expected_facts"))
-        if "metadata" in _places(self.metric.requires):
+        if "metadata" in _list_case_fields(self.metric.requires):
             fields |= {name: metadata[name] for name in _IN_METADATA if metadata.get(name) is not None}
         if "retrieved_context_ids" in uses:  # contexts of one source count as one
-            fields["retrieved_context_ids"] = _sources(record) or metadata.get("retrieved_context_ids")
+            fields["retrieved_context_ids"] = _list_sources(record) or metadata.get(
+                "retrieved_context_ids"
+            )
         return fields
 
     def _check_complete(self, sample: Sample) -> None:
-        """Raise where a field is missing, under DeepEval's names.
+        """Check that a sample has all fields that the metric requires.
 
         Raises:
-            MissingParamsError: It is.
+            MissingParamsError: A field is missing; the message has DeepEval's name of it.
         """
         requires = self.metric.requires
-        missing = [f"'{_HOME[name]}'" for name in requires if not sample.has(name)]
+        missing = [f"'{_PATHS[name]}'" for name in requires if not sample.has(name)]
         if missing:
             has_facts = sample.reference_facts and "reference" in requires
             fix = ". Count its facts with unit='fact'" if has_facts else ""
@@ -479,16 +514,22 @@ class _TestCases(adapting.Wrapper):
         return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
 
 
-def _sources(record: LLMTestCase) -> list[str] | None:
-    """Return the source of each retrieved item, where one has any: a text without a source is a source of its own."""
+def _list_sources(record: LLMTestCase) -> list[str] | None:
+    """List the sources of the retrieved items as their ids; None if no item has a source.
+
+    An item without a source is a source of its own.
+    """
     sources = [getattr(item, "source", None) for item in record.retrieval_context or ()]
-    named = [f"item {n}" if source is None else source for n, source in enumerate(sources, 1)]
-    return named if any(sources) else None
+    if not any(sources):
+        return None
+    return [f"item {number}" if source is None else source for number, source in enumerate(sources, 1)]
 
 
-def _test_run(_: object) -> str | None:
-    """Name DeepEval's current run: an ``evaluate()``, or all tests of a process."""
-    run = None if get_is_running_deepeval() else global_test_run_manager.test_run
+def _name_test_run(_: object) -> str | None:
+    """Name DeepEval's current run of ``evaluate()``; None outside of one, and under ``deepeval test run``."""
+    if get_is_running_deepeval():
+        return None
+    run = global_test_run_manager.test_run
     return None if run is None else adapting.unique_name(run)
 
 
@@ -496,5 +537,5 @@ SCHEMA = replace(
     adapting.SCHEMAS["deepeval"],
     package="ctxmetrics_deepeval",
     judge_option="model=",
-    evaluation=_test_run,
+    evaluation=_name_test_run,
 )

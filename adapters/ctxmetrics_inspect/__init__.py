@@ -24,12 +24,11 @@ with importing("inspect-ai", "0.3.270 or newer"):
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 
 __all__ = [
-    "context_precision", "context_recall", "context_utilization", "id_based_average_precision",
-    "id_based_completeness", "id_based_context_precision", "id_based_context_recall", "id_based_hit_rate", "id_based_ndcg",
-    "id_based_precision_at_k", "id_based_recall_at_k", "id_based_reciprocal_rank", "metric_scorer",
-    "non_llm_context_precision", "non_llm_context_recall", "results", "span_based_context_precision",
-    "span_based_context_recall",
-]  # fmt: skip
+    "metric_scorer",
+    "results",
+]
+# The rest is the core's table of metrics. A type checker cannot read it here; the wheel's stub has the names written out.
+__all__.extend(adapting.ALL_METRICS)  # noqa: PYI056 # pyright: ignore[reportUnsupportedDunderAll] - made on first use
 
 # A function that makes a scorer from a metric's parameters.
 ByParameters: TypeAlias = Callable[..., Scorer]
@@ -43,37 +42,45 @@ SCHEMA = replace(
 )
 
 
-def metric_scorer(metric: core.Metric, *, judge: Any = None, **keys: Any) -> Scorer:
+def metric_scorer(
+    metric: core.Metric | str, *, judge: Any = None, telemetry: bool = False, **keys: Any
+) -> Scorer:
     """Return a scorer for a metric of the core.
 
     Where there is no value, the score is unscored, with the reason code as its reason: means leave the sample out.
 
     Args:
-        metric: The metric.
-        judge: For a judged metric that has none: a judge or a model.
+        metric: The metric, or its name (``"ndcg@10"``).
+        judge: For a judged metric that has none: a judge, its name, or a model.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **keys: The keys of the fields in the store and the metadata: see
             `ctxmetrics.adapting.KeyParams`.
 
     Raises:
         ParameterError: A key is unknown, or ``judge`` is no judge.
     """
-    wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA)
+    wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA, telemetry=telemetry)
 
     async def score(state: solver.TaskState, target: Target) -> Score:
-        found = await wrapper.ascore(_record(state, state.input_text, target), strict=False)
-        shown: Any = {"explanation": found.reason, "metadata": adapting.compact(found)}
-        if found.value is None:
-            return Score.unscored(reason=found.reason_code, **shown)
-        return Score(value=found.value, **shown)
+        core_score = await wrapper.ascore(_to_record(state, state.input_text, target), strict=False)
+        details: Any = {
+            "explanation": core_score.reason,
+            "metadata": adapting.to_json_details(core_score),
+        }
+        if core_score.value is None:
+            return Score.unscored(reason=core_score.reason_code, **details)
+        return Score(value=core_score.value, **details)
 
     return score
 
 
-def _record(
+def _to_record(
     sample: solver.TaskState | logs.EvalSample, question: str, target: Target
 ) -> dict[str, Any]:
-    # Each of several targets is acceptable.
-    expected: Any = {"references": [*target]} if len(target) > 1 else {"target": target.text}
+    """Return the state of a task, or a sample of a log, as a record."""
+    expected: dict[str, Any] = {"target": target.text}
+    if len(target) > 1:  # each of several targets is acceptable
+        expected = {"references": [*target]}
     outputs = {**sample.metadata, "answer": sample.output.completion, **dict(sample.store.items())}
     return {
         "inputs": {**sample.metadata, "question": question},
@@ -96,7 +103,7 @@ def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Resul
     rows = []
     for sample in log.samples or ():
         question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
-        record = {"id": str(sample.id), **_record(sample, question, Target(sample.target))}
+        record = {"id": str(sample.id), **_to_record(sample, question, Target(sample.target))}
         scores = {
             name: (score.metadata or {}).get("score", score.explanation)
             for name, score in (sample.scores or {}).items()
@@ -105,54 +112,61 @@ def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Resul
     return adapting.build_results(SCHEMA, rows, keys)
 
 
-def _named(metric: type[core.Metric]) -> ByParameters:
-    """Return the scorer of a metric by its parameters, registered under the metric's name."""
+def _register_scorer(metric: type[core.Metric]) -> ByParameters:
+    """Make the function that builds a metric's scorer from parameters, and register it under the metric's name."""
 
-    def by_parameters(*, judge: Any = None, **params: Unpack[adapting.WrapperParams]) -> Scorer:
+    def by_parameters(
+        *, judge: Any = None, telemetry: bool = False, **params: Unpack[adapting.WrapperParams]
+    ) -> Scorer:
         if judge is not None:
             adapting.check_parameters(metric, ["judge"])
         built = adapting.Wrapper.build(metric, params, SCHEMA)
-        return metric_scorer(built.metric, judge=judge, **built.keys)
+        return metric_scorer(built.metric, judge=judge, telemetry=telemetry, **built.keys)
 
     by_parameters.__doc__ = metric.__doc__
     return scorer(metrics=[mean(), stderr()], name=metric.base_name)(by_parameters)
 
 
-context_recall: ByParameters = _named(core.ContextRecall)
-context_precision: ByParameters = _named(core.ContextPrecision)
-context_utilization: ByParameters = _named(core.ContextUtilization)
-non_llm_context_recall: ByParameters = _named(core.NonLLMContextRecall)
-non_llm_context_precision: ByParameters = _named(core.NonLLMContextPrecision)
-id_based_context_recall: ByParameters = _named(core.IDBasedContextRecall)
-id_based_context_precision: ByParameters = _named(core.IDBasedContextPrecision)
-id_based_ndcg: ByParameters = _named(core.IDBasedNDCG)
-id_based_reciprocal_rank: ByParameters = _named(core.IDBasedReciprocalRank)
-id_based_completeness: ByParameters = _named(core.IDBasedCompleteness)
-id_based_hit_rate: ByParameters = _named(core.IDBasedHitRate)
-id_based_precision_at_k: ByParameters = _named(core.IDBasedPrecisionAtK)
-id_based_recall_at_k: ByParameters = _named(core.IDBasedRecallAtK)
-id_based_average_precision: ByParameters = _named(core.IDBasedAveragePrecision)
-span_based_context_recall: ByParameters = _named(core.SpanBasedContextRecall)
-span_based_context_precision: ByParameters = _named(core.SpanBasedContextPrecision)
+# Inspect loads this package and then finds a registered scorer by its name.
+_SCORERS = {name: _register_scorer(metric) for name, metric in adapting.ALL_METRICS.items()}
+context_recall: ByParameters
+context_precision: ByParameters
+context_utilization: ByParameters
+non_llm_context_recall: ByParameters
+non_llm_context_precision: ByParameters
+id_based_context_recall: ByParameters
+id_based_context_precision: ByParameters
 
 
-_value = scorer(metrics=[mean()], name="_value")(metric_scorer)
+def __getattr__(name: str) -> ByParameters:
+    if name not in _SCORERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _SCORERS[name]
 
 
-def _eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | None]:
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SCORERS})
+
+
+# --- Inspect's way to run a metric, for the conformance suite and ``ctxmetrics parity`` ---
+
+_value_scorer = scorer(metrics=[mean()], name="_value")(metric_scorer)
+
+
+def _run_eval(metric: core.Metric, samples: Sequence[core.Sample]) -> list[float | None]:
+    """Score samples by ``inspect_ai.eval``."""
     rows = []
     for number, sample in enumerate(samples):
-        given = sample.to_dict()
-        target = given.pop("reference", None) or given.pop("references", None) or ""
+        fields = sample.to_dict()
+        target = fields.pop("reference", None) or fields.pop("references", None) or ""
         question = sample.user_input or ""
-        rows.append(dataset.Sample(id=number, input=question, target=target, metadata=given))
-    task = inspect_ai.Task(rows, solver=[], scorer=_value(metric))
+        rows.append(dataset.Sample(id=number, input=question, target=target, metadata=fields))
+    task = inspect_ai.Task(rows, solver=[], scorer=_value_scorer(metric))
     # Inspect writes its log to the current folder, and reads the samples from there.
-    with adapting.aside({}):
+    with adapting.isolated_process({}):
         (log,) = inspect_ai.eval(task, model=None, display="none")
         values: Any = {row.id: row.scores["_value"].value for row in log.samples or () if row.scores}
-    return [None if isnan(values[place]) else values[place] for place in range(len(samples))]
+    return [None if isnan(values[number]) else values[number] for number in range(len(samples))]
 
 
-# Inspect's way to run a metric, for the conformance suite and ``ctxmetrics parity``.
-RUNNERS = [adapting.Runner("inspect_ai.eval", _eval)]
+RUNNERS = [adapting.Runner("inspect_ai.eval", _run_eval)]

@@ -17,11 +17,10 @@ VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: 
 
 def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     """Return a run and its example as a record."""
-    inputs, expected = (run.inputs, None) if example is None else (example.inputs, example.outputs)
     return {
-        "inputs": inputs,
+        "inputs": run.inputs if example is None else example.inputs,
         "outputs": run.outputs,
-        "reference_outputs": expected,
+        "reference_outputs": None if example is None else example.outputs,
         "id": str((example or run).id),
         "run": run,
         "example": example,
@@ -30,17 +29,23 @@ def to_record(run: Run, example: Example | None) -> dict[str, Any]:
 
 
 def _retrievals(run: Any) -> list[Retrieval]:
-    """Return what the outermost retriever runs found; without any, what tools that search found."""
+    """Return what the outermost retriever runs found; without such a run, what tools that search found."""
     return [*_read_steps(run, _read_retriever)] or [*_read_steps(run, _read_tool)]
 
 
-def _read_steps(run: Any, read: Callable[[Any], Retrieval | None]) -> Iterator[Retrieval]:
-    """Yield what the outermost runs of one kind found, and the rerankers."""
-    step = read(run)
-    # What a reranker chose from may have been found below it.
-    if step is None or (step.reranks and not step.retrieves):
+def _read_steps(run: Any, read_run: Callable[[Any], Retrieval | None]) -> Iterator[Retrieval]:
+    """Yield what the outermost runs of one kind found, and what rerankers chose.
+
+    Args:
+        run: The run that is searched with all runs below it.
+        read_run: Reads one run; None if it is of another kind.
+    """
+    step = read_run(run)
+    is_pure_reranker = step is not None and step.reranks and not step.retrieves
+    # The runs that found what a reranker chose from may stand below it.
+    if step is None or is_pure_reranker:
         for child in getattr(run, "child_runs", None) or ():
-            yield from _read_steps(child, read)
+            yield from _read_steps(child, read_run)
     if step is not None:
         yield step
 
@@ -57,11 +62,14 @@ def _read_retriever(run: Any) -> Retrieval | None:
 
 
 def _read_tool(run: Any) -> Retrieval | None:
-    is_tool = getattr(run, "run_type", None) == "tool"
-    return retrieval_of_tool(run.name, run.inputs, run.outputs, run.error) if is_tool else None
+    """Read the run of a tool that searches."""
+    if getattr(run, "run_type", None) != "tool":
+        return None
+    return retrieval_of_tool(run.name, run.inputs, run.outputs, run.error)
 
 
-def _experiment(_: Any) -> str | None:
+def _name_experiment(_: Any) -> str | None:
+    """Name the experiment of LangSmith that runs now; None outside of one."""
     return (get_tracing_context()["metadata"] or {}).get("experiment")
 
 
@@ -69,7 +77,7 @@ def _experiment(_: Any) -> str | None:
 SCHEMA = replace(
     SCHEMAS["langchain"],
     retrievals=_retrievals,
-    evaluation=_experiment,
+    evaluation=_name_experiment,
     package="ctxmetrics_langchain",
     judge_option="judge=chat_model",
     hint="and no retriever run below it (evaluate_existing loads those with load_nested=True)",

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableLambda
 from langsmith import EvaluationResult, RunEvaluator, trace
 
-from ctxmetrics import Judge, Metric, Model, Results, Score, adapting
+from ctxmetrics import Judge, Metric, Model, Score, adapting
 from ctxmetrics.errors import ParameterError
 from ctxmetrics_langchain.documents import SCHEMA, VALUES, to_record
 from ctxmetrics_langchain.models import ChatModel
+from ctxmetrics_langchain.tracing import UploadedRunnable, keep_local_runs
 
 if TYPE_CHECKING:
     from langsmith.evaluation.evaluator import EvaluationResults
     from langsmith.schemas import Example, Run
 
+    from ctxmetrics import Results
     from ctxmetrics_langchain.strings import MetricStringEvaluator
 
-    JudgeLike: TypeAlias = Judge | Model | BaseChatModel | None
+    JudgeLike: TypeAlias = Judge | Model | BaseChatModel | str | None
     Result: TypeAlias = EvaluationResult | EvaluationResults
 
 
@@ -38,12 +40,14 @@ class RetrievalEvaluator(RunEvaluator):
     data, the error is raised, and LangSmith makes a row a key of it. ``value`` is ``"passed"`` or ``"failed"`` where
     there is a pass mark; verdicts, judge and reason code are in ``evaluator_info``.
 
-    ``langsmith.aevaluate(upload_results=False)`` uploads the target's run all the same (langsmith up to
-    0.15.0): where nothing may leave the machine, pass a client that sends nothing.
+    With ``upload_results=False`` no run of the evaluator or its judge is uploaded. The target's may be, if it is a
+    LangChain chain: where nothing may leave the machine, pass a client that sends nothing.
 
     Args:
-        metrics: Metrics of the core, or a mapping from feedback keys to metrics.
-        judge: For judged metrics that have none: a judge, a model, or a LangChain chat model.
+        metrics: Metrics of the core or their names (``"ndcg@10"``), or a mapping from feedback keys to these.
+        judge: For judged metrics that have none: a judge, its name (``"openai/gpt-4o-mini"``), a model, or a LangChain
+            chat model.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **keys: The keys of the fields in runs and examples: see `ctxmetrics.adapting.KeyParams`.
 
     Attributes:
@@ -57,23 +61,29 @@ class RetrievalEvaluator(RunEvaluator):
 
     def __init__(
         self,
-        metrics: Sequence[Metric] | Mapping[str, Metric],
+        metrics: Sequence[Metric | str] | Mapping[str, Metric | str],
         *,
         judge: JudgeLike = None,
+        telemetry: bool = False,
         **keys: Unpack[adapting.KeyParams],
     ) -> None:
-        named = metrics if isinstance(metrics, Mapping) else {one.name: one for one in metrics}
-        if not named or len(named) != len(metrics):
+        core_judge = adapting.as_judge(judge, BaseChatModel, ChatModel)
+        keyed_metrics: Iterable[tuple[str | None, Metric | str]] = [(None, item) for item in metrics]
+        if isinstance(metrics, Mapping):
+            keyed_metrics = metrics.items()
+        wrappers: dict[str, adapting.Wrapper] = {}
+        for key, metric in keyed_metrics:
+            wrapper = adapting.Wrapper.of(metric, core_judge, keys, SCHEMA, telemetry=telemetry)
+            wrappers[key or wrapper.metric.name] = wrapper
+        if not wrappers or len(wrappers) != len(metrics):
             raise ParameterError(
                 "metrics= needs metrics of different names. Give a mapping to name them yourself."
             )
-        judged = adapting.as_judge(judge, BaseChatModel, ChatModel)
-        self.wrappers = adapting.FrozenDict(
-            {name: adapting.Wrapper.of(metric, judged, keys, SCHEMA) for name, metric in named.items()}
-        )
+        self.wrappers = adapting.FrozenDict(wrappers)
 
     @property
     def _name(self) -> str:
+        """The feedback keys in one text."""
         return ", ".join(self.wrappers)
 
     @property
@@ -88,17 +98,18 @@ class RetrievalEvaluator(RunEvaluator):
             record: A mapping with sides, or with the fields themselves.
             strict: Raise the first failure when all fail.
         """
-        outcomes = await asyncio.gather(
-            *(wrapper.ascore(record) for wrapper in self.wrappers.values()), return_exceptions=True
-        )
+        with keep_local_runs():
+            outcomes = await asyncio.gather(
+                *(wrapper.ascore(record) for wrapper in self.wrappers.values()), return_exceptions=True
+            )
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
             failures[0].args = (str(failures[0]),)  # LangSmith shows the repr
             raise failures[0]
-        return {
-            name: outcome if isinstance(outcome, Score) else wrapper.failed(outcome)
-            for (name, wrapper), outcome in zip(self.wrappers.items(), outcomes, strict=True)
-        }
+        scores: dict[str, Score] = {}
+        for (key, wrapper), outcome in zip(self.wrappers.items(), outcomes, strict=True):
+            scores[key] = outcome if isinstance(outcome, Score) else wrapper.failed(outcome)
+        return scores
 
     def _scores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
         """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `_ascores`."""
@@ -109,18 +120,19 @@ class RetrievalEvaluator(RunEvaluator):
     ) -> Result:
         """Evaluate a run, in a trace of its own."""
         record = to_record(run, example)
-        with self._trace(record, evaluator_run_id) as own:
-            return _ended(own, self._scores(record))
+        with self._trace(record, evaluator_run_id) as own_trace:
+            return _end_trace(own_trace, self._scores(record))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> Result:
         """Evaluate a run in this loop, in a trace of its own."""
         record = to_record(run, example)
-        async with self._trace(record, evaluator_run_id) as own:
-            return _ended(own, await self._ascores(record))
+        async with self._trace(record, evaluator_run_id) as own_trace:
+            return _end_trace(own_trace, await self._ascores(record))
 
     def _trace(self, record: Mapping[str, Any], run_id: UUID | None) -> trace:
+        """Open a trace of the evaluator, with the record as its inputs."""
         return trace(
             self._name,
             inputs={name: record[name] for name in ("inputs", "outputs", "reference_outputs")},
@@ -128,18 +140,20 @@ class RetrievalEvaluator(RunEvaluator):
             metadata={"target_run_id": str(record["run"].id)},
         )
 
-    def as_runnable(self) -> RunnableLambda[dict[str, Any], Any]:
+    def as_runnable(self) -> Runnable[dict[str, Any], Any]:
         """Return the evaluator as a runnable for LCEL: a mapping with the fields in; ``key``, ``score``, ``comment`` .. out.
 
         Several metrics give ``{"results": [..]}``. Invoking raises what `evaluate_run` raises.
         """
-        return RunnableLambda(self._invoke, self._ainvoke, name=self._name)
+        return UploadedRunnable(RunnableLambda(self._invoke, self._ainvoke, name=self._name))
 
     def _invoke(self, fields: dict[str, Any]) -> Any:
-        return _one_or_all(to_rows(self._scores(fields)))
+        """Score fields for the runnable."""
+        return _unwrap_single(to_rows(self._scores(fields)))
 
     async def _ainvoke(self, fields: dict[str, Any]) -> Any:
-        return _one_or_all(to_rows(await self._ascores(fields)))
+        """Score fields for the runnable, in the running loop."""
+        return _unwrap_single(to_rows(await self._ascores(fields)))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
         """Return the evaluator for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.
@@ -170,7 +184,7 @@ class RetrievalEvaluator(RunEvaluator):
         if isinstance(fields.get("context"), Mapping):  # as openevals gives a retriever's outputs
             fields |= fields.pop("context")
         sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
-        return _one_or_all(to_rows(self._scores(fields | sides, strict=False)))
+        return _unwrap_single(to_rows(self._scores(fields | sides, strict=False)))
 
     def as_function(self) -> Callable[..., Any]:
         """Return the evaluator as a function with the arguments of `__call__`, which LangSmith passes by their names.
@@ -197,14 +211,15 @@ class RetrievalEvaluator(RunEvaluator):
             records = [to_record(*pair) for pair in zip(runs, examples, strict=True)]
             results = []
             for key, wrapper in self.wrappers.items():
-                summary = wrapper.summary(records)
-                told = summary[wrapper.metric.name].to_dict()
+                with keep_local_runs():
+                    summary = adapting.summarize(wrapper, records)
+                figures = summary[wrapper.metric.name].to_dict()
                 results.append(
                     {
                         "key": f"{key}_mean",
-                        "score": told["mean"],
+                        "score": figures["mean"],
                         "comment": str(summary),
-                        "evaluator_info": told,
+                        "evaluator_info": figures,
                     }
                 )
             return {"results": results}
@@ -214,21 +229,20 @@ class RetrievalEvaluator(RunEvaluator):
 
 
 def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
-    """Write scores with the keys of LangSmith's ``EvaluationResult``."""
-    return [
-        {
+    """Convert scores to mappings with the keys of LangSmith's ``EvaluationResult``."""
+    rows: list[dict[str, Any]] = []
+    for key, score in scores.items():
+        could_not_be_applied = score.reason_code in ("missing_field", "metric_error")
+        row = {
             "key": key,
             "score": score.value,
             "value": VALUES[score.passed],
             "comment": score.reason or None,
-            "evaluator_info": adapting.compact(score),
-            # The metric could not be applied.
-            "extra": {"error": True}
-            if score.reason_code in ("missing_field", "metric_error")
-            else None,
+            "evaluator_info": adapting.to_json_details(score),
+            "extra": {"error": True} if could_not_be_applied else None,
         }
-        for key, score in scores.items()
-    ]
+        rows.append(row)
+    return rows
 
 
 def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
@@ -251,13 +265,16 @@ def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
     return adapting.build_results(SCHEMA, rows, keys)
 
 
-def _ended(own: Any, scores: Mapping[str, Score]) -> Result:
+def _end_trace(own_trace: Any, scores: Mapping[str, Score]) -> Result:
+    """End the trace of the evaluator with the scores as its outputs, and return LangSmith's results."""
     rows = to_rows(scores)
-    own.end(outputs={"results": rows})
-    return cast("Result", _one_or_all([EvaluationResult(**row, source_run_id=own.id) for row in rows]))
+    own_trace.end(outputs={"results": rows})
+    results = [EvaluationResult(**row, source_run_id=own_trace.id) for row in rows]
+    return cast("Result", _unwrap_single(results))
 
 
-def _one_or_all(results: list[Any]) -> Any:
+def _unwrap_single(results: list[Any]) -> Any:
+    """Return a single result itself, and several as a mapping."""
     return results[0] if len(results) == 1 else {"results": results}
 
 
@@ -265,8 +282,9 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
-        judge: A judge, a model, or a LangChain chat model; None: the embedded judge.
+        judge: A judge, its name, a model, or a LangChain chat model; None: the embedded judge.
         key: The feedback key; None: the metric's name.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
             convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
 
@@ -282,14 +300,17 @@ class MetricEvaluator(adapting.MetricClass, RetrievalEvaluator):
         *,
         judge: JudgeLike = None,
         key: str | None = None,
+        telemetry: bool = False,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
         adapting.check_unused(type(self), params)
-        judging = adapting.as_judge(judge, BaseChatModel, ChatModel)
-        wrapper = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judging)
+        core_judge = adapting.as_judge(judge, BaseChatModel, ChatModel)
+        wrapper = adapting.Wrapper.build(
+            self.core_class, params, SCHEMA, telemetry=telemetry, judge=core_judge
+        )
         self.metric: Metric = wrapper.metric
-        named = {key or wrapper.metric.name: wrapper}
-        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(named)
+        wrappers = {key or wrapper.metric.name: wrapper}
+        self.wrappers: Mapping[str, adapting.Wrapper] = adapting.FrozenDict(wrappers)
 
 
 adapting.mark_unused(MetricEvaluator, {"feedback_key": "key= names the feedback."})

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from ctxmetrics import Prompt, Reply, adapting
 from ctxmetrics.errors import ParameterError
+from ctxmetrics_langchain.tracing import keep_local_runs
 
 # Statuses of a server that does not take the request.
 _REFUSED = (400, 422)
@@ -46,15 +47,17 @@ class ChatModel(adapting.ForeignModel):
                 "around it."
             )
         self.chat_model: BaseChatModel = chat_model
-        self.tools: bool = (
-            type(chat_model).bind_tools is not BaseChatModel.bind_tools if tools is None else tools
-        )
-        # These send ``response_format`` as OpenAI understands it, and return the text unchanged.
-        self._takes_format = tools is None and adapting.has_class(chat_model, "BaseChatOpenAI")
-        insisted = "" if self.tools else " text"
-        if tools and adapting.has_class(chat_model, "BaseChatOpenAI"):
-            insisted = " tools"
-        super().__init__(chat_model, f"{adapting.describe('langchain', [chat_model])}{insisted}")
+        if tools is None:
+            self.tools: bool = type(chat_model).bind_tools is not BaseChatModel.bind_tools
+        else:
+            self.tools = tools
+        # These classes send ``response_format`` as OpenAI understands it, and return the text unchanged.
+        has_openai_form = adapting.has_class(chat_model, "BaseChatOpenAI")
+        self._takes_format = tools is None and has_openai_form
+        form = "" if self.tools else " text"
+        if tools and has_openai_form:
+            form = " tools"
+        super().__init__(chat_model, f"{adapting.describe('langchain', [chat_model])}{form}")
 
     @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -64,6 +67,11 @@ class ChatModel(adapting.ForeignModel):
             JudgeError: It refused, its reply was cut off, or the answer holds several choices. What its client raises
                 passes through.
         """
+        with keep_local_runs():
+            return await self._generate(prompt, schema)
+
+    async def _generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask for JSON, for a tool call or for text, and remember if the server refuses JSON."""
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         if self._takes_format:
             try:
@@ -71,11 +79,15 @@ class ChatModel(adapting.ForeignModel):
             except Exception as error:
                 if not self.tools or getattr(error, "status_code", None) not in _REFUSED:
                     raise
-        reply = await (self._call_tool(messages, schema) if self.tools else self._ask(messages))
-        self._takes_format = False  # where the tool call was taken, it was the format that was refused
+        if self.tools:
+            reply = await self._call_tool(messages, schema)
+        else:
+            reply = await self._ask(messages)
+        self._takes_format = False  # this request succeeded, so the server had refused the format
         return reply
 
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
+        """Ask for text, with further options of the request."""
         config = ensure_config()
         run: dict[str, Any] = {key: config.get(key) for key in _PASSED_ON}
         result = await self.chat_model.agenerate([messages], **run, **options)
@@ -87,9 +99,9 @@ class ChatModel(adapting.ForeignModel):
         options = (
             {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
         )
-        # The first step of what it returns is the model with the tool; the second would parse the reply.
-        asked: Any = bind(adapting.any_reply(schema).model_json_schema(), **options).first
-        return adapting.message_reply(await asked.ainvoke(messages))
+        # `with_structured_output` returns a chain: its first step is the model with the tool, its second parses the reply.
+        model_with_tool: Any = bind(adapting.any_reply(schema).model_json_schema(), **options).first
+        return adapting.message_reply(await model_with_tool.ainvoke(messages))
 
 
 def named_model(name: str) -> ChatModel:
@@ -101,16 +113,16 @@ def named_model(name: str) -> ChatModel:
     Raises:
         ParameterError: The package or key of the provider is missing, or there is no such provider.
     """
-    written = f"langchain/{name}"
+    judge_name = f"langchain/{name}"
     if ":" not in name:
         raise ParameterError(
-            f"{written}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}."
+            f"{judge_name}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}."
         )
     try:
         chat_model = _init_chat_model()(name)
     except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name
         raise ParameterError(
-            f"{written}: LangChain cannot make this model: {adapting.safe_text(error)}"
+            f"{judge_name}: LangChain cannot make this model: {adapting.safe_text(error)}"
         ) from None
     return ChatModel(chat_model)
 

@@ -12,7 +12,7 @@ from langsmith import Client, evaluate, tracing_context
 from langsmith.schemas import Example
 
 from ctxmetrics import Metric, Sample
-from ctxmetrics.adapting import Runner, aside
+from ctxmetrics.adapting import Runner, isolated_process
 from ctxmetrics.errors import MissingFieldError
 from ctxmetrics_langchain.documents import SCHEMA
 from ctxmetrics_langchain.evaluators import RetrievalEvaluator
@@ -27,15 +27,17 @@ class _Offline(Client):
     update_run = create_run
 
 
-def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+def _run_langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by ``langsmith.evaluate``."""
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     examples = []
-    for n, record in enumerate(records):
-        inputs = {**record["inputs"], "n": n}
-        examples.append(Example(id=UUID(int=n), inputs=inputs, outputs=record["reference_outputs"]))
-    with aside({}):
+    for number, record in enumerate(records):
+        inputs = {**record["inputs"], "number": number}
+        example = Example(id=UUID(int=number), inputs=inputs, outputs=record["reference_outputs"])
+        examples.append(example)
+    with isolated_process({}):
         rows: Any = evaluate(
-            lambda inputs: records[inputs["n"]]["outputs"],
+            lambda inputs: records[inputs["number"]]["outputs"],
             examples,
             [RetrievalEvaluator([metric])],
             upload_results=False,
@@ -44,27 +46,32 @@ def _langsmith(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     return [row["evaluation_results"]["results"][0].score for row in rows]
 
 
-def _string(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+def _run_lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by a runnable of LCEL."""
+    runnable = RetrievalEvaluator([metric]).as_runnable()
+    return _run_batch(runnable, [sample.to_dict() for sample in samples])
+
+
+def _run_string_evaluator(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by a string evaluator of langchain-classic."""
     score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
     names = ("input", "prediction", "reference")
-    given = [
+    records = [
         dict(zip(names, SCHEMA.record(sample.to_dict()).values(), strict=True)) for sample in samples
     ]
-    return _batch(RunnableLambda(lambda texts: score(**texts)), given)
+    return _run_batch(RunnableLambda(lambda texts: score(**texts)), records)
 
 
-def _batch(runnable: Runnable[Any, Any], given: list[Any]) -> list[float | None]:
+def _run_batch(runnable: Runnable[Any, Any], inputs: list[Any]) -> list[float | None]:
+    """Run a runnable over all inputs; a missing field gives None."""
     with tracing_context(enabled=False):
-        rows = runnable.batch(given, return_exceptions=True)
+        rows = runnable.batch(inputs, return_exceptions=True)
     return [None if isinstance(row, MissingFieldError) else row["score"] for row in rows]
 
 
-_WAYS = {
-    "langsmith.evaluate": _langsmith,
-    "langchain.lcel": lambda metric, samples: _batch(
-        RetrievalEvaluator([metric]).as_runnable(), [sample.to_dict() for sample in samples]
-    ),
-}
+RUNNERS = [
+    Runner("langsmith.evaluate", _run_langsmith),
+    Runner("langchain.lcel", _run_lcel),
+]
 if find_spec("langchain_classic"):
-    _WAYS["langchain.StringEvaluator"] = _string
-RUNNERS = [Runner(name, score) for name, score in _WAYS.items()]
+    RUNNERS.append(Runner("langchain.StringEvaluator", _run_string_evaluator))

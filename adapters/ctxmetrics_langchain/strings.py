@@ -11,6 +11,7 @@ from ctxmetrics import Score
 from ctxmetrics.adapting import Wrapper
 from ctxmetrics.errors import importing
 from ctxmetrics_langchain.documents import VALUES
+from ctxmetrics_langchain.tracing import keep_local_runs
 
 with importing("langchain-classic"):
     from langchain_classic.evaluation import StringEvaluator
@@ -48,7 +49,8 @@ class MetricStringEvaluator(StringEvaluator):
 
     def __init__(self, name: str, wrapper: Wrapper) -> None:
         hint = "since a text is the answer: give the documents as prediction="
-        self._name, self._wrapper = name, replace(wrapper, schema=replace(wrapper.schema, hint=hint))
+        self._name = name
+        self._wrapper = replace(wrapper, schema=replace(wrapper.schema, hint=hint))
 
     @property
     def evaluation_name(self) -> str:
@@ -77,6 +79,12 @@ class MetricStringEvaluator(StringEvaluator):
         callbacks: Any = None,
         **more: Any,
     ) -> Grade:
+        """Score what langchain-classic passes, with its callbacks in the configuration of the run."""
         record = {**more, "inputs": input, "outputs": prediction, "reference_outputs": reference}
         with set_config_context(ensure_config({"callbacks": callbacks})) as context:
-            return Grade(context.run(self._wrapper.score, record))
+            return Grade(context.run(self._score, record))
+
+    def _score(self, record: dict[str, Any]) -> Score:
+        """Score a record without uploading the runs of a judge."""
+        with keep_local_runs():
+            return self._wrapper.score(record)

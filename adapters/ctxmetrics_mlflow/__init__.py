@@ -8,19 +8,21 @@ Contexts come from the outputs, else from the trace's RETRIEVER spans. No model 
 """
 
 import ctxmetrics as core
+from ctxmetrics import adapting
 from ctxmetrics.errors import importing
 
 with importing("mlflow", "3.9 or newer"):
     from ctxmetrics_mlflow.scorers import MetricScorer, ParameterScorer, results
 
+# All metrics of the core. The classes that are not below are made when they are first used.
+_CLASSES = adapting.MetricClasses(__name__, "{}Scorer", ParameterScorer)
+
 __all__ = [
-    "ContextPrecisionScorer", "ContextRecallScorer", "ContextUtilizationScorer",
-    "IDBasedAveragePrecisionScorer", "IDBasedCompletenessScorer", "IDBasedContextPrecisionScorer",
-    "IDBasedContextRecallScorer", "IDBasedHitRateScorer", "IDBasedNDCGScorer", "IDBasedPrecisionAtKScorer",
-    "IDBasedRecallAtKScorer", "IDBasedReciprocalRankScorer", "MetricScorer", "NonLLMContextPrecisionScorer",
-    "NonLLMContextRecallScorer", "SpanBasedContextPrecisionScorer", "SpanBasedContextRecallScorer",
+    "MetricScorer",
     "results",
-]  # fmt: skip
+]
+# The rest is the core's table of metrics. A type checker cannot read it here; the wheel's stub has the names written out.
+__all__.extend(_CLASSES.names)  # noqa: PYI056 # pyright: ignore[reportUnsupportedDunderAll] - made on first use
 
 
 class ContextRecallScorer(ParameterScorer, core=core.ContextRecall):
@@ -51,37 +53,9 @@ class IDBasedContextPrecisionScorer(ParameterScorer, core=core.IDBasedContextPre
     """`ctxmetrics.IDBasedContextPrecision`: the share of retrieved ids that are reference ids."""
 
 
-class IDBasedNDCGScorer(ParameterScorer, core=core.IDBasedNDCG):
-    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
+def __getattr__(name: str) -> type[ParameterScorer]:
+    return _CLASSES.make(name)
 
 
-class IDBasedAveragePrecisionScorer(ParameterScorer, core=core.IDBasedAveragePrecision):
-    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
-
-
-class IDBasedReciprocalRankScorer(ParameterScorer, core=core.IDBasedReciprocalRank):
-    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
-
-
-class IDBasedCompletenessScorer(ParameterScorer, core=core.IDBasedCompleteness):
-    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
-
-
-class IDBasedHitRateScorer(ParameterScorer, core=core.IDBasedHitRate):
-    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
-
-
-class IDBasedPrecisionAtKScorer(ParameterScorer, core=core.IDBasedPrecisionAtK):
-    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
-
-
-class IDBasedRecallAtKScorer(ParameterScorer, core=core.IDBasedRecallAtK):
-    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-
-class SpanBasedContextRecallScorer(ParameterScorer, core=core.SpanBasedContextRecall):
-    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
-
-
-class SpanBasedContextPrecisionScorer(ParameterScorer, core=core.SpanBasedContextPrecision):
-    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_CLASSES.names})

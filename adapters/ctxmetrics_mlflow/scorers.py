@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from operator import itemgetter
 from tempfile import TemporaryDirectory
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import mlflow
 from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
@@ -21,8 +21,11 @@ from mlflow.genai.scorers import Scorer
 from mlflow.tracing.constant import TraceMetadataKey
 from pydantic import PrivateAttr
 
-from ctxmetrics import Judge, Metric, Model, Results, Sample, Score, adapting
+from ctxmetrics import Judge, Metric, Model, Sample, Score, adapting
 from ctxmetrics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ctxmetrics import Results
 
 # Characters with which MLflow refuses to log a metric. It does so at the end of a run, after all
 # judging is paid.
@@ -40,10 +43,11 @@ class MetricScorer(Scorer):
     out of the mean. With a pass mark, ``EvaluationResult.passed`` asks for it.
 
     Args:
-        metric: A metric of the core.
-        judge: For a judged metric that has none: a judge or a model.
+        metric: A metric of the core, or its name (``"ndcg@10"``).
+        judge: For a judged metric that has none: a judge, its name (``"openai/gpt-4o-mini"``), or a model.
         name: The feedback's name; None: the metric's, in characters that MLflow can log.
         aggregations: As in MLflow's own scorers; None: the mean.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **keys: The keys of the fields in rows and traces: see `KeyParams`.
 
     Attributes:
@@ -58,21 +62,25 @@ class MetricScorer(Scorer):
 
     def __init__(
         self,
-        metric: Metric,
+        metric: Metric | str,
         *,
-        judge: Judge | Model | None = None,
+        judge: Judge | Model | str | None = None,
         name: str | None = None,
         aggregations: list[Any] | None = None,
+        telemetry: bool = False,
         **keys: Unpack[adapting.KeyParams],
     ) -> None:
         if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
             raise ParameterError(
                 f"name={name!r}: MLflow logs letters, digits, '_', '-', '.' and spaces only."
             )
-        wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA)
-        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", metric.name).split())
+        wrapper = adapting.Wrapper.of(
+            metric, adapting.as_judge(judge), keys, SCHEMA, telemetry=telemetry
+        )
+        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", wrapper.metric.name).split())
         super().__init__(name=loggable, aggregations=aggregations)
-        self._wrapper, self.definition = wrapper, repr(wrapper.metric)
+        self._wrapper = wrapper
+        self.definition = repr(wrapper.metric)
 
     @property
     def metric(self) -> Metric:
@@ -94,22 +102,26 @@ class MetricScorer(Scorer):
     ) -> Feedback:
         """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
         score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
+        error = None
+        if score.value is None:
+            code = str(score.reason_code)
+            error = AssessmentError(code, f"{code}: {score.message}")
+        source = AssessmentSource(
+            source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
+            source_id=score.provenance.judge or score.metric,
+        )
+        metadata: dict[str, str] = {}
+        for key, value in adapting.to_json_details(score).items():
+            if value not in (None, {}):
+                is_text = isinstance(value, str)
+                metadata[key] = value if is_text else json.dumps(value, ensure_ascii=False)
         return Feedback(
             name=self.name,
             value=score.value,
-            error=AssessmentError(str(score.reason_code), f"{score.reason_code}: {score.message}")
-            if score.value is None
-            else None,
+            error=error,
             rationale=score.reason or None,
-            source=AssessmentSource(
-                source_type="LLM_JUDGE" if score.provenance.prompt else "CODE",
-                source_id=score.provenance.judge or score.metric,
-            ),
-            metadata={
-                key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                for key, value in adapting.compact(score).items()
-                if value not in (None, {})
-            },
+            source=source,
+            metadata=metadata,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -122,6 +134,7 @@ class MetricScorer(Scorer):
 
 
 def _passes(mark: float, value: float) -> bool:
+    """Whether a value reaches a pass mark, as `Score.passed` decides."""
     return Score(metric="", value=value, threshold=mark).passed is True
 
 
@@ -129,9 +142,10 @@ class ParameterScorer(adapting.MetricClass, MetricScorer):
     """One metric of the core by its parameters; use the subclasses.
 
     Args:
-        judge: A judge or a model; None: the embedded judge.
+        judge: A judge, its name, or a model; None: the embedded judge.
         name: See `MetricScorer`.
         aggregations: See `MetricScorer`.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
             convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
 
@@ -142,13 +156,16 @@ class ParameterScorer(adapting.MetricClass, MetricScorer):
     def __init__(
         self,
         *,
-        judge: Judge | Model | None = None,
+        judge: Judge | Model | str | None = None,
         name: str | None = None,
         aggregations: list[Any] | None = None,
+        telemetry: bool = False,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
         built = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=adapting.as_judge(judge))
-        super().__init__(built.metric, name=name, aggregations=aggregations, **built.keys)
+        super().__init__(
+            built.metric, name=name, aggregations=aggregations, telemetry=telemetry, **built.keys
+        )
 
 
 # --- where MLflow keeps the fields of a sample: a row's sides, and the documents of RETRIEVER spans ---
@@ -156,19 +173,22 @@ class ParameterScorer(adapting.MetricClass, MetricScorer):
 
 def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None) -> dict[str, Any]:
     """Return a row as a record; a side that is not given is taken from the trace."""
-    sides = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
+    row_sides = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
     if trace is None:
-        return sides
-    root = next((span for span in _spans(trace) if span.parent_id is None), None)
-    in_trace = {"inputs": getattr(root, "inputs", None), "outputs": getattr(root, "outputs", None)}
-    expected = {
-        item.name: item.expectation.value
-        for item in trace.info.assessments or ()
-        if item.expectation is not None
+        return row_sides
+    root = next((span for span in _order_spans(trace) if span.parent_id is None), None)
+    record: dict[str, Any] = {
+        "inputs": getattr(root, "inputs", None),
+        "outputs": getattr(root, "outputs", None),
+        "expectations": {
+            item.name: item.expectation.value
+            for item in trace.info.assessments or ()
+            if item.expectation is not None
+        },
     }
-    row = {name: side for name, side in sides.items() if side is not None}
-    about = {"id": trace.info.trace_id, "trace": trace, "run": trace}
-    return {**in_trace, "expectations": expected, **row, **about}
+    record |= {name: side for name, side in row_sides.items() if side is not None}
+    record |= {"id": trace.info.trace_id, "trace": trace, "run": trace}
+    return record
 
 
 def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
@@ -195,36 +215,48 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
     return adapting.build_results(SCHEMA, rows, keys)
 
 
-def _spans(trace: Any) -> list[Span]:
+def _order_spans(trace: Any) -> list[Span]:
+    """List the spans of a trace in the order in which they began."""
     return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
 
 
 def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
-    """Yield what the outermost RETRIEVER spans and the RERANKER spans found; an outer retriever chose from its inner ones."""
-    spans = [] if trace is None else _spans(trace)
-    by_id = {span.span_id: span for span in spans}
-    found = []
+    """Yield what the RETRIEVER spans and the RERANKER spans found, in the order of time.
+
+    A span within another retriever is left out: the outer retriever chose from what it found.
+    """
+    spans = [] if trace is None else _order_spans(trace)
+    spans_by_id = {span.span_id: span for span in spans}
+    timed_steps: list[tuple[int, adapting.Retrieval]] = []
     for span in spans:
-        above = by_id.get(span.parent_id or "")
-        while above is not None and above.span_type != SpanType.RETRIEVER:
-            above = by_id.get(above.parent_id or "")
-        step = adapting.retrieval_of(span.span_type, span.name, partial(_documents, span.outputs))
-        if above is None and step is not None:
-            found.append(((step.reranks and span.end_time_ns) or span.start_time_ns, step))
-    yield from (step for _, step in sorted(found, key=itemgetter(0)))
+        ancestor = spans_by_id.get(span.parent_id or "")
+        while ancestor is not None and ancestor.span_type != SpanType.RETRIEVER:
+            ancestor = spans_by_id.get(ancestor.parent_id or "")
+        is_within_retriever = ancestor is not None
+        step = adapting.retrieval_of(
+            span.span_type, span.name, partial(_read_output_documents, span.outputs)
+        )
+        if step is None or is_within_retriever:
+            continue
+        # A reranker works on what was found until it ends.
+        time = (step.reranks and span.end_time_ns) or span.start_time_ns
+        timed_steps.append((time, step))
+    for _, step in sorted(timed_steps, key=itemgetter(0)):
+        yield step
 
 
-def _documents(outputs: Any) -> Any:
-    """Return the documents; some retrievers give a mapping that holds them."""
+def _read_output_documents(outputs: Any) -> Any:
+    """Return the documents in the outputs of a retriever: the outputs themselves, or a value of a mapping."""
     if not isinstance(outputs, dict) or isinstance(adapting.text_of(outputs), str):
         return outputs
-    return next(
-        (outputs[key] for key in SCHEMA.places["retrieved_contexts"].keys if key in outputs), outputs
-    )
+    for key in SCHEMA.places["retrieved_contexts"].keys:
+        if key in outputs:
+            return outputs[key]
+    return outputs
 
 
-def _evaluation(record: Mapping[str, Any]) -> str | None:
-    """Return the run's id: `mlflow.genai.evaluate` writes it into the trace that it has or makes of each row."""
+def _name_evaluation(record: Mapping[str, Any]) -> str | None:
+    """Return the id of the run of `mlflow.genai.evaluate`, which writes it into the trace of each row."""
     trace = record.get("trace")
     return None if trace is None else trace.info.request_metadata.get(TraceMetadataKey.SOURCE_RUN)
 
@@ -233,7 +265,7 @@ def _evaluation(record: Mapping[str, Any]) -> str | None:
 SCHEMA = replace(
     adapting.SCHEMAS["mlflow"],
     retrievals=_retrievals,
-    evaluation=_evaluation,
+    evaluation=_name_evaluation,
     package="ctxmetrics_mlflow",
     hint="and no RETRIEVER span in its trace",
 )
@@ -262,10 +294,10 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
         MetricScorer(metric, name=f"score{place}") for place, metric in enumerate(metrics)
     ]
     with _own_store():
-        found: Any = evaluate(data=rows, scorers=scorers)
-    table = found.result_df
-    places = {row["number"]: place for place, row in enumerate(table["request"])}
-    order = [places[number] for number in range(len(rows))]
+        result: Any = evaluate(data=rows, scorers=scorers)
+    table = result.result_df
+    places_by_number = {row["number"]: place for place, row in enumerate(table["request"])}
+    order = [places_by_number[number] for number in range(len(rows))]
     columns = []
     for scorer in scorers:
         values = table[f"{scorer.name}/value"].iloc[order]
@@ -274,15 +306,17 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
 
 
 @cache
-def _store() -> TemporaryDirectory[str]:
+def _make_store_folder() -> TemporaryDirectory[str]:
+    """Make the folder of MLflow's store, one for the process; in memory where that is possible."""
     return TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None)
 
 
 @contextmanager
 def _own_store() -> Iterator[None]:
     """Log to a store in a temporary folder: to no tracking server, and not into the working folder."""
-    uri, folder = mlflow.get_tracking_uri(), _store().name
-    with adapting.aside(_SETTINGS, folder):
+    uri = mlflow.get_tracking_uri()
+    folder = _make_store_folder().name
+    with adapting.isolated_process(_SETTINGS, folder):
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
         try:
             yield

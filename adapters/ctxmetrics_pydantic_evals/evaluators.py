@@ -6,16 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from inspect import Parameter, Signature
-from typing import Any, ClassVar, Unpack, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_type_hints
 
 from pydantic_ai.models import Model
 from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext, EvaluatorSpec
 from pydantic_evals.reporting import EvaluationReport
 
-from ctxmetrics import Judge, Metric, Results, Sample, Score, __version__, adapting
+from ctxmetrics import Judge, Metric, Sample, Score, __version__, adapting
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
+
+if TYPE_CHECKING:
+    from ctxmetrics import Results
 
 _KEYS = (*adapting.OPTIONS.values(), "id_key")
 # The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
@@ -57,7 +60,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     after loading.
 
     Args:
-        judge: A judge, a model of pydantic-ai or its name; None or ``"lexical"``: the embedded judge.
+        judge: A judge or its name (``"lexical"``, ``"openai/gpt-4o-mini"``), a model of pydantic-ai or its name
+            (``"openai:gpt-5.2"``); None: the embedded judge.
         evaluation_name: What the report calls the score; None: the metric's name.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
             convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
@@ -93,28 +97,32 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         evaluation_name: str | None = None,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
-        given = [name for name in params if name not in _KEYS]
-        adapting.check_parameters(self.core_class, given, also=(*_KEYS, "evaluation_name"))
+        metric_parameters = [name for name in params if name not in _KEYS]
+        suggestions = (*_KEYS, "evaluation_name")
+        adapting.check_parameters(self.core_class, metric_parameters, suggestions=suggestions)
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
         if not isinstance(judge, str):
-            self._wrapper(to_judge(judge))
+            self._build_wrapper(to_judge(judge))
 
     @property
     def metric(self) -> Metric:
         """The core metric."""
-        return self._wrapper(to_judge(self.judge)).metric
+        return self._build_wrapper(to_judge(self.judge)).metric
 
-    def _wrapper(self, judge: Judge | None) -> adapting.Wrapper:
+    def _build_wrapper(self, judge: Judge | None) -> adapting.Wrapper:
         """Build the metric from the present attributes, since they may be changed."""
-        given = {item.name: getattr(self, item.name) for item in fields(self)}
-        names = [item.name for item in fields(self.core_class) if item.name != "judge"]
-        names += [name for name in _KEYS if given[name] is not None]
-        params = {name: given[name] for name in names}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        params = {
+            item.name: values[item.name] for item in fields(self.core_class) if item.name != "judge"
+        }
+        for name in _KEYS:
+            if values[name] is not None:
+                params[name] = values[name]
         return adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
         """Return what the report calls the score."""
-        return self.evaluation_name or self._wrapper(None).metric.name
+        return self.evaluation_name or self._build_wrapper(None).metric.name
 
     def get_evaluator_version(self) -> str:
         """Return the library's version."""
@@ -140,8 +148,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
             MissingFieldError: The case lacks a field; the message says where it was looked for.
             SampleError: A field has the wrong type.
         """
-        with adapting.part_of(self):  # the metric is another object each time
-            score = await self._wrapper(to_judge(self.judge)).ascore(_record(ctx))
+        with adapting.breaker_scope(self):  # the metric is another object each time
+            score = await self._build_wrapper(to_judge(self.judge)).ascore(_to_record(ctx))
         name = self.get_default_evaluation_name()
         # A report keeps number and reason only: the rest is in the case's attributes, for `results`.
         ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
@@ -168,20 +176,21 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
     Raises:
         ParameterError: It holds no score of this package.
     """
-    records = [_record(case) for case in (*report.cases, *report.failures)]
+    records = [_to_record(case) for case in (*report.cases, *report.failures)]
     rows = [(record, record.get("ctxmetrics", {})) for record in records]
     return adapting.build_results(SCHEMA, rows, keys)
 
 
 def _without_tags(text: str) -> str:
+    """Break what Rich takes for a tag; see `_TAG`."""
     return _TAG.sub("[\u2060", text)
 
 
-def _record(ctx: Any) -> dict[str, Any]:
-    """Return a case as a record; what its metadata and the task's attributes hold stands beside the sides."""
-    metadata = (
-        ctx.metadata if isinstance(ctx.metadata, Mapping) else getattr(ctx.metadata, "__dict__", {})
-    )
+def _to_record(ctx: Any) -> dict[str, Any]:
+    """Return a case as a record: its sides, and beside them the items of its metadata and of the task's attributes."""
+    metadata = ctx.metadata
+    if not isinstance(metadata, Mapping):
+        metadata = getattr(metadata, "__dict__", {})
     return {
         **metadata,
         **getattr(ctx, "attributes", {}),
@@ -205,19 +214,23 @@ SCHEMA = replace(
 # --- the way of pydantic-evals to run a metric, for the conformance suite and ``ctxmetrics parity`` ---
 
 
-def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    kinds: Any = {kind.core_class: kind for kind in MetricEvaluator.__subclasses__()}
+def _run_evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by ``Dataset.evaluate_sync``."""
+    classes: Any = {kind.core_class: kind for kind in MetricEvaluator.__subclasses__()}
     params = {item.name: getattr(metric, item.name) for item in fields(metric)}
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     cases: list[Case[Any, Any, Any]] = []
     for number, record in enumerate(records):
         inputs = {**record["inputs"], "number": number}
         cases.append(Case(name=str(number), inputs=inputs, expected_output=record["expected_output"]))
-    evaluator = kinds[type(metric)](**params, evaluation_name="score")
+    evaluator = classes[type(metric)](**params, evaluation_name="score")
     dataset = Dataset(name="samples", cases=cases, evaluators=[evaluator])
     report = dataset.evaluate_sync(lambda inputs: records[inputs["number"]]["output"], progress=False)
-    found = {case.name: case.scores["score"].value for case in report.cases if "score" in case.scores}
-    return [found.get(str(number)) for number in range(len(samples))]
+    values: dict[str, float] = {}
+    for case in report.cases:
+        if "score" in case.scores:
+            values[case.name] = case.scores["score"].value
+    return [values.get(str(number)) for number in range(len(samples))]
 
 
-RUNNERS = [adapting.Runner("pydantic_evals.evaluate", _evaluate)]
+RUNNERS = [adapting.Runner("pydantic_evals.evaluate", _run_evaluate)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from pydantic import BaseModel
@@ -11,8 +12,11 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, TextPart, ToolC
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.tools import ToolDefinition
 
-from ctxmetrics import Judge, LexicalJudge, Prompt, Reply, adapting
+from ctxmetrics import Judge, Prompt, Reply, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
+
+# Names of judges of ours. `MODULE:NAME` is none: a file of cases imports no code, and pydantic-ai writes PROVIDER:MODEL.
+_OURS = re.compile(r"lexical (?: :.* )? \Z | [\w.-]+ /", re.VERBOSE | re.DOTALL)
 
 
 class PydanticAIModel(adapting.ForeignModel):
@@ -65,9 +69,10 @@ def to_judge(given: Judge | Model | str | None) -> Judge | None:
     Raises:
         ParameterError: It is none, or no model has that name.
     """
-    lexical = LexicalJudge()
-    found = lexical if given == lexical.name else _model(given) if isinstance(given, str) else given
-    return adapting.as_judge(found, Model, PydanticAIModel)
+    judge_or_model: object = given
+    if isinstance(given, str) and not _OURS.match(given):
+        judge_or_model = _infer_model(given)
+    return adapting.as_judge(judge_or_model, Model, PydanticAIModel)
 
 
 def name_of(judge: object) -> str:
@@ -78,7 +83,8 @@ def name_of(judge: object) -> str:
 
 
 @cache
-def _model(name: str) -> Model:
+def _infer_model(name: str) -> Model:
+    """Infer a model of pydantic-ai from its name; a name is read once."""
     try:
         return infer_model(name)
     except (UserError, ImportError, ValueError) as error:  # no key, no client, no such provider

@@ -11,12 +11,18 @@ No LLM and no key are needed; give ``llm=`` any LLM of Ragas, or ``judge="framew
 by default, so that only the import changes.
 """
 
-import ctxmetrics as core
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics import adapting
 from ctxmetrics.errors import MissingExtraError, install_command, missing_extra
 
 try:
-    import ragas as _ragas  # noqa: F401 - by itself, so that its absence is told from a broken one
-    from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - asks what Ragas this is
+    # If Ragas is not installed, this import fails, and the error has the name "ragas".
+    import ragas as _ragas  # noqa: F401 - only whether it can be imported
+
+    # If Ragas is too old or broken, this import fails.
+    from ragas.metrics.collections.base import BaseMetric as _BaseMetric  # noqa: F401 - the same
 except ImportError as _error:
     if _error.name == "ragas":
         raise missing_extra("ragas") from None
@@ -25,83 +31,61 @@ except ImportError as _error:
 
 from ctxmetrics_ragas.judged import JudgedMetric
 from ctxmetrics_ragas.metrics import ContextResult, RagasMetric, results
-from ctxmetrics_ragas.model import RagasModel
+
+if TYPE_CHECKING:
+    from ctxmetrics_ragas.model import RagasModel
+
+# All metrics of the core. The classes that are not below are made when they are first used.
+_CLASSES = adapting.MetricClasses(__name__, "{}", RagasMetric)
 
 __all__ = [
-    "ContextPrecision", "ContextPrecisionWithReference", "ContextPrecisionWithoutReference", "ContextRecall",
-    "ContextResult", "ContextUtilization", "IDBasedAveragePrecision", "IDBasedCompleteness",
-    "IDBasedContextPrecision", "IDBasedContextRecall", "IDBasedHitRate", "IDBasedNDCG", "IDBasedPrecisionAtK",
-    "IDBasedRecallAtK", "IDBasedReciprocalRank", "JudgedMetric", "LLMContextPrecisionWithReference",
-    "LLMContextPrecisionWithoutReference", "LLMContextRecall", "NonLLMContextPrecision",
-    "NonLLMContextPrecisionWithReference", "NonLLMContextRecall", "RagasMetric", "RagasModel",
-    "SpanBasedContextPrecision", "SpanBasedContextRecall", "context_precision", "context_recall", "results",
-]  # fmt: skip
+    "ContextPrecisionWithReference",
+    "ContextPrecisionWithoutReference",
+    "ContextResult",
+    "JudgedMetric",
+    "LLMContextPrecisionWithReference",
+    "LLMContextPrecisionWithoutReference",
+    "LLMContextRecall",
+    "NonLLMContextPrecisionWithReference",
+    "RagasMetric",
+    "RagasModel",
+    "context_precision",
+    "context_recall",
+    "results",
+]
+# The rest is the core's table of metrics. A type checker cannot read it here; the wheel's stub has the names written out.
+__all__.extend(_CLASSES.names)  # noqa: PYI056 # pyright: ignore[reportUnsupportedDunderAll] - made on first use
 
-_CUT = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
+# Parameters of Ragas' own string metrics, each with what to write instead.
+_RENAMED = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
 
 
-class ContextRecall(JudgedMetric, core=core.ContextRecall):
+class ContextRecall(JudgedMetric, core="ContextRecall"):
     """The share of the reference's sentences (or claims) that the contexts support; see `ctxmetrics.ContextRecall`."""
 
 
-class ContextPrecision(JudgedMetric, core=core.ContextPrecision):
+class ContextPrecision(JudgedMetric, core="ContextPrecision"):
     """Whether contexts useful for the reference stand first; see `ctxmetrics.ContextPrecision`."""
 
 
-class ContextUtilization(JudgedMetric, core=core.ContextUtilization):
+class ContextUtilization(JudgedMetric, core="ContextUtilization"):
     """Whether contexts useful for the response stand first; see `ctxmetrics.ContextUtilization`."""
 
 
-class NonLLMContextRecall(RagasMetric, core=core.NonLLMContextRecall, renamed=_CUT):
+class NonLLMContextRecall(RagasMetric, core="NonLLMContextRecall", renamed=_RENAMED):
     """The share of the reference contexts that were retrieved; see `ctxmetrics.NonLLMContextRecall`."""
 
 
-class NonLLMContextPrecision(RagasMetric, core=core.NonLLMContextPrecision, renamed=_CUT):
+class NonLLMContextPrecision(RagasMetric, core="NonLLMContextPrecision", renamed=_RENAMED):
     """Whether contexts like a reference context stand first; see `ctxmetrics.NonLLMContextPrecision`."""
 
 
-class IDBasedContextRecall(RagasMetric, core=core.IDBasedContextRecall):
+class IDBasedContextRecall(RagasMetric, core="IDBasedContextRecall"):
     """The share of the reference ids that were retrieved; see `ctxmetrics.IDBasedContextRecall`."""
 
 
-class IDBasedContextPrecision(RagasMetric, core=core.IDBasedContextPrecision):
+class IDBasedContextPrecision(RagasMetric, core="IDBasedContextPrecision"):
     """How many of the retrieved ids are reference ids; see `ctxmetrics.IDBasedContextPrecision`."""
-
-
-class IDBasedNDCG(RagasMetric, core=core.IDBasedNDCG):
-    """`ctxmetrics.IDBasedNDCG`: normalised discounted cumulative gain of the ranked ids."""
-
-
-class IDBasedAveragePrecision(RagasMetric, core=core.IDBasedAveragePrecision):
-    """`ctxmetrics.IDBasedAveragePrecision`: average precision over all reference ids."""
-
-
-class IDBasedReciprocalRank(RagasMetric, core=core.IDBasedReciprocalRank):
-    """`ctxmetrics.IDBasedReciprocalRank`: one over the rank of the first reference id."""
-
-
-class IDBasedCompleteness(RagasMetric, core=core.IDBasedCompleteness):
-    """`ctxmetrics.IDBasedCompleteness`: whether every reference id was retrieved."""
-
-
-class IDBasedHitRate(RagasMetric, core=core.IDBasedHitRate):
-    """`ctxmetrics.IDBasedHitRate`: whether any retrieved id is a reference id."""
-
-
-class IDBasedPrecisionAtK(RagasMetric, core=core.IDBasedPrecisionAtK):
-    """`ctxmetrics.IDBasedPrecisionAtK`: reference ids among the first k / k."""
-
-
-class IDBasedRecallAtK(RagasMetric, core=core.IDBasedRecallAtK):
-    """`ctxmetrics.IDBasedRecallAtK`: reference ids among the first k / reference ids."""
-
-
-class SpanBasedContextRecall(RagasMetric, core=core.SpanBasedContextRecall):
-    """`ctxmetrics.SpanBasedContextRecall`: the share of the reference text that was retrieved, by spans."""
-
-
-class SpanBasedContextPrecision(RagasMetric, core=core.SpanBasedContextPrecision):
-    """`ctxmetrics.SpanBasedContextPrecision`: how much of the retrieved text is reference text, by spans."""
 
 
 class LLMContextRecall(ContextRecall, judged_by="framework"):
@@ -139,5 +123,24 @@ class NonLLMContextPrecisionWithReference(
 
 
 # Ragas' instances: judged by the LLM of ``evaluate(llm=..)``.
-context_recall: ContextRecall = ContextRecall(judge="framework")
-context_precision: ContextPrecision = ContextPrecision(judge="framework")
+context_recall: ContextRecall
+context_precision: ContextPrecision
+
+# The names that load on first use, each with its module: they import Ragas' LLM classes.
+_HOMES = {
+    "RagasModel": "ctxmetrics_ragas.model",
+    "context_precision": "ctxmetrics_ragas.instances",
+    "context_recall": "ctxmetrics_ragas.instances",
+}
+
+
+def __getattr__(name: str) -> type[RagasMetric]:
+    if name not in _HOMES:
+        return _CLASSES.make(name)
+    value: Any = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value  # type: ignore[no-any-return]  # the module annotates these names above
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_CLASSES.names})

@@ -10,11 +10,10 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Never, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, TypeAlias, Unpack
 
 from ragas.callbacks import ChainRun, RagasTracer
 from ragas.dataset_schema import EvaluationResult, MultiTurnSample, SingleTurnSample
-from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import (
     MetricOutputType,
     MetricType,
@@ -26,23 +25,43 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 from ragas.run_config import RunConfig
 
-from ctxmetrics import Metric, Results, Sample, Score, adapting
+from ctxmetrics import Metric, Sample, Score, adapting
 from ctxmetrics.errors import ParameterError, SampleError
-from ctxmetrics_ragas.model import CALLBACKS, RagasModel
+
+if TYPE_CHECKING:
+    from ctxmetrics import Results
 
 _Row: TypeAlias = Sample | SingleTurnSample | MultiTurnSample
 _log = logging.getLogger("ctxmetrics_ragas")
 _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
+# Ragas' callbacks for what is being scored: its tracers and token counters.
+CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
 # Fields that a sample of Ragas does not have.
 _NO_COLUMN = {"references", "stages", "searches"}
-# The fields that the messages of a conversation hold.
+# The fields that are read from the messages of a conversation.
 _IN_MESSAGES = {"retrieved_contexts", "response"}
-# What Ragas' own metrics have beside this, and what to write instead.
+# Attributes of Ragas' own metrics that do nothing here, each with what to write instead.
 _UNUSED = {
-    "prompt context_recall_prompt context_precision_prompt get_prompts set_prompts adapt_prompts save_prompts load_prompts "
-    "_get_prompts train _optimize_instruction _optimize_demonstration": adapting.PROMPT_ADVICE,
-    "_ascore _compute_score _get_row_attributes _calculate_average_precision": (
-        "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics."
+    **dict.fromkeys(
+        [
+            "prompt",
+            "context_recall_prompt",
+            "context_precision_prompt",
+            "get_prompts",
+            "set_prompts",
+            "adapt_prompts",
+            "save_prompts",
+            "load_prompts",
+            "_get_prompts",
+            "train",
+            "_optimize_instruction",
+            "_optimize_demonstration",
+        ],
+        adapting.PROMPT_ADVICE,
+    ),
+    **dict.fromkeys(
+        ["_ascore", "_compute_score", "_get_row_attributes", "_calculate_average_precision"],
+        "Override _single_turn_ascore(self, sample, callbacks), or write a formula of ctxmetrics.",
     ),
     "_distance_measure": "similarity= names the measure.",
     "max_retries": "evaluate(run_config=RunConfig(max_retries=..)) says how often a request is sent.",
@@ -57,39 +76,41 @@ def _traces(callbacks: Any) -> MutableMapping[str, Any]:
 
 
 def _record_score(score: Score, callbacks: Any) -> None:
-    """Add a run to the metric's own in `result.traces`, for `results`: evaluate() keeps numbers only.
+    """Write the whole score into Ragas' trace of the metric, for `results`: evaluate() keeps numbers only.
 
-    It is written into the tracer, for LangChain's way to it takes longer than scoring ids.
+    It is written into the tracer directly: through LangChain's callbacks it would take longer than scoring ids.
     """
     traces = _traces(callbacks)
-    metric = traces.get(str(getattr(callbacks, "parent_run_id", None)))
-    if metric is None:
+    metric_run = traces.get(str(getattr(callbacks, "parent_run_id", None)))
+    if metric_run is None:
         return
-    run = ChainRun(
-        run_id=f"{metric.run_id}-score",
-        parent_run_id=metric.run_id,
+    score_run = ChainRun(
+        run_id=f"{metric_run.run_id}-score",
+        parent_run_id=metric_run.run_id,
         name="score",
         inputs={"data": score.provenance.judge},
         metadata={},
         outputs={"output": {**score.to_dict(), "reason": score.reason}},
     )
-    traces[run.run_id] = run
-    metric.children.append(run.run_id)
+    traces[score_run.run_id] = score_run
+    metric_run.children.append(score_run.run_id)
 
 
-def _evaluation(_: object) -> str | None:
-    """Return a name for the current `evaluate()`: the first run of its tracer. A metric outside of it has none."""
+def _name_evaluation(_: object) -> str | None:
+    """Name the current `evaluate()` by the first run of its tracer; None outside of one."""
     return next(iter(_traces(CALLBACKS.get())), None)
 
 
 def _name_row(sample: Any, callbacks: Any) -> str:
     """Name a row as Ragas does (``row 0``), and by its question: Ragas' samples have no id."""
     traces = _traces(callbacks)
-    metric = traces.get(str(getattr(callbacks, "parent_run_id", None)))
-    row = traces.get(str(getattr(metric, "parent_run_id", None)))
-    name, question = "sample", getattr(sample, "user_input", None)
-    if row is not None:
-        name, question = row.name, row.inputs.get("user_input")
+    metric_run = traces.get(str(getattr(callbacks, "parent_run_id", None)))
+    row_run = traces.get(str(getattr(metric_run, "parent_run_id", None)))
+    name = "sample"
+    question = getattr(sample, "user_input", None)
+    if row_run is not None:
+        name = row_run.name
+        question = row_run.inputs.get("user_input")
     return f"{name} ({str(question)[:80]!r})"
 
 
@@ -97,7 +118,7 @@ SCHEMA = replace(
     adapting.SCHEMAS["ragas"],
     package="ctxmetrics_ragas",
     judge_option='llm=, or judge="framework" for the LLM of evaluate(llm=..)',
-    evaluation=_evaluation,
+    evaluation=_name_evaluation,
 )
 
 
@@ -111,7 +132,7 @@ class ContextResult(MetricResult):
     """
 
     def __init__(self, score: Score) -> None:
-        super().__init__(_number(score), score.reason)
+        super().__init__(_to_ragas_number(score), score.reason)
         self.details = score
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,6 +151,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         core: A metric of the core, instead of its parameters.
         name: The key of the results: by default the core metric's name with the parameters that change the number. Of
             two metrics with one name Ragas keeps the last.
+        telemetry: Send each score as an event of OpenTelemetry, too.
         **params: Parameters of the core metric, such as ``convention``, ``top_k`` and ``threshold`` (the pass mark).
 
     Attributes:
@@ -139,23 +161,23 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         ParameterError: A parameter is unknown, was given by position, or its value is wrong.
     """
 
-    # Parameters of Ragas' own metric, and what to write instead.
+    # Parameters of Ragas' own metric, each with the parameter to write instead.
     renamed: ClassVar[Mapping[str, str]] = {}
-    # The class that makes the object, where that is not its own class.
+    # The public class that users call, if this class is a private subclass of it; pickles name it.
     public: ClassVar[Any] = None
 
     core: Metric
     output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
 
-    def __init_subclass__(cls, **own: Any) -> None:
-        """Take the attributes that the class statement names.
+    def __init_subclass__(cls, **class_options: Any) -> None:
+        """Set the attributes that the class statement gives: ``renamed=`` and ``judged_by=``.
 
         Raises:
             UnusedError: The class overrides what is never called.
         """
-        for name in own.keys() & {"renamed", "judged_by"}:
-            setattr(cls, name, own.pop(name))
-        super().__init_subclass__(**own)
+        for name in class_options.keys() & {"renamed", "judged_by"}:
+            setattr(cls, name, class_options.pop(name))
+        super().__init_subclass__(**class_options)
         advice = {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
         adapting.mark_unused(cls, advice)
 
@@ -164,24 +186,29 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         *positional: Never,
         core: Metric | None = None,
         name: str | None = None,
+        telemetry: bool = False,
         **params: Unpack[adapting.CoreParams],
     ) -> None:
         if positional or params.keys() & self.renamed.keys():
-            raise ParameterError(f"{type(self).__name__}: {self._advice()}")
+            raise ParameterError(f"{type(self).__name__}: {self._describe_parameters()}")
         adapting.check_unused(type(self), params)
         if core is None:
-            also = type(self).__init__.__kwdefaults__ or ()
-            core = adapting.build_metric(self.core_class, params, also=also)
+            own_parameters = type(self).__init__.__kwdefaults__ or ()
+            core = adapting.build_metric(self.core_class, params, suggestions=own_parameters)
         elif not isinstance(core, self.core_class) or params:
             raise ParameterError(
                 f"{type(self).__name__}: core= must be a {self.core_class.__name__}, and brings all its parameters."
             )
         self.core = core
+        self._telemetry = telemetry
+        if telemetry:
+            self._wrap()  # raises if a package or a provider of events is missing
         self.name: str = name or adapting.rename(core, self.framework_name)
-        self.allowed_values: Any = (0.0, core.rules.scale)
-        # As in Ragas' own metrics: code looks these names up in its rows. A question may still be absent.
+        self.allowed_values: Any = (0.0, core.convention_data.scale)
+        # As in Ragas' own metrics, the question is named if the metric uses it: code passes these columns on. It may be absent.
+        question = {"user_input"} if "user_input" in core.uses else set()
         self._required_columns = {
-            MetricType.SINGLE_TURN: {*core.requires, *({"user_input"} & {*core.uses})},
+            MetricType.SINGLE_TURN: {*core.requires, *question},
             MetricType.MULTI_TURN: {"user_input", *core.requires} - _IN_MESSAGES,
         }
 
@@ -196,19 +223,22 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     @property  # type: ignore[misc]  # it can be set there, and is refused here
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
         """The columns that code passes on; Ragas' own check accepts a data set without questions, too."""
+        # Ragas' check and Ragas' runners read this same attribute, and need different columns: so the answer depends on
+        # the module that reads it. A test in tests/adapters/ragas/test_upstream.py fails when Ragas offers a better way.
         if sys._getframe(1).f_globals.get("__name__") == "ragas.validation":  # noqa: SLF001 - Python has no other name for it
             return self.get_required_columns()
         return {kind.name: columns for kind, columns in self._required_columns.items()}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        fixed = {"required_columns", *self.renamed, *(item.name for item in fields(self.core_class))}
-        if name in fixed:
+        parameters = {item.name for item in fields(self.core_class)}
+        if name in parameters or name in self.renamed or name == "required_columns":
             raise ParameterError(
-                f"{type(self).__name__}: {name} is fixed; make another metric. {self._advice()}"
+                f"{type(self).__name__}: {name} is fixed; make another metric. {self._describe_parameters()}"
             )
         super().__setattr__(name, value)
 
-    def _advice(self) -> str:
+    def _describe_parameters(self) -> str:
+        """Describe how the parameters of Ragas' own metric are written here."""
         advice = "; ".join(f"the framework's {old}= is {new} here" for old, new in self.renamed.items())
         return f"{advice or 'give parameters by name'}."
 
@@ -223,8 +253,10 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         return hash(self.core)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        judging: Any = {"judge": "framework"} if isinstance(self, MetricWithLLM) else {}
-        return partial(self.public or type(self), core=self.core, name=self.name, **judging), ()
+        arguments: dict[str, Any] = {"core": self.core, "name": self.name, "telemetry": self._telemetry}
+        if isinstance(self, MetricWithLLM):
+            arguments["judge"] = "framework"
+        return partial(self.public or type(self), **arguments), ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} of {self.core!r}>"
@@ -253,23 +285,21 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         return cls(**adapting.load_params(path, cls.__name__, judging))
 
     def init(self, run_config: RunConfig) -> None:
-        """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
+        """Take a run's workers, timeout and retries for the requests."""
         workers = run_config.max_workers if run_config.max_workers > 0 else sys.maxsize
         attempts = run_config.max_retries  # as in Ragas, the first try is one of the "retries"
         timeout = run_config.timeout
         _run.set(adapting.Run(max_concurrency=workers, timeout=timeout, attempts=attempts))
-        llm = adapting.judging_llm(self._judging(), RagasModel)
-        if isinstance(llm, BaseRagasLLM):
-            llm.set_run_config(run_config)
 
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
         """Return the sample as a `Sample`, read once: Ragas' runner records it, and passes it to `_single_turn_ascore`."""
         try:
             return adapting.SampleWrapper(self.core, SCHEMA).read(sample)
-        except SampleError:  # a failure of the metric, and of its trace, when it is read again there
+        except SampleError:  # `_single_turn_ascore` reads the sample again and raises, so that the metric's trace shows it
             return super()._only_required_columns_single_turn(sample)
 
     async def _single_turn_ascore(self, sample: _Row, callbacks: Any) -> float:
+        """Score a sample for Ragas' runner; log why there is no value, and keep the whole score in Ragas' trace."""
         try:
             score = await self._score(sample, callbacks)
         except SampleError as error:
@@ -278,7 +308,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             name = _name_row(sample, callbacks)
             _log.warning("%s, %s: %s: %s", self.name, name, score.reason_code, score.message)
         _record_score(score, callbacks)
-        return _number(score)
+        return _to_ragas_number(score)
 
     async def single_turn_ascore(
         self,
@@ -296,15 +326,19 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         callbacks: Any,
         seconds: Any,
     ) -> float:
-        limited = partial(score, sample, callbacks, seconds if self.core.waits else None)
-        # Ragas' time limit needs a current task: asyncio knows none where nest_asyncio was applied, since Python 3.14.
-        return await (limited() if asyncio.current_task() else adapting.on_background(limited))
+        """Call one of Ragas' methods with a time limit, if the metric waits for anything."""
+        call = partial(score, sample, callbacks, seconds if self.core.waits else None)
+        # Ragas' time limit needs a current task. Since Python 3.14, asyncio knows none where nest_asyncio was applied.
+        if asyncio.current_task():
+            return await call()
+        return await adapting.on_background(call)
 
     def _only_required_columns_multi_turn(self, sample: MultiTurnSample) -> Any:
         """Return a conversation as a `Sample` with its searches."""
         return adapting.Wrapper(self.core, SCHEMA).read(sample.model_dump())
 
     async def _multi_turn_ascore(self, sample: Sample | MultiTurnSample, callbacks: Any) -> float:
+        """Score a conversation for Ragas' runner."""
         return await self._single_turn_ascore(sample, callbacks)
 
     async def multi_turn_ascore(
@@ -350,7 +384,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             UnknownFieldError: There is no such field; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
-        sample = dict(locals()) | others
+        sample = dict(locals()) | others  # all parameters
         del sample["self"], sample["others"]
         return ContextResult(await self._score(adapting.SampleWrapper.given(sample)))
 
@@ -369,24 +403,31 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             CtxMetricsError: Every sample is wrong; this is the error of the first.
         """
         with adapting.using(_run.get() or adapting.current_run()):
-            scores = await adapting.SampleWrapper(self._judging(), SCHEMA).ascore_all(inputs, **options)
+            wrapper = self._wrap()
+            scores = await adapting.score_all(wrapper, inputs, **options)
         return [ContextResult(score) for score in scores]
 
     score: ClassVar[Callable[..., ContextResult]] = adapting.sync_form(ascore)
     batch_score: ClassVar[Callable[..., list[MetricResult]]] = adapting.sync_form(abatch_score)
 
     async def _score(self, sample: _Row, callbacks: Any = None) -> Score:
-        wrapper = adapting.SampleWrapper(self._judging(), SCHEMA)
-        before = CALLBACKS.set(callbacks)
+        """Score a sample within the limits of Ragas' run."""
+        wrapper = self._wrap()
+        token = CALLBACKS.set(callbacks)
         try:
             if not wrapper.metric.waits:
                 return wrapper.score(sample)
             with adapting.using(_run.get() or adapting.current_run()):
                 return await wrapper.ascore(sample)
-        finally:  # a context variable would keep them in memory
-            CALLBACKS.reset(before)
+        finally:  # the context variable would keep the callbacks in memory
+            CALLBACKS.reset(token)
 
-    def _judging(self) -> Metric:
+    def _wrap(self) -> adapting.SampleWrapper:
+        """Wrap the core metric that scores now."""
+        return adapting.SampleWrapper(self._metric_with_judge(), SCHEMA, telemetry=self._telemetry)
+
+    def _metric_with_judge(self) -> Metric:
+        """Return the core metric; a subclass returns it with the LLM of the run."""
         return self.core
 
 
@@ -406,6 +447,6 @@ def results(result: EvaluationResult) -> Results:
     return adapting.build_results(SCHEMA, rows)
 
 
-def _number(score: Score) -> float:
+def _to_ragas_number(score: Score) -> float:
     """Return the value as Ragas wants it: NaN where there is none."""
     return float("nan") if score.value is None else score.value

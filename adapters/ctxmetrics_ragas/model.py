@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -18,13 +17,12 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, InstructorLLM
 
 from ctxmetrics import Prompt, Reply, Usage, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics_ragas.metrics import CALLBACKS
 
 # Attributes in which Ragas' wrappers keep the LLM that they wrap.
 _WRAPPED = ("langchain_llm", "llm", "generator")
 # Attributes of that LLM that a wrapper sets for the time of a call, to a constant of its own.
 _SET_BY_WRAPPER = ("temperature", "n")
-# Ragas' callbacks for what is being scored: its tracers and token counters.
-CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
 
 
 class _JudgePrompt(PromptValue):
@@ -64,13 +62,14 @@ class RagasModel(adapting.ForeignModel):
             )
         self.llm: Any = llm
         adapting.mask_logs_of("instructor")  # it logs what a server answers, as errors
-        self._asked: Any = llm
+        self._instructor: Any = llm
         if isinstance(llm, InstructorLLM):
             # Instructor asks again about a reply that does not fit. The judge does so too, so
             # Instructor's retries are off.
-            self._asked = copy(llm)
-            self._asked.model_args = {"max_retries": 0, **llm.model_args}
-        layers = [llm, *(found for key in _WRAPPED if (found := getattr(llm, key, None)) is not None)]
+            self._instructor = copy(llm)
+            self._instructor.model_args = {"max_retries": 0, **llm.model_args}
+        wrapped = [getattr(llm, key, None) for key in _WRAPPED]
+        layers = [llm, *(layer for layer in wrapped if layer is not None)]
         skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
         super().__init__(llm, adapting.describe("ragas", layers, name=name, skip=skip))
 
@@ -88,6 +87,7 @@ class RagasModel(adapting.ForeignModel):
         return adapting.langchain_reply(await self._ask_langchain(value))
 
     async def _ask_langchain(self, value: PromptValue) -> Any:
+        """Ask a LangChain model, bare or in Ragas' wrapper."""
         if not isinstance(self.llm, BaseRagasLLM):
             return await self.llm.agenerate_prompt([value], callbacks=CALLBACKS.get())
         try:
@@ -101,20 +101,21 @@ class RagasModel(adapting.ForeignModel):
             raise problem from None
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
-        asking: dict[str, Any] = {"prompt": text, "response_model": adapting.any_reply(schema)}
+        """Ask an LLM of Ragas' own kind, which asks through Instructor."""
+        arguments: dict[str, Any] = {"prompt": text, "response_model": adapting.any_reply(schema)}
         if getattr(self.llm, "is_async", True):
-            found = await self._asked.agenerate(**asking)
+            answer = await self._instructor.agenerate(**arguments)
         else:
-            found = await adapting.in_thread(partial(self._asked.generate, **asking))
-        answer = getattr(found, "_raw_response", None)
-        if getattr(answer, "choices", None):
-            reply = adapting.completion_reply(answer)
-        else:  # of another form than OpenAI's
-            counts = adapting.token_usage(getattr(answer, "usage", None))
-            reply = Reply(content=adapting.content_of(found), usage=counts)
-        said = str(reply.content)
-        usage = adapting.checked_usage(reply.usage, sent=text, received=said)
-        self._report(text, said, usage)
+            answer = await adapting.in_thread(partial(self._instructor.generate, **arguments))
+        completion = getattr(answer, "_raw_response", None)
+        if getattr(completion, "choices", None):
+            reply = adapting.completion_reply(completion)
+        else:  # another form than OpenAI's
+            counts = adapting.token_usage(getattr(completion, "usage", None))
+            reply = Reply(content=adapting.content_of(answer), usage=counts)
+        reply_text = str(reply.content)
+        usage = adapting.checked_usage(reply.usage, sent=text, received=reply_text)
+        self._report(text, reply_text, usage)
         return replace(reply, usage=usage)
 
     def _report(self, text: str, reply: str, usage: Usage) -> None:

@@ -10,28 +10,29 @@ from ragas import EvaluationDataset, SingleTurnSample, evaluate
 
 import ctxmetrics_ragas
 from ctxmetrics import Metric, Sample
-from ctxmetrics.adapting import Runner, aside
+from ctxmetrics.adapting import Runner, isolated_process
 
 
-def _evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+def _run_evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by ``ragas.evaluate``."""
     dataset = EvaluationDataset([SingleTurnSample(**sample.to_dict()) for sample in samples])
-    result: Any = evaluate(dataset, metrics=[_wrapped(metric)], show_progress=False)
+    result: Any = evaluate(dataset, metrics=[_to_ragas(metric)], show_progress=False)
     return [None if math.isnan(value) else value for value in result[metric.name]]
 
 
-def _collections(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    return [
-        None if math.isnan(result.value) else result.value
-        for result in _wrapped(metric).batch_score([sample.to_dict() for sample in samples])
-    ]
+def _run_collections(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples by the collections API of Ragas."""
+    results = _to_ragas(metric).batch_score([sample.to_dict() for sample in samples])
+    return [None if math.isnan(result.value) else result.value for result in results]
 
 
-def _wrapped(metric: Metric) -> Any:
+def _to_ragas(metric: Metric) -> Any:
+    """Return the metric of Ragas for a metric of the core."""
     return getattr(ctxmetrics_ragas, type(metric).__name__)(core=metric)
 
 
-_quiet = aside({"RAGAS_DO_NOT_TRACK": "true"})
+_isolated = isolated_process({"RAGAS_DO_NOT_TRACK": "true"})
 RUNNERS = [
-    Runner("ragas.evaluate", _quiet(_evaluate)),
-    Runner("ragas.collections", _quiet(_collections)),
+    Runner("ragas.evaluate", _isolated(_run_evaluate)),
+    Runner("ragas.collections", _isolated(_run_collections)),
 ]

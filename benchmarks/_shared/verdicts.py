@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 
+from ctxmetrics.evaluation.runs.controls import labelled_samples
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
-from ctxmetrics.running.controls import labelled_samples
-from ctxmetrics.text import split_sentences
+from ctxmetrics.text.sentences import split_sentences
 
 
 def fingerprint() -> str:

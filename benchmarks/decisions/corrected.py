@@ -21,11 +21,11 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from validity.agreement import make_parser, require
 
 from ctxmetrics import ContextPrecision, evaluate
-from ctxmetrics.agreement.agree import agree
-from ctxmetrics.formulas.intervals import mean_interval
-from ctxmetrics.results.labels.answers import REFERENCE
-from ctxmetrics.results.labels.means import corrected_mean
-from ctxmetrics.samples import read_samples
+from ctxmetrics.evaluation.agreement.agree import agree
+from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.rows.people_answers import REFERENCE
+from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean
+from ctxmetrics.evaluation.statistics.intervals import mean_interval
 
 SIZES = (5, 10, 25, 50, 100)
 TRUE_MEANS = (0.5, 0.8, 0.95)

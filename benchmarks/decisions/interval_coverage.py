@@ -18,8 +18,7 @@ wrong where the true loss is exactly its margin, of the draws in which something
 A second table has the paths on which people's labels decide: the difference and the mean that labels correct (300 samples, of
 which some are labelled), also where the labelled ones have weights or belong to clusters or are those of another run, and the
 plain mean, also where samples are there several times. A judge is exact, wrong (it misses three changes in ten and sees one
-in ten that is none) or blind. ``before`` is how often the interval of the corrected difference held the true one
-without a label that is assumed to be unseen.
+in ten that is none) or blind.
 
 Where the true loss is exactly the margin, ``low`` is how often ``--not-worse`` is wrong, and ``high`` how often ``--max-drop`` is.
 
@@ -37,15 +36,10 @@ import numpy as np
 from _shared import arguments
 from scipy import stats
 
-from ctxmetrics.formulas.intervals import mean_interval, student_quantile
-from ctxmetrics.results.labels.means import (
-    EQUAL,
-    FEW,
-    corrected,
-    corrected_difference,
-    corrected_mean,
-    paired_mean,
-)
+from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean
+from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile
+from ctxmetrics.evaluation.statistics.labelled import labelled_difference
+from ctxmetrics.evaluation.statistics.paired import EQUAL, FEW, paired_mean
 
 SIZES = (5, 10, 20, 30, 50, 100, 200, 300)
 TESTED = 100  # draws in which the slower tests of power are run
@@ -176,7 +170,7 @@ SHARES = (0.02, 0.05, 0.1, 0.2)
 CHANGES = {"1, 3 of 4 lose": (1.0, 0.75), "1/2, all lose": (0.5, 1.0), "1, all lose": (1.0, 1.0)}
 JUDGES = ("exact", "wrong", "blind")
 PLACE = ("path", "change", "share", "judge", "labelled")
-RATES = ("held", "low", "high", "width", "before")
+RATES = ("held", "low", "high", "width")
 LABEL_HEADER = (*PLACE, *RATES)
 
 
@@ -288,11 +282,7 @@ def label_cell(path, change, share, judge, labelled, *, source, draws):
         if what or plain_mean:
             low, high = low - 1, high - 1
         else:
-            found = corrected_difference(people, its, others, **options)
-            quantile = student_quantile(0.975, found.degrees)
-            low, high = found.mean - quantile * found.error, found.mean + quantile * found.error
-            plain = corrected(people, its, others, **options)
-            counts["before"] += abs(plain.mean - truth) <= quantile * plain.error + 1e-12
+            low, high = labelled_difference(people, its, others, **options).interval
         counts["low"] += truth < low - 1e-12
         counts["high"] += truth > high + 1e-12
         counts["width"] += high - low

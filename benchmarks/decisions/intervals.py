@@ -3,7 +3,7 @@
     python benchmarks/run.py intervals [--draws 2000] [--seed 1]
 
 Scores from 0 to 1 are drawn from populations whose mean is known; one score is one sample. Contenders:
-`ctxmetrics.formulas.intervals.mean_interval`; the t interval; the percentile and the BCa bootstrap (1,000 resamples). BCa falls back
+`ctxmetrics.evaluation.statistics.intervals.mean_interval`; the t interval; the percentile and the BCa bootstrap (1,000 resamples). BCa falls back
 to Wilson's interval where all scores are equal; t and percentile then have no width. Ends outside 0 to 1 are cut off.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from _shared import arguments
 from scipy import stats
 
-from ctxmetrics.formulas.intervals import mean_interval, wilson
+from ctxmetrics.evaluation.statistics.intervals import mean_interval, wilson
 
 Z = stats.norm.ppf(0.975)
 SIZES = (3, 5, 10, 20, 50, 200)

@@ -27,9 +27,9 @@ HERE = Path(__file__).resolve().parents[1]
 from _shared import arguments, docs
 
 from ctxmetrics import ContextPrecision, Judgement, JudgeRequest, Sample, Verdict, agree, evaluate
-from ctxmetrics.agreement.agree import AgreementReport
-from ctxmetrics.formulas.intervals import mean_interval
-from ctxmetrics.results.labels.means import corrected_mean
+from ctxmetrics.evaluation.agreement.agree import AgreementReport
+from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean
+from ctxmetrics.evaluation.statistics.intervals import mean_interval
 
 DATA = HERE / "data" / "trec-rag24-judges.csv"
 PAGE = HERE / "six-judges.md"
@@ -268,12 +268,12 @@ def short(measured: Measured) -> str:
         for name, values in measured.scores.items()
     ]
     row = sizes[30]
-    found = f"mean of {len(draws):,} draws; nine in ten below {row['nine_in_ten']:.3f}"
-    eight = f"with the coin and always yes {row['spread_of_eight']:.3f}"
+    found = f"mean of {len(draws):,} draws; below {row['nine_in_ten']:.3f} in nine of ten draws"
+    eight = f"with the coin and always yes among the judges {row['spread_of_eight']:.3f}"
     told = f"NIST's mean is {fmean(measured.people):.3f}. {_told(measured)} ({found}; {eight})."
     keys = ("spread", "coverage", "width", "people_width")
     labels = docs.figures(
-        "labelled queries | six models apart | 95 % interval holds NIST's mean | its width | width of the labels alone",
+        "labelled queries | highest less lowest of the six means | 95 % interval holds NIST's mean | its width | width of the labels alone",
         [(n, *map(row.get, keys)) for n, row in sizes.items()],
     )
     return f"{docs.figures('judge | its mean | corrected', means)}\n\n{told}\n\n{labels}"
@@ -283,8 +283,8 @@ def _told(measured: Measured) -> str:
     raw = [fmean(measured.scores[name]) for name in measured.records.models]
     apart = by_size(measured)[30]["spread"]
     return (
-        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; corrected by 30 labelled questions (about 190 labels) they are "
-        f"{apart:.3f} apart"
+        f"Six models say {min(raw):.3f} to {max(raw):.3f} of the same passages; after correction by 30 labelled questions (about 190 labels) "
+        f"the highest of the six means is {apart:.3f} above the lowest"
     )
 
 

@@ -29,7 +29,7 @@ from _shared import arguments, docs, judging
 from _shared.data import read_data
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
-from ctxmetrics.adapting.runners import aside
+from ctxmetrics.adapting.runners import isolated_process
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.verdicts import DOUBTFUL
@@ -68,15 +68,20 @@ NEAR = 10
 TEXTS = read_data("content-faults")
 
 
+GROUPS = [TEXTS["far"], TEXTS["near"]]
+"""Sentences and contexts, ten samples a group; other benchmarks add theirs."""
+
+WORDS = {**TEXTS["topics"]}
+
+
 def fill(number: int, part: str) -> list[str]:
     """The sentences or the contexts of a sample."""
-    group = TEXTS["near" if number >= NEAR else "far"]
-    return [text.format_map(topic(number)) for text in group[part]]
+    return [text.format_map(topic(number)) for text in GROUPS[number // NEAR][part]]
 
 
 def topic(number: int) -> dict[str, Any]:
     """The words and numbers that the texts of a sample name."""
-    words = {name: column[number % 10] for name, column in TEXTS["topics"].items()}
+    words = {name: column[number % 10] for name, column in WORDS.items()}
     years = {"opened": 1701 + number, "burned": 1803 + number, "other_fire": 1650 + number}
     return {**words, **years, "tonnes": 31 + number}
 
@@ -671,22 +676,23 @@ FAULTS |= {
 }
 HONEST, NEAR_HONEST = "honest", "near: honest"
 # Faults that nobody can find out from the reply: why a wrong number without a flag is no defect there.
-EXPLAINED = dict.fromkeys(
-    (
-        "near: sentence 4 called supported, the closest context",
-        "near: sentence 5 called supported, the closest sentence",
-        "near: sentence 5 called supported, the closest context",
-    ),
-    "the quote shares a third of the telling words: as many as what people chose for true claims",
-)
+EXPLAINED: dict[str, str] = {}
 HONEST_FIRST = (HONEST, NEAR_HONEST, *FAULTS)
 
 
 class Judge:
-    """Answers honestly, but for a fault in the replies about some samples: the question names both."""
+    """Answers honestly, but for a fault in the replies about some samples: the question names both.
 
-    def __init__(self, count: int) -> None:
+    Args:
+        count: How many samples there are of each fault.
+        faults: The faults by name; another name means an honest reply.
+    """
+
+    def __init__(
+        self, count: int, faults: dict[str, Callable[[Entry, Ask], Any]] | None = None
+    ) -> None:
         self._count = count
+        self._faults = FAULTS if faults is None else faults
 
     def __call__(self, request: Any) -> Any:
         question = read_question(request.text)
@@ -694,8 +700,8 @@ class Judge:
         number, fault, rate = int(told[1]), told[2], float(told[3])
         ask = Ask(question, number)
         reply = honest(ask)
-        if fault not in (HONEST, NEAR_HONEST) and number % NEAR < max(1, round(rate * self._count)):
-            reply = FAULTS[fault](reply, ask)
+        if fault in self._faults and number % NEAR < max(1, round(rate * self._count)):
+            reply = self._faults[fault](reply, ask)
         return reply if isinstance(reply, (str, Reply)) else json.dumps(reply)
 
 
@@ -715,7 +721,7 @@ def measure_all(path: str, faults: list[str], rates: tuple[float, ...], count: i
         for place, (fault, rate, number) in enumerate(keys)
     ]
     forget()
-    with aside(dict(judging.QUIET)), FakeOpenAIServer(Judge(count)) as server:
+    with isolated_process(dict(judging.QUIET)), FakeOpenAIServer(Judge(count)) as server:
         judge = paths.Recorder(LLMJudge(model(server.base_url)))
         for name, metric in METRICS.items():
             values = paths.get_runner(runner).score(metric.with_judge(judge), samples)

@@ -5,7 +5,7 @@
 Each run scores forty samples whose truth is known with recall and precision, and asks for controls. The judge is a model in
 this process; an honest one is wrong in 10 % of its verdicts, drawn anew in each run. A judge is found where its verdicts about
 sentences or about contexts, in the whole run or one of its halves, fail: a judge with 10 % slips has so few right ones in one
-of 5,000 runs. The shares are the lower one of sentences and contexts. A judge that is wrong in one half of the run gives the
+of 50,000 runs; so do groups of verdicts at one kind of place. The shares are the lower one of sentences and contexts. A judge that is wrong in one half of the run gives the
 other half right, so that its share of the whole run is .75 on average, and .5 in its half: the mean of the lowest of the four
 halves stands beside.
 """
@@ -25,14 +25,14 @@ from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 from faults import content_faults
 from support import read_question
-from support.answers import _closest, _sentences
+from support.answers import _closest, _sentences, _shared
 from support.judges import honest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ctxmetrics.evaluation.report.summary import Controls
     from ctxmetrics.models.base import Prompt
-    from ctxmetrics.results.summary import Controls
     from faults.content_faults import Entry
 
 SAMPLES = 40
@@ -126,6 +126,58 @@ def rotate(reply: Entry, ask: Ask, *keys: str) -> Entry:
     return reply
 
 
+@content_faults.fault
+def reading(reply: Entry, ask: Ask, choose: Callable[[list[str], Entry], list[str]]) -> Entry:
+    """Read some contexts only: what they do not state is a no, and the others are useless."""
+    shown = choose([*read_question(ask.prompt.text).contexts], reply)
+    for id_, entry in reply.get("sentences", {}).items():
+        whole = any(item["whole"] for item in entry["evidence"])
+        found = [item for item in entry["evidence"] if item["context"] in shown]
+        lost = len(found) < len(entry["evidence"])
+        if entry["supported"] and (not any(item["whole"] for item in found) if whole else lost):
+            unit = read_question(ask.prompt.text).units[id_]
+            found = [{**item, "whole": False} for item in found]
+            entry.update(missing=unit, supported=False)
+        entry["evidence"] = found
+    for id_, entry in reply.get("useful", {}).items():
+        if id_ not in shown:
+            entry.update(useful=False, quote="")
+    return reply
+
+
+def up_to_first_useful(ids: list[str], reply: Entry) -> list[str]:
+    useful = reply.get("useful", {})
+    named = [
+        item["context"] for cell in reply.get("sentences", {}).values() for item in cell["evidence"]
+    ]
+    first = [
+        place for place, id_ in enumerate(ids) if id_ in named or useful.get(id_, {}).get("useful")
+    ]
+    return ids[: first[0] + 1] if first else ids
+
+
+@content_faults.fault
+def empty_noes(reply: Entry, ask: Ask) -> Entry:
+    for entry in reply.get("sentences", {}).values():
+        if not entry["supported"]:
+            entry.update(missing="", evidence=[])
+    return reply
+
+
+@content_faults.fault
+def by_topic(reply: Entry, ask: Ask, share: float) -> Entry:
+    """Whatever shares so many words with a context, or with the answer, is a yes."""
+    question = read_question(ask.prompt.text)
+    answer = " ".join(question.units.values())
+    for id_, entry in reply.get("sentences", {}).items():
+        unit = question.units[id_]
+        best = max(_shared(unit, text) for text in question.contexts.values())
+        say(id_, entry, best >= share, ask.prompt)
+    for id_, entry in reply.get("useful", {}).items():
+        say(id_, entry, _shared(question.contexts[id_], answer) >= share, ask.prompt)
+    return reply
+
+
 UNITS, CONTEXTS = ("sentences",), ("useful",)
 LATE = SAMPLES * 3 // 4
 HONEST = ("honest", "honest, no slips", "honest, half the slips")
@@ -133,6 +185,12 @@ JUDGES: dict[str, Callable[[Entry, Ask], Entry]] = {
     "honest": slip(lambda ask, _: ask.slips),
     "honest, no slips": lambda reply, _: reply,
     "honest, half the slips": slip(lambda ask, _: ask.slips / 2),
+    "every no empty": empty_noes(),
+    "reads the first two contexts": reading(lambda ids, _: ids[:2]),
+    "reads the last two contexts": reading(lambda ids, _: ids[-2:]),
+    "reads the first three contexts": reading(lambda ids, _: ids[:3]),
+    "stops at the first useful context": reading(up_to_first_useful),
+    "goes by the topic": by_topic(0.3),
     "a coin": told(lambda ask, *_: ask.drawn.random() < 0.5),
     "a coin about sentences": told(lambda ask, *_: ask.drawn.random() < 0.5, UNITS),
     "a coin about contexts": told(lambda ask, *_: ask.drawn.random() < 0.5, CONTEXTS),

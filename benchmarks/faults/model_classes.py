@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve()
 from _shared import arguments, docs, judging
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.adapting.runners import aside
+from ctxmetrics.adapting.runners import isolated_process
 from ctxmetrics.models.openai.providers import PROVIDERS
 from support import answer_from
 from support.answers import Question
@@ -401,7 +401,7 @@ def served(row: Row) -> Iterator[WireServer]:
     """Serve a row's class: the variables of its environment are set, and its warnings are not shown."""
     with (
         WireServer(JUDGE) as server,
-        aside({**judging.QUIET, **build(dict(row.environment), server.url)}),
+        isolated_process({**judging.QUIET, **build(dict(row.environment), server.url)}),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 from _shared import arguments, docs, judging
 
 from ctxmetrics import LLMJudge, OpenAIModel
-from ctxmetrics.adapting.runners import CORE, aside
+from ctxmetrics.adapting.runners import isolated_process
+from ctxmetrics.evaluation.frameworks.parity import CORE
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
 from support import FakeOpenAIServer, Fault
 from support.answers import read_question
@@ -37,8 +38,8 @@ from support.rows import read_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ctxmetrics.metrics import Metric
-    from ctxmetrics.samples import Sample
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples.sample import Sample
 
 KEY = "sk-fake"
 NAME = "fake-judge"
@@ -278,7 +279,7 @@ def outcomes(path: str, given: Sequence[Case]) -> dict[str, Outcome]:
     for case in given:
         groups[make_metric(replace(case, judge=None))].append(case)
     for metric, group in groups.items():
-        with aside(dict(judging.QUIET), silent=False), serve(group) as server:
+        with isolated_process(dict(judging.QUIET), silent=False), serve(group) as server:
             rows = PATHS[path](metric, [_marked(case, metric) for case in group], server.base_url)
         found.update((case.id, row) for case, row in zip(group, rows, strict=True))
     return found

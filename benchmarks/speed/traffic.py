@@ -204,7 +204,7 @@ def measure(
 def _handbook() -> list[str]:
     """The handbook's passages, put together to contexts of up to `CONTEXT` characters, whole sentences only."""
     from ctxmetrics import read_samples
-    from ctxmetrics.text import split_sentences
+    from ctxmetrics.text.sentences import split_sentences
 
     samples = read_samples(HANDBOOK)
     passages = dict.fromkeys(text for sample in samples for text in sample.retrieved_contexts)
@@ -220,7 +220,7 @@ def _handbook() -> list[str]:
 
 def _prose(number: int) -> judging.Case:
     """A question about ten contexts of the handbook; four of five sentences stand in one of them each, word for word."""
-    from ctxmetrics.text import split_sentences
+    from ctxmetrics.text.sentences import split_sentences
 
     source = random.Random(number)
     whole = {  # by context the sentences that stay sentences beside others
@@ -242,7 +242,7 @@ def _prose(number: int) -> judging.Case:
 
 def real_prose(count, samples: int) -> dict[str, float]:
     """What real prose takes in the core: the reply compact, and with the spaces that `json.dumps` puts."""
-    from ctxmetrics.text import split_sentences
+    from ctxmetrics.text.sentences import split_sentences
     from support import answer_from
 
     def useful(context: str, answer: str) -> bool:

@@ -23,7 +23,7 @@ from _shared import arguments, docs
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.text import split_sentences
+from ctxmetrics.text.sentences import split_sentences
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLAPNQ, BEGIN = "clapnq-dev.jsonl", "begin-wow-dev.jsonl"

@@ -23,7 +23,7 @@ from _shared.data import read_data
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
-from ctxmetrics.text import split_sentences
+from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import BEGIN, CLAPNQ, find_missing, make_parser, read
 
 BARS = {"negation inserted": 0.80, "negation removed": 0.75}
@@ -124,6 +124,10 @@ def swap_roles(unit, contexts, source):
 
 
 def number_word(unit, contexts, source):
+    """Write a small number as a word, or the other way round; the day of a date and a clock time have digits only."""
+    months = "|".join(MONTHS)
+    if re.search(rf"(?i)\b({months}) \d\d?\b|\b\d\d? ({months})\b|\d ?: ?\d\d|\d %", unit):
+        return None
     digits = r"(?<![\d.,$€£-])\b(\d|1[0-2])\b(?![.,:/-]\d|%|-|,000)"
     words = rf"\b({'|'.join(SMALL[2:])})\b(?![ -](?:hundred|thousand|million))"
     return replace_first(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
-from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.text import split_sentences
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import make_parser, read, require
 
 FILES = ("begin-wow-dev.jsonl", "clapnq-dev.jsonl", "mtragun.jsonl")

@@ -21,16 +21,18 @@ from typing import Any
 
 from _shared import docs
 
-from ctxmetrics.judges.evidence.contradiction import contradiction
-from ctxmetrics.judges.evidence.quotes import Unit
-from ctxmetrics.judges.evidence.words import listed, tokens
-from ctxmetrics.text import split_sentences, stands_in
+from ctxmetrics.judges.evidence.contradiction import contradiction, other_value
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
+from ctxmetrics.judges.evidence.reservations import find_reservation
+from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.text.quote_search import stands_in
+from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import make_parser, read
 
 FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
-KINDS = ("negation", "number", "another year", "few words")
+KINDS = ("negation", "number", "another year", "another value", "reservation", "few words")
 WHOLE = "a whole context"
 
 
@@ -41,7 +43,7 @@ def telling(text: str) -> frozenset[str]:
         word.key
         for word in tokens(text)
         if word.kind == "number"
-        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in listed("stop", "en"))
+        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in word_list("stop", "en"))
     )
 
 
@@ -88,15 +90,14 @@ def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str
     return found
 
 
-def has_other_year(unit: Unit, sentences: list[str]) -> bool:
+def has_other_year(unit: QuotedUnit, sentences: list[str]) -> bool:
     """Whether sentences have years, and no context one of the unit's."""
-    found = unit.denial(sentences, [*unit.contexts])
-    return found is not None and found.kind == "number"
+    return unit.other_year(sentences, [*unit.contexts]) is not None
 
 
 def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     """The kinds of doubt about a unit and its evidence."""
-    claim = Unit(unit, unit, contexts, "en")
+    claim = QuotedUnit(unit, unit, contexts, "en")
     homes = [text for text in contexts if any(piece in text for piece in evidence)]
     few = claim.shares_little(evidence, homes) and any(
         telling(unit) & telling(text) for text in evidence
@@ -106,7 +107,12 @@ def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
         few = few or claim.shares_little_as_whole(whole)
         evidence = [*claim.find_closest(split_sentences(whole))]
     found = contradiction(unit, evidence, "en") if evidence != [unit] else None
-    kinds = {"few words": few, "another year": has_other_year(claim, evidence)}
+    kinds = {
+        "few words": few,
+        "another year": has_other_year(claim, evidence),
+        "another value": other_value(unit, evidence, "en") is not None,
+        "reservation": find_reservation(unit, evidence, "en") is not None,
+    }
     return {*([found.kind] if found else ()), *(kind for kind, alarm in kinds.items() if alarm)}
 
 
@@ -117,7 +123,7 @@ def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
         answer, labels = row["reference"], row["labels"]["context_useful"]
         places = range(0, len(labels), size)
         contexts = [" ".join(row["retrieved_contexts"][place : place + size]) for place in places]
-        claim, units = Unit(answer, answer, contexts, "en"), split_sentences(answer)
+        claim, units = QuotedUnit(answer, answer, contexts, "en"), split_sentences(answer)
         for text, place in zip(contexts, places, strict=True):
             useful = any(labels[place : place + size])
             kind = f"few words, {size} sentences a context, {'useful' if useful else 'useless'}"

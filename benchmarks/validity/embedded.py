@@ -23,8 +23,8 @@ from _shared.verdicts import fingerprint
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence import words
-from ctxmetrics.judges.lexical import LexicalJudge, index, support
-from ctxmetrics.text import split_sentences
+from ctxmetrics.judges.lexical import LexicalJudge, index, phrase, support
+from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import CLAPNQ, agreement, make_parser, read, require, usefulness
 
 FAMILIES = {
@@ -216,6 +216,8 @@ def without(part: str):
     replaced = []
     if part == "stems":
         replaced = [mock.patch.object(words, "_stem", lambda word: word)]
+    elif part == "lead-ins":
+        replaced = [mock.patch.dict(phrase.LEAD_INS, clear=True)]
     elif part in {"negation", "number"}:
         check = support.contradiction
 
@@ -235,15 +237,17 @@ def without(part: str):
 
 def _forget() -> None:
     words._chunk.__self__.clear()
-    words.listed.cache_clear()
-    words.keys.cache_clear()
+    words._plain_chunks.clear()
+    words._stretches.clear()
+    words.word_list.cache_clear()
+    words.stem_keys.cache_clear()
     index.memory.clear()
 
 
 WITHOUT = {
     "number words": {"numbers": {}, "counts": {}},
-    "stop words": {"stop": {"en": "the"}},
-    "lead-ins": {"lead_in": {}},
+    "stop words": {"stop": {"en": ["the"]}},
+    "lead-ins": {},
     "words that may deny": {"denials": {}},
     "words before which a negation denies nothing": {"no_negation_before": {}},
     "words skipped after a negation": {"skipped_after_negation": {}},

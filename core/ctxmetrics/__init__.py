@@ -5,7 +5,7 @@
     score = ContextRecall().score(Sample(reference="..", retrieved_contexts=[".."]))
     print(score.pretty())
 
-The names in ``__init__.pyi`` are the public surface, with five documented packages and modules: `ctxmetrics.errors`,
+The names below are the public surface, with five documented packages and modules: `ctxmetrics.errors`,
 `ctxmetrics.formulas`, `ctxmetrics.prompts`, `ctxmetrics.adapting` and `ctxmetrics.testing`. Everything else is private.
 
 Nothing but the standard library is loaded by importing this package; everything else loads on first use.
@@ -13,38 +13,67 @@ Nothing but the standard library is loaded by importing this package; everything
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Mapping
 
+from ctxmetrics._internal import moved_modules
+from ctxmetrics._internal.public_names import load_on_first_use
 from ctxmetrics._internal.version import __version__ as __version__
+from ctxmetrics.metrics import METRIC_MODULES
 
-__all__: list[str]
+# Each public name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
+_HOMES: Mapping[str, str] = {
+    "acompare_retrievers": "ctxmetrics.evaluation.retrievers.compare_retrievers",
+    "aevaluate": "ctxmetrics.evaluation.runs.engine",
+    "Batch": "ctxmetrics.evaluation.batching.batch",
+    "agree": "ctxmetrics.evaluation.agreement.agree",
+    "check_gold": "ctxmetrics.evaluation.gold.check_gold",
+    "check_judge": "ctxmetrics.evaluation.agreement.check_judge",
+    "check_model": "ctxmetrics.evaluation.runs.check_model",
+    "Claims": "ctxmetrics.judges.base",
+    "compare": "ctxmetrics.evaluation.comparison.compare",
+    "compare_retrievers": "ctxmetrics.evaluation.retrievers.compare_retrievers",
+    "Comparison": "ctxmetrics.evaluation.comparison.view",
+    "Config": "ctxmetrics.evaluation.cli.config",
+    "CtxMetricsError": "ctxmetrics.errors",
+    "DecisionAPI": "ctxmetrics.models.openai.decision_api",
+    "DecisionJudge": "ctxmetrics.judges.decision",
+    "DecisionModel": "ctxmetrics.models.base",
+    "Decisions": "ctxmetrics.models.base",
+    "Estimate": "ctxmetrics.evaluation.runs.estimate",
+    "estimate": "ctxmetrics.evaluation.runs.estimate",
+    "evaluate": "ctxmetrics.evaluation.runs.engine",
+    "Evidence": "ctxmetrics.verdicts",
+    "forget": "ctxmetrics.judges.llm.judge",
+    "IDMetric": "ctxmetrics.metrics.ids",
+    "Judge": "ctxmetrics.judges.base",
+    "Judgement": "ctxmetrics.judges.base",
+    "JudgeRequest": "ctxmetrics.judges.base",
+    "label_spans": "ctxmetrics.evaluation.agreement.span_labels",
+    "LexicalJudge": "ctxmetrics.judges.lexical.judge",
+    "LLMJudge": "ctxmetrics.judges.llm.judge",
+    "Metric": "ctxmetrics.metrics.base",
+    "Model": "ctxmetrics.models.base",
+    "NLIJudge": "ctxmetrics.judges.nli",
+    "OpenAIModel": "ctxmetrics.models.openai.model",
+    "Prompt": "ctxmetrics.models.base",
+    "read_samples": "ctxmetrics.evaluation.files.sample_file",
+    "Reply": "ctxmetrics.models.base",
+    "Results": "ctxmetrics.evaluation.runs.results",
+    "Row": "ctxmetrics.evaluation.rows.row",
+    "Sample": "ctxmetrics.samples.sample",
+    "Score": "ctxmetrics.scores.score",
+    "score_table": "ctxmetrics.evaluation.runs.table",
+    "ScriptedJudge": "ctxmetrics.judges.scripted",
+    "Usage": "ctxmetrics.verdicts",
+    "Verdict": "ctxmetrics.verdicts",
+    "VerdictCache": "ctxmetrics.models.runtime.cache",
+    **METRIC_MODULES,
+}
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from the module that ``__init__.pyi`` says."""
-    from importlib import import_module
-
-    modules = _read_modules()
-    if name == "__all__":
-        value: Any = list(modules)
-    elif name in modules:
-        value = getattr(import_module(modules[name]), name)
-    else:
-        raise AttributeError(f"module 'ctxmetrics' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-@cache
-def _read_modules() -> dict[str, str]:
-    """Read the module of each public name."""
-    from importlib.resources import files
-
-    stub = files("ctxmetrics").joinpath("__init__.pyi").read_text(encoding="utf-8")
-    imports = [line.split() for line in stub.splitlines() if line.startswith("from ")]
-    return {name: module for _, module, _, name, *_ in imports}
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
+__getattr__ = load_on_first_use(__name__, _HOMES)
+moved_modules.install()
 
 
 def __dir__() -> list[str]:
-    return list(__getattr__("__all__"))
+    return list(__all__)

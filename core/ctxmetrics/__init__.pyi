@@ -1,10 +1,27 @@
-# The public names, each with its module: the one list of them, which `__init__.py` reads.
+# The public names for type checkers: `__init__.py` loads each from the same module on first use.
 from ctxmetrics._internal.version import __version__ as __version__
-from ctxmetrics.agreement.agree import agree as agree
-from ctxmetrics.agreement.check_judge import check_judge as check_judge
-from ctxmetrics.agreement.span_labels import label_spans as label_spans
-from ctxmetrics.cli.config import Config as Config
 from ctxmetrics.errors import CtxMetricsError as CtxMetricsError
+from ctxmetrics.evaluation.agreement.agree import agree as agree
+from ctxmetrics.evaluation.agreement.check_judge import check_judge as check_judge
+from ctxmetrics.evaluation.agreement.span_labels import label_spans as label_spans
+from ctxmetrics.evaluation.batching.batch import Batch as Batch
+from ctxmetrics.evaluation.cli.config import Config as Config
+from ctxmetrics.evaluation.comparison.compare import compare as compare
+from ctxmetrics.evaluation.comparison.view import Comparison as Comparison
+from ctxmetrics.evaluation.files.sample_file import read_samples as read_samples
+from ctxmetrics.evaluation.gold.check_gold import check_gold as check_gold
+from ctxmetrics.evaluation.retrievers.compare_retrievers import (
+    acompare_retrievers as acompare_retrievers,
+)
+from ctxmetrics.evaluation.retrievers.compare_retrievers import compare_retrievers as compare_retrievers
+from ctxmetrics.evaluation.rows.row import Row as Row
+from ctxmetrics.evaluation.runs.check_model import check_model as check_model
+from ctxmetrics.evaluation.runs.engine import aevaluate as aevaluate
+from ctxmetrics.evaluation.runs.engine import evaluate as evaluate
+from ctxmetrics.evaluation.runs.estimate import Estimate as Estimate
+from ctxmetrics.evaluation.runs.estimate import estimate as estimate
+from ctxmetrics.evaluation.runs.results import Results as Results
+from ctxmetrics.evaluation.runs.table import score_table as score_table
 from ctxmetrics.judges.base import Claims as Claims
 from ctxmetrics.judges.base import Judge as Judge
 from ctxmetrics.judges.base import Judgement as Judgement
@@ -15,24 +32,15 @@ from ctxmetrics.judges.llm.judge import LLMJudge as LLMJudge
 from ctxmetrics.judges.llm.judge import forget as forget
 from ctxmetrics.judges.nli import NLIJudge as NLIJudge
 from ctxmetrics.judges.scripted import ScriptedJudge as ScriptedJudge
-from ctxmetrics.metrics import ContextPrecision as ContextPrecision
-from ctxmetrics.metrics import ContextRecall as ContextRecall
-from ctxmetrics.metrics import ContextUtilization as ContextUtilization
-from ctxmetrics.metrics import IDBasedAveragePrecision as IDBasedAveragePrecision
-from ctxmetrics.metrics import IDBasedCompleteness as IDBasedCompleteness
-from ctxmetrics.metrics import IDBasedContextPrecision as IDBasedContextPrecision
-from ctxmetrics.metrics import IDBasedContextRecall as IDBasedContextRecall
-from ctxmetrics.metrics import IDBasedHitRate as IDBasedHitRate
-from ctxmetrics.metrics import IDBasedNDCG as IDBasedNDCG
-from ctxmetrics.metrics import IDBasedPrecisionAtK as IDBasedPrecisionAtK
-from ctxmetrics.metrics import IDBasedRecallAtK as IDBasedRecallAtK
-from ctxmetrics.metrics import IDBasedReciprocalRank as IDBasedReciprocalRank
-from ctxmetrics.metrics import NonLLMContextPrecision as NonLLMContextPrecision
-from ctxmetrics.metrics import NonLLMContextRecall as NonLLMContextRecall
-from ctxmetrics.metrics import SpanBasedContextPrecision as SpanBasedContextPrecision
-from ctxmetrics.metrics import SpanBasedContextRecall as SpanBasedContextRecall
 from ctxmetrics.metrics.base import Metric as Metric
-from ctxmetrics.metrics.ids import IDMetric as IDMetric
+from ctxmetrics.metrics.ids import *  # noqa: F403 - all metrics over ids, as its `__all__` names them
+from ctxmetrics.metrics.judged import ContextPrecision as ContextPrecision
+from ctxmetrics.metrics.judged import ContextRecall as ContextRecall
+from ctxmetrics.metrics.judged import ContextUtilization as ContextUtilization
+from ctxmetrics.metrics.spans import SpanBasedContextPrecision as SpanBasedContextPrecision
+from ctxmetrics.metrics.spans import SpanBasedContextRecall as SpanBasedContextRecall
+from ctxmetrics.metrics.strings import NonLLMContextPrecision as NonLLMContextPrecision
+from ctxmetrics.metrics.strings import NonLLMContextRecall as NonLLMContextRecall
 from ctxmetrics.models.base import DecisionModel as DecisionModel
 from ctxmetrics.models.base import Decisions as Decisions
 from ctxmetrics.models.base import Model as Model
@@ -41,19 +49,8 @@ from ctxmetrics.models.base import Reply as Reply
 from ctxmetrics.models.openai.decision_api import DecisionAPI as DecisionAPI
 from ctxmetrics.models.openai.model import OpenAIModel as OpenAIModel
 from ctxmetrics.models.runtime.cache import VerdictCache as VerdictCache
-from ctxmetrics.results.comparison.compare import compare as compare
-from ctxmetrics.results.comparison.view import Comparison as Comparison
-from ctxmetrics.results.results import Results as Results
-from ctxmetrics.results.row import Row as Row
-from ctxmetrics.running.check_model import check_model as check_model
-from ctxmetrics.running.engine import aevaluate as aevaluate
-from ctxmetrics.running.engine import evaluate as evaluate
-from ctxmetrics.running.estimate import Estimate as Estimate
-from ctxmetrics.running.estimate import estimate as estimate
-from ctxmetrics.running.table import score_table as score_table
-from ctxmetrics.samples import Sample as Sample
-from ctxmetrics.samples import read_samples as read_samples
-from ctxmetrics.scores import Score as Score
+from ctxmetrics.samples.sample import Sample as Sample
+from ctxmetrics.scores.score import Score as Score
 from ctxmetrics.verdicts import Evidence as Evidence
 from ctxmetrics.verdicts import Usage as Usage
 from ctxmetrics.verdicts import Verdict as Verdict

@@ -1,5 +1,5 @@
 """``python -m ctxmetrics``."""
 
-from ctxmetrics.cli import main
+from ctxmetrics.evaluation.cli import main
 
 main()

@@ -1,7 +1,7 @@
 """What can go wrong, one class a cause, each with a stable code.
 
 Misuse raises at once. Trouble with one sample's data or judge does not raise: it becomes a score without a
-value, and its ``reason_code`` says why (`ctxmetrics.scores.ReasonCode`).
+value, and its ``reason_code`` says why (`ctxmetrics.scores.score.ReasonCode`).
 """
 
 from __future__ import annotations

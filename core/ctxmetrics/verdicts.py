@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ctxmetrics._internal.frozen import EMPTY, Plain
+from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain
 
+# A whole number from 0 on; files of results are refused that hold another.
+Count = Annotated[int, Bounds(ge=0)]
 # Why a verdict is missing, or flagged. Stable.
 VerdictCode = Literal[
     "missing_id",  # the reply did not cover this id, also when asked again
@@ -32,6 +34,8 @@ VerdictCode = Literal[
     "server_error",
     "client_error",
     "judge_error",
+    "pending",  # the batch with the request is not answered yet
+    "batch_failed",  # the batch with the request ended without an answer to it, also when asked again
     "judge_down",  # too many failures in a row: not asked any more
     "budget_exceeded",
 ]
@@ -40,6 +44,10 @@ VerdictCode = Literal[
 CHARACTERS_A_TOKEN = 4
 # Codes that a yes or no of a language model may carry, the most serious last.
 FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")
+# Why a no is weak (`details["weak"]`): it names no word of its sentence that is missing.
+EMPTY_FORM = "empty_form"
+# The code of what waits for the answer to a batch; of verdicts, and of the scores that need them.
+PENDING = "pending"
 # Codes of verdicts that are counted as doubtful wherever a mean is shown.
 DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain", "near_bar"})
 
@@ -58,9 +66,9 @@ class Evidence(Plain):
         whole: Whether this context alone states the unit; False where it states a part of it.
     """
 
-    context: int
-    start: int
-    end: int
+    context: Count
+    start: Count
+    end: Count
     quote: str
     whole: bool = True
 
@@ -86,7 +94,7 @@ class Verdict(Plain):
     reason: str | None = None
     code: str | None = None
     evidence: tuple[Evidence, ...] = ()
-    details: Mapping[str, Any] = field(default=EMPTY, hash=False)
+    details: Annotated[Mapping[str, Any], Frozen()] = field(default=EMPTY, hash=False)
 
     @property
     def weight(self) -> float:
@@ -108,13 +116,13 @@ class Usage(Plain):
         repeats: Those of the calls that asked again: after a failure, or for what a reply lacked.
     """
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reused: int = 0
+    calls: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    reused: Count = 0
     cost: float | None = None
     estimated: bool = False
-    repeats: int = 0
+    repeats: Count = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON-ready data, ``repeats`` only where there are some."""

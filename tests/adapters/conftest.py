@@ -29,7 +29,7 @@ def python() -> Callable[..., str]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
             check=False,
         )
         return run.stdout + run.stderr

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge, Sample
-from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
+from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import EmbeddedJudgeWarning
+from support.runners import RUNNERS, runner_of
 
-RUNNERS = [runner for runner in installed_runners()[0] if runner != CORE]
 SHOWS_ITS_RUNS = {
     "ragas.evaluate", "ragas.collections", "deepeval.evaluate", "langsmith.evaluate", "mlflow.evaluate"
 }  # fmt: skip
@@ -42,15 +42,11 @@ def _run(runner: Runner, metric: Any) -> tuple[Any, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "runner",
-    [
-        pytest.param(
-            runner, id=runner.name, marks=[pytest.mark.slow] if "mlflow" in runner.name else []
-        )
-        for runner in RUNNERS
-    ],
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if "mlflow" in name else []) for name in RUNNERS],
 )
-def test_embedded_judge_warns_once_a_run_unless_named(runner: Runner) -> None:
+def test_embedded_judge_warns_once_a_run_unless_named(name: str) -> None:
+    runner = runner_of(name)
     values, told = _run(runner, ContextRecall())
     assert values == [0.5] * 3
     (message,) = told
@@ -64,7 +60,7 @@ def test_embedded_judge_warns_once_a_run_unless_named(runner: Runner) -> None:
 
 def test_python_shows_it_again_in_the_next_run(recwarn: pytest.WarningsRecorder) -> None:
     """Python's own filter shows a warning of one place and text once a process."""
-    runner = next(runner for runner in RUNNERS if runner.name == "ragas.collections")
+    runner = runner_of("ragas.collections")
     for _ in range(2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")

@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge, NonLLMContextRecall, Sample
-from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
+from ctxmetrics.adapting.runners import Runner
+from support.runners import RUNNERS, runner_of
 
-# The run of assert_test is all that a process tests.
-RUNNERS = [
-    runner
-    for runner in installed_runners()[0]
-    if runner != CORE and runner.name != "deepeval.assert_test"
-]
 # The others hand over one record after another, and say nowhere which of them are one run.
 SHOWS_ITS_RUNS = {
     "ragas.evaluate", "ragas.collections", "deepeval.evaluate", "langsmith.evaluate", "mlflow.evaluate",
@@ -26,8 +21,9 @@ CIRCLE = (
 )
 SLOW = ("mlflow.evaluate", "inspect_ai.eval")
 EVERY = [
-    pytest.param(runner, id=runner.name, marks=[pytest.mark.slow] if runner.name in SLOW else [])
-    for runner in RUNNERS
+    pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name in RUNNERS
+    if name != "deepeval.assert_test"  # its run is all that a process tests
 ]
 
 
@@ -50,8 +46,9 @@ def told(runner: Runner, metric: Any, caplog: Any, wanted: str, text: str, many:
     return [record.getMessage() for record in caplog.records if "labels" in record.getMessage()]
 
 
-@pytest.mark.parametrize("runner", EVERY)
-def test_a_run_of_a_framework_says_what_its_labels_are_worth(runner: Runner, caplog: Any) -> None:
+@pytest.mark.parametrize("name", EVERY)
+def test_a_run_of_a_framework_says_what_its_labels_are_worth(name: str, caplog: Any) -> None:
+    runner = runner_of(name)
     shown = runner.name in SHOWS_ITS_RUNS
     for _ in range(2):  # each run by itself
         lines = told(runner, IDBasedContextRecall(), caplog, "doc_{}#c0", "Another text {}.")
@@ -67,7 +64,7 @@ def test_a_run_of_a_framework_says_what_its_labels_are_worth(runner: Runner, cap
 
 
 def test_run_is_notified_once_a_metric_after_first_samples(caplog: Any) -> None:
-    runner = next(runner for runner in RUNNERS if runner.name == "ragas.evaluate")
+    runner = runner_of("ragas.evaluate")
     assert len(told(runner, IDBasedContextRecall(), caplog, "x_{}", "y", many=90)) == 1
 
 
@@ -75,7 +72,7 @@ def test_run_is_notified_once_a_metric_after_first_samples(caplog: Any) -> None:
     ("missing", "said"), [(range(60), 1), (range(20), 1), (range(25, 400), 1), (range(161, 400), 0)]
 )
 def test_the_samples_so_far_are_looked_at_again(missing: range, said: int, caplog: Any) -> None:
-    runner = next(runner for runner in RUNNERS if runner.name == "ragas.evaluate")
+    runner = runner_of("ragas.evaluate")
     samples = [sample(n, "x_{}" if n in missing else "doc_{}", "y") for n in range(400)]
     with caplog.at_level(logging.WARNING, logger="ctxmetrics"):
         runner.score(IDBasedContextRecall(), samples)

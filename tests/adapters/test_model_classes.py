@@ -42,7 +42,7 @@ def test_one_request_finds_out_whether_a_class_can_be_used(row: Any) -> None:
     found = None
     # Some classes that cannot be used refuse what they are given before there is a model.
     with BENCHMARK.served(row) as server, suppress(*([Exception] if row.why else [])):
-        found = check_model(row.model(server.url), timeout=20)
+        found = check_model(row.model(server.url), timeout=60)
     if row.why:
         assert found is None or (not found.ok and found.findings[-1].fix)
     elif row.requests:

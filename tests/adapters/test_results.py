@@ -24,9 +24,9 @@ from ctxmetrics import (
     evaluate,
     read_samples,
 )
-from ctxmetrics.adapting import SCHEMAS, aside, build_results
+from ctxmetrics.adapting import SCHEMAS, build_results, isolated_process
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.reading import OPTIONS
+from ctxmetrics.samples.schema import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,14 +62,14 @@ def deepeval(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
     from deepeval.evaluate.configs import CacheConfig, DisplayConfig, ErrorConfig
 
     import ctxmetrics_deepeval as package
-    from ctxmetrics_deepeval.runners import _test_case
+    from ctxmetrics_deepeval.runners import _to_test_case
 
     wrapped = [
         getattr(package, f"{type(metric).__name__}Metric")(metric.threshold, core=metric)
         for metric in metrics
     ]
     run = evaluate(
-        [_test_case(sample, sample.id) for sample in samples],
+        [_to_test_case(sample, sample.id) for sample in samples],
         wrapped,
         cache_config=CacheConfig(write_cache=False),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
@@ -191,7 +191,7 @@ def run_in(framework: str, samples: Sequence[Sample], metrics: Sequence[Metric])
     """Run core metrics over samples in a framework, and return its run as results."""
     name, function = RUNS[framework]
     pytest.importorskip(name, reason=f"the {framework} extra is not installed")
-    with aside({"DO_NOT_TRACK": "true"}), warnings.catch_warnings():
+    with isolated_process({"DO_NOT_TRACK": "true"}), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(samples, metrics)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from support.clusters import RAY_ENVIRONMENT, SPARK_ENVIRONMENT, start_ray, start_spark
+from support.machine import need_program
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +24,7 @@ def ray_cluster():
 def spark_cluster():
     """A Spark session with two threads for tasks; a task that fails is run again."""
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("java is not installed; Debian: apt-get install default-jre-headless")
+    need_program("java", "Debian: apt-get install default-jre-headless")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SPARK_ENVIRONMENT.items():
             patch.setenv(name, value)

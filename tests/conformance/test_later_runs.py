@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.adapting.runners import Runner, installed_runners
 from ctxmetrics.judges.llm.judge import _memo, forget
 from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, Fault, answer_from
+from support.runners import runner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +39,6 @@ def each(names: list[str], *quick: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("name", values)
 
 
-@pytest.fixture(scope="module")
-def runners() -> dict[str, Runner]:
-    return {runner.name: runner for runner in installed_runners()[0]}
-
-
 def serving(kind: str) -> FakeOpenAIServer:
     return FakeOpenAIServer(answer_from(), faults=[Fault(kind, contains=WORD)])
 
@@ -65,52 +60,46 @@ def samples(word: str, count: int = 14) -> list[Sample]:
     ]
 
 
-def score(
-    runners: dict[str, Runner], name: str, metric: ContextRecall, word: str
-) -> list[float | None]:
-    if name not in runners:
-        pytest.skip(f"no runner {name} is installed")
-    return list(runners[name].score(metric, samples(word)))
+def score(name: str, metric: ContextRecall, word: str) -> list[float | None]:
+    return list(runner_of(name).score(metric, samples(word)))
 
 
 @pytest.mark.slow
 @each(SHOW_THEIR_RUNS + OTHERS, "core", "langsmith.evaluate")
-def test_the_next_run_with_a_new_judge_asks_and_scores(runners: dict[str, Runner], name: str) -> None:
+def test_the_next_run_with_a_new_judge_asks_and_scores(name: str) -> None:
     with serving("500") as server:
-        assert score(runners, name, metric(server), WORD) == [None] * 14
+        assert score(name, metric(server), WORD) == [None] * 14
         before = server.count
-        assert score(runners, name, metric(server), "Today") == [0.5] * 14
+        assert score(name, metric(server), "Today") == [0.5] * 14
         assert server.count == before + 14
 
 
 @each(SHOW_THEIR_RUNS, "core")
-def test_the_next_run_with_the_same_metric_asks_and_scores(
-    runners: dict[str, Runner], name: str
-) -> None:
+def test_the_next_run_with_the_same_metric_asks_and_scores(name: str) -> None:
     with serving("500") as server:
         same = metric(server)
-        assert score(runners, name, same, WORD) == [None] * 14
-        assert score(runners, name, same, "Today") == [0.5] * 14
+        assert score(name, same, WORD) == [None] * 14
+        assert score(name, same, "Today") == [0.5] * 14
 
 
 @each(SHOW_THEIR_RUNS[:-1] + OTHERS, "core", "langchain.lcel")
-def test_replies_without_content_never_outlast_a_run(runners: dict[str, Runner], name: str) -> None:
+def test_replies_without_content_never_outlast_a_run(name: str) -> None:
     with serving("refusal_text") as server:
         same = metric(server)
-        assert score(runners, name, same, WORD) == [None] * 14
-        assert score(runners, name, same, "Today") == [0.5] * 14
+        assert score(name, same, WORD) == [None] * 14
+        assert score(name, same, "Today") == [0.5] * 14
 
 
 @each(OTHERS, "langchain.lcel")
 def test_where_no_run_shows_all_are_scored_after_the_cool_down(
-    runners: dict[str, Runner], name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those that are scored while the first one tries whether the judge answers."""
     monkeypatch.setattr(run, "COOL_DOWN", 0.0)
     with serving("500") as server:
         same = metric(server)
-        assert score(runners, name, same, WORD) == [None] * 14
-        assert score(runners, name, same, "Today") == [0.5] * 14
+        assert score(name, same, WORD) == [None] * 14
+        assert score(name, same, "Today") == [0.5] * 14
 
 
 def scored(metric: ContextRecall, word: str) -> Iterator[tuple[float | None, str | None]]:

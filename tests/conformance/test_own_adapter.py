@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxmetrics.adapting.runners import installed_runners
+from ctxmetrics.evaluation.frameworks.parity import installed_runners
+from support.machine import need_index, need_program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
@@ -38,15 +39,12 @@ def test_it_is_short(code: str) -> None:
 
 @pytest.mark.slow
 def test_page_followed_in_a_bare_environment_gives_its_output(tmp_path: Path) -> None:
-    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
-    if not Path(uv).is_file():
-        pytest.skip("uv is not installed")
+    uv = need_program("uv")
     python = tmp_path / "bare" / "bin" / "python"
     subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(tmp_path / "bare")], check=True)
     command = [uv, "pip", "install", "-q", "--python", str(python), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "ailed to fetch" in done.stderr:
-        pytest.skip("no package index can be reached")
+    need_index(done)
     assert done.returncode == 0, done.stderr
     done = proved(CODE, tmp_path / "own", str(python))
     assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
@@ -83,6 +81,6 @@ def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> N
 
 def test_the_table_of_runners_is_what_is_installed() -> None:
     found, absent = installed_runners()
-    listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Those that are there")[2]))
+    listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Existing adapters")[2]))
     assert {runner.name for runner in found} - {"core"} <= listed
     assert absent or {runner.name for runner in found} - {"core"} == listed

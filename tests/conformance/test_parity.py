@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextPrecision, IDBasedContextRecall, Sample
-from ctxmetrics.adapting.runners import CORE, Runner, aside, compare, installed_runners
+from ctxmetrics.adapting.runners import Runner, isolated_process
+from ctxmetrics.evaluation.frameworks.parity import CORE, compare, installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,21 +24,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"
 
-GUARD = """
-import os, socket
-
-def departed(host):
-    with open(os.environ["DEPARTURES"], "a") as file:
-        file.write(f"{host}\\n")
-    raise OSError(f"left the loopback: {host}")
-
-def is_local(host):
-    return str(host) in ("None", "", "localhost", "b'localhost'", "127.0.0.1", "::1")
-
-ask, connect = socket.getaddrinfo, socket.socket.connect
-socket.getaddrinfo = lambda host, *rest, **more: ask(host, *rest, **more) if is_local(host) else departed(host)
-socket.socket.connect = lambda self, to: connect(self, to) if not isinstance(to, tuple) or is_local(to[0]) else departed(to)
-"""
 UPLOADING = {
     "CONFIDENT_API_KEY": "confident_us_nobody",
     "LANGCHAIN_TRACING_V2": "true",
@@ -48,9 +36,9 @@ UPLOADING = {
 BROKEN = """
 import sys
 import ctxmetrics_ragas.metrics
-from ctxmetrics.cli import main
+from ctxmetrics.evaluation.cli import main
 
-ctxmetrics_ragas.metrics._number = lambda score: 0.25
+ctxmetrics_ragas.metrics._to_ragas_number = lambda score: 0.25
 sys.argv = ["ctxmetrics", "parity", sys.argv[1], "--metric", "id_based_context_recall"]
 main()
 """
@@ -58,14 +46,13 @@ main()
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run Python in an empty folder, where every departure is noted."""
-    guard, here = tmp_path / "guard", tmp_path / "here"
-    guard.mkdir()
+    """Run Python in an empty folder; the guard of all tests notes what leaves."""
+    here = tmp_path / "here"
     here.mkdir()
-    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     quieting = re.compile("TELEMETRY|TRACK|TRACING|DEEPEVAL_|COVERAGE|PYTEST|^CI$")
     environment = {name: value for name, value in os.environ.items() if not quieting.search(name)}
-    environment |= UPLOADING | {"DEPARTURES": str(tmp_path / "departures"), "PYTHONPATH": str(guard)}
+    environment |= UPLOADING
+    environment.pop("PYTHONPATH", None)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -80,9 +67,6 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
         left = [path.name for path in here.iterdir()]
         assert left == [], f"written to the working directory: {left}"
-        assert not (tmp_path / "departures").exists(), (tmp_path / "departures").read_text(
-            encoding="utf-8"
-        )
         return done
 
     return run
@@ -217,7 +201,7 @@ def test_aside_gives_everything_back(
     monkeypatch.delenv("CTX_NEW", raising=False)
 
     def work() -> None:
-        with aside({"CTX_GIVEN": None, "CTX_NEW": "now"}):
+        with isolated_process({"CTX_GIVEN": None, "CTX_NEW": "now"}):
             print("out")
             print("err", file=sys.stderr)
             assert ("CTX_GIVEN" in os.environ, os.environ["CTX_NEW"]) == (False, "now")
@@ -229,16 +213,34 @@ def test_aside_gives_everything_back(
     assert (os.environ["CTX_GIVEN"], "CTX_NEW" in os.environ) == ("before", False)
     assert (Path.cwd(), list(tmp_path.iterdir())) == (tmp_path, [])
     assert capsys.readouterr() == ("", "")
-    with aside({}, tmp_path, silent=False):
+    with isolated_process({}, tmp_path, silent=False):
         print("heard")
     assert capsys.readouterr().out == "heard\n"
+
+
+def test_folder_that_a_framework_still_writes_to_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused = []
+
+    def not_empty(path: str, **place: int) -> None:
+        refused.append(path)
+        raise OSError(errno.ENOTEMPTY, "Directory not empty", path)
+
+    with isolated_process({}):
+        folder = Path.cwd()
+        Path("traces").mkdir()
+        monkeypatch.setattr(os, "rmdir", not_empty)
+    monkeypatch.undo()
+    assert "traces" in refused
+    shutil.rmtree(folder)
 
 
 def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import SimpleNamespace
 
-    from ctxmetrics.adapting import runners
     from ctxmetrics.errors import install_command, missing_extra
+    from ctxmetrics.evaluation.frameworks import parity as runners
 
     def load() -> None:
         raise missing_extra("ragas")

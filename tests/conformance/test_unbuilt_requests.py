@@ -58,9 +58,9 @@ def test_deepeval(metric, monkeypatch):
     runner = next(item for item in deepeval.RUNNERS if item.name == "deepeval.evaluate")
     with pytest.raises(RequestError, match="KeyError: 'title'"):
         runner.score(metric, SAMPLES)
-    case = deepeval._test_case(SAMPLES[0])
+    case = deepeval._to_test_case(SAMPLES[0])
     with pytest.raises(RequestError, match="KeyError: 'title'"):
-        deepeval._wrapped(metric).measure(case)
+        deepeval._to_deepeval(metric).measure(case)
 
 
 def test_langchain(metric):

@@ -39,7 +39,7 @@ BODIES = {
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     capabilities._known.clear()
-    monkeypatch.setattr(run, "_process", run.Run())
+    monkeypatch.setattr(run, "_process_run", run.Run())
 
 
 def unreadable_at_first(body):

@@ -18,10 +18,10 @@ from ctxmetrics import (
 )
 from ctxmetrics._internal.secrets import masked, remember_key
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.rows.rows_file import with_whole_characters
+from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.results.rows_file import with_whole_characters
-from ctxmetrics.running.engine import Evaluation, run_in_caller
 
 HALF = "\ud83d"
 SAMPLE = Sample(reference="It is red. It is big.", retrieved_contexts=["It is red.", "Bananas."])

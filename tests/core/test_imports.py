@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import get_args
 
 import pytest
 
 import ctxmetrics
-from ctxmetrics import reading
+import ctxmetrics.adapting
+from ctxmetrics.evaluation.files.joining import Missing
+from support.cases import each_case
 
 HEAVY = {
     "ragas", "deepeval", "langchain_core", "langchain", "langsmith", "openai", "pandas", "polars", "pyarrow", "numpy",
@@ -45,25 +50,46 @@ def test_judging_loads_no_framework() -> None:
 
 
 def test_the_options_of_commands_load_no_readers() -> None:
-    code = "from ctxmetrics.cli._options import Missing; from typing import get_args; print(*get_args(Missing))"
+    code = "from ctxmetrics.evaluation.cli._options import MissingChoice; from typing import get_args; print(*get_args(MissingChoice))"
     loaded = loaded_by(code)
-    assert "ctxmetrics.reading" not in loaded
-    assert loaded >= set(get_args(reading.Missing))  # what the statement printed
+    assert "ctxmetrics.evaluation.files.joining" not in loaded
+    assert loaded >= set(get_args(Missing))  # what the statement printed
 
 
 def test_a_score_without_a_baseline_loads_no_comparison(tmp_path: Path) -> None:
     file = tmp_path / "ids.jsonl"
     file.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n')
     code = (
-        "import atexit; from ctxmetrics.cli import main; sys.argv[1:] = ['score', "
+        "import atexit; from ctxmetrics.evaluation.cli import main; sys.argv[1:] = ['score', "
         f"{str(file)!r}]; atexit.register(lambda: print(*sys.modules)); main()"
     )
     loaded = loaded_by(code)
-    assert "ctxmetrics.cli.score" in loaded
-    assert "ctxmetrics.results.comparison.compare" not in loaded
+    assert "ctxmetrics.evaluation.cli.score" in loaded
+    assert "ctxmetrics.evaluation.comparison.compare" not in loaded
 
 
-@pytest.mark.parametrize("name", ctxmetrics.__all__)
+def names_of_import(alias: ast.alias, module: str | None) -> list[str]:
+    if alias.name == "*":
+        return [*import_module(module or "").__all__]
+    return [alias.asname or alias.name]
+
+
+@pytest.mark.parametrize("package", [ctxmetrics, ctxmetrics.adapting])
+def test_types_and_table_of_public_names_are_the_same(package: ModuleType) -> None:
+    """Type checkers read the stub, Python the table: an import over several lines is read in both."""
+    stub = Path(package.__file__ or "").with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {
+        name: node.module
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        for name in names_of_import(alias, node.module)
+    }
+    homes.pop("__version__", None)
+    assert homes == package._HOMES
+
+
+@each_case("name", ctxmetrics.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(ctxmetrics, name) is not None
     assert name in dir(ctxmetrics)

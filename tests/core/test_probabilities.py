@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.probabilities import Bar, Cell, Row, judge_contexts, judge_units, to_cell
+from ctxmetrics.judges.probabilities import (
+    Bar,
+    ProbabilityCell,
+    UnitProbabilities,
+    judge_contexts,
+    judge_units,
+    to_cell,
+)
 from ctxmetrics.verdicts import Evidence
 
 BAR = Bar(0.5)
@@ -17,8 +24,10 @@ def span(context, *, whole=True):
 def row(*probabilities, together=None, parts=(0, 1)):
     cells = tuple(to_cell(value, span(place)) for place, value in enumerate(probabilities))
     if together is None:
-        return Row(cells)
-    return Row(cells, to_cell(together), tuple(span(place, whole=False) for place in parts))
+        return UnitProbabilities(cells)
+    return UnitProbabilities(
+        cells, to_cell(together), tuple(span(place, whole=False) for place in parts)
+    )
 
 
 def judge_unit(*probabilities, bar=BAR, **options):
@@ -41,7 +50,7 @@ def test_below_the_bar_nothing_is_evidence():
 
 
 def test_without_a_sentence_there_is_no_yes():
-    (verdict,) = judge_units(["s1"], [Row((Cell(0.9),))], BAR)
+    (verdict,) = judge_units(["s1"], [UnitProbabilities((ProbabilityCell(0.9),))], BAR)
     assert (verdict.value, verdict.reason) == (False, "no context has a sentence")
 
 

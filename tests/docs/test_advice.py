@@ -10,8 +10,8 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from ctxmetrics.results.labels import means
-from ctxmetrics.results.labels.means import paired_mean, samples_needed
+from ctxmetrics.evaluation.statistics import labelled
+from ctxmetrics.evaluation.statistics.paired import paired_mean, samples_needed
 from support.benchmarks import load_benchmark
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def test_the_coverage_on_real_labels() -> None:
     low, judge_low = (int(100 * min(values)) for values in (corrected, judge))
     high, judge_high = (-int(-100 * max(values) // 1) for values in (corrected, judge))
     said = re.search(
-        r"in (\d+) to (\d+) % of the draws; .*? mean in (\d+) to (\d+) %", words_of("docs/trust.md")
+        r"in (\d+) to (\d+) % of the draws\. .*? held it in (\d+) to (\d+) %", words_of("docs/trust.md")
     )
     assert said is not None
     assert [*map(int, said.groups())] == [low, high, judge_low, judge_high]
@@ -90,7 +90,7 @@ def test_how_many_samples_show_a_difference() -> None:
     assert round(samples_needed(0.05, 0.3), -2) == 300
     assert "about 800 if a quarter of the scores, all 0 or 1, change" in page
     assert round(samples_needed(0.05, 0.5, 0.25), -2) == 800
-    assert "50 samples find .10 to .15 if it is .25 to .37" in page
+    assert "50 samples find .10 to .15 if the standard deviation is .25 to .37" in page
     assert samples_needed(0.1, 0.25) == 52
     assert samples_needed(0.15, 0.37) == 50
 
@@ -110,7 +110,7 @@ def test_how_often_a_gate_is_red_by_chance_in_50_commits() -> None:
     assert 0.2 <= red[0.0] / 50 <= 0.6
     assert red[0.02] / 50 <= 0.05
     assert (
-        "by chance once in 50 commits in 20 to 60 % of projects, with a margin of .02 in 0 to 5 %"
+        "with a margin of 0, at least one gate is red in 20 to 60 % of projects; with a margin of .02, in 0 to 5 %"
         in words_of("docs/comparing.md")
     )
 
@@ -121,7 +121,7 @@ def test_coverage_benchmark_fails_where_intervals_are_narrow(monkeypatch: pytest
     cell = ("difference", "1, all lose", 0.05, "blind", 25)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
     assert not benchmark.missed_label_cell(row)
-    monkeypatch.setattr(means, "UNSEEN_CHANGE", 0.0)
+    monkeypatch.setattr(labelled, "UNSEEN", 0.0)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
     assert benchmark.missed_label_cell(row)
 
@@ -132,3 +132,13 @@ def test_paths_of_a_corrected_mean_hold(path: str) -> None:
     cell = (path, "1, all lose", 0.05, "wrong", 100)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=600)
     assert not benchmark.missed_label_cell(row), row
+
+
+def test_labelled_gates_find_a_rule_that_loses_right_gates() -> None:
+    """By the rule before, 25 labels of an exact judge turned gates green that were rightly red."""
+    benchmark = load_benchmark("labelled_gates")
+    setting = benchmark.Setting("exact", "samples", 0.1, 100)
+    rows = [*benchmark.simulate(setting, seed=1, draws=20)]
+    assert not any("red lost" in line for line in benchmark.list_missed(rows, 20))
+    before = [{**row, "red": row["red before"]} for row in rows]
+    assert any("red lost, exact, 25 labels" in line for line in benchmark.list_missed(before, 20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from support.cases import each_case
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -27,7 +27,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+@each_case("page", PAGES)
 def test_anchors_exist(page: Path) -> None:
     for target, anchor in _LINK.findall(_FENCE.sub("", page.read_text(encoding="utf-8"))):
         other = (page.parent / target).resolve() if target else page

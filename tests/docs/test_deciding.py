@@ -64,9 +64,8 @@ def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyP
     said |= {f"{name}x": labels for name, labels in list(said.items())}
     written("A.jsonl", a)
     written("B.jsonl", [{**one, "retrieved_contexts": one["retrieved_contexts"][-1:]} for one in a])
-    score_a, label, agree, score_b, compare, gate, history = commands()
+    label, agree, score_a, score_b, gate, label_both, corrected, history = commands()
 
-    assert "context_recall" in run(score_a)
     assert "0 of " in answer_all(label, said)
     lines = Path("A.jsonl.labels.jsonl").read_text(encoding="utf-8").splitlines()
     drawn = {one["sample_id"] for one in json.loads(lines[0])["drawn"]}
@@ -78,11 +77,18 @@ def test_from_a_number_to_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert found["samples"][kind] == str(sum(map(bool, given)))
         assert found["answers"][kind] == str(sum(map(len, given)))
         assert found["people"][kind] == f"{sum(map(sum, given)) / sum(map(len, given)):.3f}"
+    assert "context_recall" in run(score_a)
     run(score_b)
-    assert "context_recall" in run(compare)
     run(gate, status=1)
     assert Path("comparison.html").stat().st_size
     assert "failure" in Path("compare.xml").read_text(encoding="utf-8")
     run([word.replace("b.jsonl", "a.jsonl") for word in gate])
+    with LabelProcess(None, *label_both[2:]) as page:
+        question = page.ask("question")
+        while question["number"] is not None:
+            question = page.ask("answer", {"number": question["number"], "answer": "no"})
+        page.ask("stop", {})
+        assert page.wait()[0] == 0
+    assert "labels" in run(corrected)
     assert len(re.findall(r"^[ab].jsonl ", run(history), re.MULTILINE)) == 4  # two runs, two metrics
     assert Path("history.html").stat().st_size

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.main import get_command
 
-from ctxmetrics.cli import app
+from ctxmetrics.evaluation.cli import app
 from support import FakeOpenAIServer, answer_from
+from support.cases import each_case
 from support.command import run_command
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ CHECKED_ELSEWHERE = {
         "sh",
     ): "the command of CI is run by .ci/run; the other one's words are run below, without the installation",
     ("README", "python"): "each block stands alone: tests/docs/test_readme.py",
-    ("cli", "python config"): "with the file above it: tests/core/cli/test_config.py",
+    ("cli", "python config"): "with the file above it: tests/core/evaluation/cli/test_config.py",
+    (
+        "running",
+        "sh no-run",
+    ): "ends with status 4, against a server that has batches: tests/core/evaluation/batching",
     ("running", "python cluster"): "on clusters of this machine: tests/cluster",
     (
         "comparing",
@@ -64,7 +69,8 @@ CHECKED_ELSEWHERE = {
     (
         "reference-contexts",
         "sh no-run",
-    ): "needs a folder of sources; parsed below, run in tests/core/agreement/test_span_labels.py",
+    ): "needs a folder of sources; parsed below, run in tests/core/evaluation/agreement/test_span_labels.py",
+    ("retrievers", "sh new-user"): "from an empty folder: tests/docs/test_new_user.py",
     ("own-adapter", "sh no-run"): "in a bare environment: tests/conformance/test_own_adapter.py",
     ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
 }
@@ -195,6 +201,8 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
 ) -> None:
     if "OpenAIModel" in code:
         pytest.importorskip("openai", reason="the openai extra is not installed")
+    if "import openpyxl" in code:
+        pytest.importorskip("openpyxl", reason="the excel extra is not installed")
     if not _alone(code):
         module = ModuleType("page")
         monkeypatch.setitem(sys.modules, "page", module)
@@ -219,7 +227,7 @@ def _write_two_runs(place: Path) -> None:
     from dataclasses import replace
 
     from ctxmetrics import ContextPrecision, ContextRecall, Results, evaluate
-    from ctxmetrics.samples import read_samples
+    from ctxmetrics.evaluation.files.sample_file import read_samples
 
     samples = list(read_samples(place / "FILE.jsonl"))
     fewer = [
@@ -280,7 +288,7 @@ def test_a_command_of_a_page_runs(page: str, command: str, place: Path) -> None:
     assert run.stdout.strip(), page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each_case("page", PAGES)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, _ in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -291,15 +299,3 @@ def test_the_command_of_the_readme_is_the_one_that_ci_runs() -> None:
     section = text.split("## Run the tests")[1].split("\n## ")[0]
     assert len(_BLOCK.findall(section)) == 1
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-
-def test_the_page_on_the_design_names_every_part_of_the_core() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-    table = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
-    named = {name.rstrip("/") for row in table for name in re.findall(r"`([\w/]+)`", row)}
-    core = ROOT / "core" / "ctxmetrics"
-    there = {path.stem for path in core.iterdir() if path.suffix == ".py" or path.is_dir()} - {
-        "__pycache__"
-    }
-    public = {name for name in there if name not in {"__init__", "__main__"}}
-    assert public <= named <= there

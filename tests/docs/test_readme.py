@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from ctxmetrics.metrics import METRIC_MODULES
 from support.benchmarks import load_benchmark
 
 ROOT = Path(__file__).parents[2]
@@ -32,8 +33,8 @@ def drop_in(adapter: str) -> str:
     return found
 
 
-def test_it_has_at_most_700_words() -> None:
-    assert len(TEXT.split()) <= 700
+def test_it_has_at_most_750_words() -> None:
+    assert len(TEXT.split()) <= 750
 
 
 @pytest.mark.slow
@@ -141,3 +142,21 @@ def test_how_many_questions_50_samples_are_is_what_a_draw_asks(tmp_path: Path) -
         r"about (\d+) questions", (ROOT / "docs" / "labelling.md").read_text(encoding="utf-8")
     )
     assert int(said) == round(int(questions) / int(samples) * 50, -1)
+
+
+def test_one_table_lists_every_metric_in_16_lines() -> None:
+    section = TEXT.partition("## Metrics\n")[2].partition("\n## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("|")]
+    assert len(table) <= 16
+    assert re.findall(r"`(\w+)`", "\n".join(table)) == [*METRIC_MODULES]
+
+
+def test_pictures_are_few_small_shown_and_of_one_script() -> None:
+    pictures = load_benchmark("pictures")
+    files = sorted(pictures.PICTURES.iterdir())
+    assert len(files) <= 10
+    assert all(file.stat().st_size < pictures.LARGEST <= 80_000 for file in files)
+    assert {file.stem for file in files} == {*pictures.WRITERS} - {"text"}
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
+    for file in files:
+        assert re.search(rf"!\[[^]]{{20,}}\]\(pictures/{re.escape(file.name)}\)", pages), file.name

@@ -11,14 +11,15 @@ import pytest
 from typer.main import get_command
 
 from ctxmetrics import LexicalJudge, LLMJudge, OpenAIModel, check_judge, evaluate
-from ctxmetrics.agreement.agree import agree
-from ctxmetrics.cli import app
+from ctxmetrics.evaluation.agreement.agree import agree
+from ctxmetrics.evaluation.cli import app
+from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.runs.options import DEFAULTS, RunOptions
 from ctxmetrics.judges.lexical.judge import VERSION
-from ctxmetrics.metrics import METRICS
-from ctxmetrics.reading import FIELDS, OPTIONS, SCHEMAS, Place
-from ctxmetrics.running.options import DEFAULTS, RunOptions
-from ctxmetrics.samples import read_samples
-from ctxmetrics.scores import ReasonCode
+from ctxmetrics.metrics.catalog import METRICS
+from ctxmetrics.samples.schema import FIELDS, OPTIONS, Place
+from ctxmetrics.samples.systems import SCHEMAS
+from ctxmetrics.scores.score import ReasonCode
 from ctxmetrics.verdicts import VerdictCode
 from support.benchmarks import load_benchmark
 

@@ -13,7 +13,7 @@ QUESTIONS = {
         "start.md#ragas",
         [
             "from ctxmetrics_ragas import ContextPrecision, ContextRecall",
-            "The `reason` of its result says what was\nmissed",
+            "The `reason` of the result says what was missed",
         ],
     ),
     "I use Ragas: why is its own number higher?": (

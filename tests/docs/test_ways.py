@@ -19,10 +19,15 @@ MOST = 12
 
 
 def parts() -> dict[str, str]:
-    """Return for each package and root module of the core the first name of its row in the page's table."""
-    table = PAGE.read_text(encoding="utf-8").split("| part | what it does |")[1].split("\n\n")[0]
-    rows = [re.findall(r"`(\w+)/?`", line.split("|")[1]) for line in table.splitlines() if "`" in line]
-    return {name: row[0] for row in rows for name in row}
+    """Return for each part of the core the first name of its row in the tables of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    names = {}
+    for title, folder in (("| part |", ""), ("| part of `evaluation/` |", "evaluation/")):
+        table = page.split(f"{title} what it does |")[1].split("\n\n")[0]
+        for line in table.splitlines():
+            row = re.findall(r"`(\w+)/?`", line.split("|")[1]) if "`" in line else ()
+            names |= {f"{folder}{name}": f"{folder}{row[0]}" for name in row}
+    return names
 
 
 def ways_of_the_page() -> dict[str, list[str]]:
@@ -45,9 +50,12 @@ WAYS = {
 def test_every_module_of_the_core_is_in_one_row_of_the_table():
     core = ROOT / "core" / "ctxmetrics"
     here = {
-        path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+        path.relative_to(core).with_suffix("").as_posix()
+        for folder in (core, core / "evaluation")
+        for path in folder.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    assert here - {"__init__", "__main__", "py"} == {*parts()}
+    assert here - {"__init__", "__main__", "evaluation/__init__"} == {*parts()}
 
 
 def test_the_page_shows_these_ways():
@@ -86,6 +94,8 @@ def first_of_each_part(files: list[str]) -> list[str]:
     known, found = parts(), {}
     for file in files:
         name = file.partition("/")[0].removesuffix(".py")
+        if name == "evaluation":
+            name = "/".join(file.split("/")[:2]).removesuffix(".py")
         found.setdefault(known.get(name, name), file)
     return [file for part, file in found.items() if part not in HELPERS]
 
@@ -135,7 +145,7 @@ def the_call(way: str, folder: Path):
         data = EvaluationDataset([SingleTurnSample(**fields)])
         metric = ctxmetrics_ragas.ContextRecall(judge=LexicalJudge())
         return lambda: evaluate(data, metrics=[metric], show_progress=False)
-    from ctxmetrics.cli._app import main
+    from ctxmetrics.evaluation.cli._app import main
 
     def command(*words: str) -> None:
         sys.argv = ["ctxmetrics", *words]

@@ -8,9 +8,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sentencex
 from rapidfuzz.distance import Levenshtein
+
+from support.cases import each_case
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LINES = (EXAMPLES / "handbook.jsonl").read_text(encoding="utf-8").splitlines()
@@ -38,7 +39,7 @@ LIST_FIELDS = (
     "reference_context_ids",
 )
 
-each_sample = pytest.mark.parametrize("sample", [pytest.param(s, id=s["id"]) for s in SAMPLES])
+each_sample = each_case("sample", SAMPLES)
 
 
 def units(sample: dict[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ import ast
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -24,9 +23,9 @@ from ctxmetrics import (
     LexicalJudge,
     evaluate,
 )
-from ctxmetrics.samples import read_samples
+from ctxmetrics.evaluation.files.sample_file import read_samples
 from examples.test_scripts import EXAMPLES, ROOT, SAMPLES, printed_by, table
-from support.promptfoo import NotInstalledError, install
+from support.promptfoo import NotInstalledError, install, run_promptfoo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,32 +200,14 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
     config = yaml.safe_load(documented_config())
     config["tests"] = [{"vars": sample} for sample in samples]
     (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config), encoding="utf-8")
-    environment = {
-        **os.environ,
-        "PROMPTFOO_PYTHON": sys.executable,
-        "PROMPTFOO_CONFIG_DIR": str(tmp_path / "config"),
-        "PROMPTFOO_DISABLE_TELEMETRY": "1",
-        "PROMPTFOO_DISABLE_UPDATE": "1",
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "core"), str(ROOT / "adapters"))),
-    }
-    done = subprocess.run(
-        [
-            str(promptfoo),
-            "eval",
-            "-o",
-            "out.json",
-            "--no-cache",
-            "--no-progress-bar",
-            "--no-table",
-            "-j",
-            "2",
-        ],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
+    done = run_promptfoo(
+        promptfoo,
+        tmp_path,
+        "-j",
+        "2",
         timeout=540,
-        check=False,
+        PROMPTFOO_PYTHON=sys.executable,
+        PYTHONPATH=os.pathsep.join((str(ROOT / "core"), str(ROOT / "adapters"))),
     )
     assert (tmp_path / "out.json").exists(), done.stdout[-2000:] + done.stderr[-2000:]
     results = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]["results"]

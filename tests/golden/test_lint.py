@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
+
+from support.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -180,8 +183,8 @@ def test_every_unusable_reply_has_a_case_that_is_repaired():
     assert broken - repaired == set()
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", CONVENTIONS)
+@each_case("metric", METRICS)
+@each_case("name", CONVENTIONS)
 def test_every_row_of_the_table_of_empty_sides_is_there(metric, name):
     missing = "no-response" if metric == "context_utilization" else "no-reference"
     rows = {case["id"] for owner, case in CASES if owner == metric and f"-empty-{name}-" in case["id"]}
@@ -218,7 +221,14 @@ def test_a_missing_verdict_means_no_score_and_has_a_code():
         for verdict, code in zip(expected.get("verdicts", []), expected.get("codes", []), strict=False):
             allowed = {
                 True: {None, "no_echo", "weak_evidence", "contradicted", "near_bar"},
-                False: {None, "no_echo", "unverified_evidence", "contradicted", "near_bar"},
+                False: {
+                    None,
+                    "no_echo",
+                    "weak_evidence",
+                    "unverified_evidence",
+                    "contradicted",
+                    "near_bar",
+                },
                 None: {
                     "missing_id",
                     "invalid_reply",
@@ -260,6 +270,8 @@ def value_of(metric: str, case: dict, verdicts: list) -> Fraction:
     group = params.get("group", "source" if name == "deepeval" else "context")
     if group == "source" and not metric.startswith(("id_", "span_")) and not metric.endswith("recall"):
         verdicts = of_sources(case, verdicts)
+    elif not metric.endswith("recall") and name not in ("ragas", "deepeval"):
+        verdicts = of_distinct(metric, case, verdicts)
     if metric.startswith("span_") and by_characters:
         value = top * of_characters(metric, case)
     else:
@@ -277,6 +289,23 @@ def of_sources(case: dict, verdicts: list) -> list:
     return [any(yes for one, yes in known if one == source) for source in dict(known)]
 
 
+def of_distinct(metric: str, case: dict, verdicts: list) -> list:
+    """A verdict a distinct text, of spans a distinct id; with relevance adds the verdicts themselves."""
+    if metric.startswith("id_") or case.get("params", {}).get("relevance") == "adds":
+        return verdicts
+    items = case["sample"].get(
+        "retrieved_context_ids" if metric.startswith("span_") else "retrieved_contexts", []
+    )
+    if len(items) < len(verdicts):  # they stand in searches, which have each once
+        return verdicts
+    keys = [
+        " ".join(unicodedata.normalize("NFC", str(item)).split()) or place
+        for place, item in enumerate(items)
+    ]
+    known = list(zip(keys, verdicts, strict=False))
+    return [any(yes for other, yes in known if other == key) for key in dict(known)]
+
+
 def share(verdicts: list) -> Fraction:
     return Fraction(sum(verdicts), len(verdicts))
 
@@ -287,7 +316,9 @@ def share(verdicts: list) -> Fraction:
 def sets_of(case: dict, side: str) -> list[set]:
     sets = []
     for id_ in case["sample"][f"{side}_context_ids"]:
-        source, _, numbers = id_.rpartition("#char=")
+        if side == "reference" and not id_:  # it expects nothing
+            continue
+        source, _, numbers = (id_ or "#char=0,0").rpartition("#char=")
         start, end = map(int, numbers.split(","))
         sets.append({(source, position) for position in range(start, end)})
     kept = case.get("params", {}).get("top_k") if side == "retrieved" else None

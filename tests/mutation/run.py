@@ -40,11 +40,12 @@ TARGETS = {
         "judges/llm/splitting.py",
         "tests/core/judges/llm/test_splitting.py tests/core/judges/llm/test_judge.py",
     ),
-    "figures": ("agreement/figures.py", "tests/core/agreement/test_agree.py"),
-    "means": ("results/labels/means.py", "tests/core/formulas/test_paired.py"),
+    "figures": ("agreement/figures.py", "tests/core/evaluation/agreement/test_agree.py"),
+    "means": ("results/labels/means.py", "tests/core/evaluation/statistics/test_paired.py"),
+    "paired": ("statistics/paired.py", "tests/core/evaluation/statistics/test_paired.py"),
     "engine": (
         "running/engine.py",
-        "tests/core/running/test_engine.py tests/core/results/test_results.py",
+        "tests/core/evaluation/runs/test_engine.py tests/core/evaluation/runs/test_results.py",
     ),
 }
 
@@ -95,6 +96,7 @@ def copy_to(folder: Path) -> dict[str, str]:
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         "PYTHONPATH": str(folder / "core"),
         "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would run from the old one
+        "PYTHONPYCACHEPREFIX": str(folder / "none"),  # tests/conftest.py would write it elsewhere
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # the frameworks' plugins double the time of a start
     }
 

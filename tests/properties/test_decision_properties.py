@@ -85,7 +85,7 @@ def value_of(score_: Any) -> float:
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(sample=_SAMPLES, fault=_FAULTS, hit=st.integers(0, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 def test_faulty_answers(layout: Any, wire: Any, sample: Sample, fault: Any, hit: int) -> None:
     for metric in METRICS:
         values = []
@@ -99,7 +99,7 @@ def test_faulty_answers(layout: Any, wire: Any, sample: Sample, fault: Any, hit:
 @pytest.mark.parametrize("layout", LAYOUTS)
 class TestOrder:
     @given(samples=st.lists(_SAMPLES, min_size=2, max_size=4), most=st.integers(1, 9), data=st.data())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=settings().max_examples // 5)
     def test_order_and_company(
         self, layout: Any, samples: list[Sample], most: int, data: st.DataObject
     ) -> None:
@@ -116,7 +116,7 @@ class TestOrder:
             assert row["context_recall"].verdicts == alone[place].verdicts
 
     @given(sample=_SAMPLES, data=st.data())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=settings().max_examples // 5)
     def test_order_of_contexts(self, layout: Any, sample: Sample, data: st.DataObject) -> None:
         contexts = tuple(data.draw(st.permutations(sample.retrieved_contexts or ())))
         judge = DecisionJudge(Model(), layout=layout)

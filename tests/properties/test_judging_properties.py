@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, ScriptedJudge, evaluate
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
-from ctxmetrics.metrics import ContextUtilization
+from ctxmetrics.metrics.judged import ContextUtilization
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, render
-from ctxmetrics.text import find_quote, normalise, split_sentences
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.quote_search import find_quote
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.text.visible import see
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 scalars = st.one_of(
@@ -70,7 +74,6 @@ def test_parsing_raises_nothing_but_the_documented_error(content: Any) -> None:
     assert any(isinstance(found.get(key), dict) for key in ("sentences", "useful"))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(replies, min_size=1, max_size=3))
 def test_no_reply_changes_a_denominator_or_another_verdict(
     given_replies: list[Any],
@@ -152,7 +155,7 @@ def test_data_stays_in_its_block_and_is_the_same_data(
     assert all(character in string.hexdigits for character in nonce)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 8)
 @given(st.permutations(["recall", "precision", "utilization", "supports"]), st.integers(1, 4))
 def test_score_is_independent_of_other_metrics_and_order(order: list[str], count: int) -> None:
     metrics = {
@@ -194,3 +197,29 @@ def test_score_is_independent_of_other_metrics_and_order(order: list[str], count
     assert {name: row[metrics[name].name].value for name in chosen} == {
         name: alone[name] for name in chosen
     }
+
+
+MARKUP = st.lists(
+    st.sampled_from(
+        ["a ", "bc", "9", " ", "\n", "<b>", "</b>", "<p>", "<sup>1</sup>", "&amp;", "&nbsp;", "**", "_", "`", "[", "]", "](u)",
+         "[1]", "$", "x_2", "\\frac{", "}{", "}", "\\*", "| ", "|-|\n", "# ", "> ", "\n- 1 -\n", "-\n", "\u00ad", "''", "[[", "]]"]
+    ),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+@given(MARKUP, st.integers(0, 60), st.integers(0, 60))
+def test_visible_places_lie_in_the_text_in_order(text, first, size):
+    view = see(text)
+    assert len(view.text) <= len(text) + 2 * text.count("<")
+    start = min(first, len(view.text))
+    end = min(start + size, len(view.text))
+    span = view.to_source(Span(start, end))
+    assert 0 <= span.start <= span.end <= len(text)
+    if start < end:
+        assert view.text[start:end] in view.cut(span)
+        assert view.to_visible(span.start) <= start
+        assert view.to_visible(span.end) >= end
+    places = [view.to_visible(place) for place in range(len(text) + 1)]
+    assert places == sorted(places)
+    assert places[-1] == len(view.text)

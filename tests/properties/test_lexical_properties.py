@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical import LexicalJudge, index
-from ctxmetrics.text import has_content
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.text.visible import see
 
 SCRIPTS = (
     "abc xyz ABC ",
     "The it is 1,000 2.1 million twenty-one 1990s 1st 12.05.2020 don't Paris. ",
+    "12 May 2024 6 pm 18:00 3:1 ½ 10^6 km €5 -5 1/0 to x 1.200 million 99999999999999999999999 ",
     "àéß\u0301\u0308\u00ad\u200d'’- ",
     "абвйё 2,1 млн 20-х ",
     "北京水，。 東京タワー ",
@@ -61,8 +63,8 @@ def check_spans(request, verdicts):
             assert 0 <= spot["start"] < spot["end"] <= len(request.contexts[spot["context"]])
 
 
-@settings(max_examples=200, deadline=None)
 @given(REQUESTS, JUDGES)
+@example(JudgeRequest(units=("0  ¼",), contexts=(), answer=""), LexicalJudge())
 def test_support_of_any_text(request, judge):
     verdicts = judge.support(request)
     assert tuple(verdict.id for verdict in verdicts) == request.unit_ids
@@ -81,11 +83,11 @@ def test_support_of_any_text(request, judge):
             is (verdict.code == "uncertain")
             is (verdict.value and details["contradiction"] is not None)
         )
+        visible = " ".join(see(unit).text.split())  # white space in a quantity is one blank
         for missing in ("missing_words", "missing_numbers", "missing_names"):
-            assert all(word in unit for word in details[missing])
+            assert all(word in visible for word in details[missing])
 
 
-@settings(max_examples=200, deadline=None)
 @given(REQUESTS, JUDGES)
 def test_usefulness_for_any_text(request, judge):
     verdicts = judge.usefulness(request)
@@ -100,7 +102,6 @@ def test_usefulness_for_any_text(request, judge):
         assert len(verdict.evidence) <= judge.max_sentences
 
 
-@settings(max_examples=200, deadline=None)
 @given(REQUESTS)
 def test_result_is_independent_of_memory_and_index(request):
     judge = LexicalJudge()
@@ -138,7 +139,6 @@ PLAIN = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
 @given(PLAIN, st.lists(TEXTS, max_size=3), LANGUAGES)
 @example("it", [], "en")
 def test_a_copy_supports_and_is_useful(unit, others, language):
@@ -150,7 +150,6 @@ def test_a_copy_supports_and_is_useful(unit, others, language):
     assert LexicalJudge().usefulness(request)[-1].details["share"] > 0
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, max_size=3), TEXTS.filter(has_content))
 def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
     known = {token.key for context in contexts for token in tokens(context)}
@@ -161,10 +160,11 @@ def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
         )
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS)
+@example("0 TO  0")
+@example("from 11:00  to 18:00, 0  %")
 def test_words_are_pieces_of_the_text_in_order(text):
-    plain = text.replace("’", "'").replace("‘", "'")
+    plain = " ".join(text.replace("’", "'").replace("‘", "'").split())
     position = 0
     for token in tokens(text):
         start = plain.index(token.spelling, position)
@@ -172,13 +172,12 @@ def test_words_are_pieces_of_the_text_in_order(text):
         position = start if token.kind == "characters" else start + len(token.spelling)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(LETTERS, max_size=60), st.integers(1, 12))
 def test_sentences_are_short_and_in_order(text, sentence):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "MAX_SENTENCE", sentence)
         position = 0
-        for span in index.sentences(text):
-            assert position <= span.start <= span.end <= len(text)
-            assert span.end - span.start <= sentence
-            position = span.end
+        for start, end in index.sentences(text):
+            assert position <= start <= end <= len(text)
+            assert end - start <= sentence
+            position = end

@@ -56,7 +56,7 @@ def near_threshold(draw):
 
 
 @given(near_threshold(), st.sampled_from([-1e-12, -1e-16, 0.0, 1e-16, 1e-12]))
-@settings(max_examples=500)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_cutoff_near_the_similarity_changes_nothing(case, step):
     text, other, measure, exact = case
     cutoff = min(1.0, exact + step)
@@ -65,7 +65,6 @@ def test_a_cutoff_near_the_similarity_changes_nothing(case, step):
 
 
 @given(lists, lists, measures, cutoffs)
-@settings(max_examples=100)
 def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure, cutoff):
     exact = pairwise(retrieved, references, measure)
     rows = matrix_of(retrieved, references, measure, cutoff).rows
@@ -73,7 +72,7 @@ def test_the_matrix_is_the_pairs_asked_one_by_one(retrieved, references, measure
 
 
 @given(lists | alike, lists | alike, measures, cutoffs)
-@settings(max_examples=400)
+@settings(max_examples=2 * settings().max_examples)
 def test_the_best_match_is_the_first_maximum(retrieved, references, measure, cutoff):
     exact = pairwise(retrieved, references, measure)
     matrix = matrix_of(retrieved, references, measure, cutoff)

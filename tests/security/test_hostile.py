@@ -23,10 +23,11 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
+from ctxmetrics.evaluation.report.report import render_html
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.reading.pictures import in_text
-from ctxmetrics.results.report.report import render_html
-from ctxmetrics.text import has_content, split_sentences
+from ctxmetrics.samples.pictures import in_text
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.text.sentences import split_sentences
 from support import FakeOpenAIServer, answer_from, missing
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]

@@ -34,14 +34,16 @@ if names := missing(
     pytest.skip(f"not installed: {names}", allow_module_level=True)
 
 
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics.adapting.runners import aside
+from ctxmetrics.adapting.runners import isolated_process
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.models import asking
+from ctxmetrics.models import model_requests as asking
 from support import answer_from
 from support.chat import Reply, completion, parse_chat
 
@@ -207,7 +209,16 @@ def _left(results):
         str(results.summary()),
         str(results.stopped),
         results.to_pandas().to_dict(),
+        _events(results),
     )
+
+
+def _events(results):
+    """Return the events of a run with all their texts."""
+    exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    assert results.to_telemetry(provider, keep_texts=True) > 0
+    return [dict(item.log_record.attributes) for item in exporter.get_finished_logs()]
 
 
 def _core(server, folder):
@@ -405,7 +416,7 @@ def _mlflow(server, folder):
     ]
     before = mlflow.get_tracking_uri()
     settings = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1"}
-    with aside(settings, folder):
+    with isolated_process(settings, folder):
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
         try:
             found = mlflow.genai.evaluate(data=rows, scorers=[ContextRecallScorer(judge=judge)])

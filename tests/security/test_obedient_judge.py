@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
-from ctxmetrics.adapting.runners import aside
+from ctxmetrics.adapting.runners import isolated_process
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.verdicts import DOUBTFUL
 from support import FakeOpenAIServer, Reply, read_question
@@ -223,7 +223,7 @@ def measure(path: str) -> dict[int, tuple[str, str]]:
     samples = [make_sample(number) for number in range(1, len(INJECTIONS) + 1)]
     forget()
     rows = []
-    with aside(dict(benchmark.judging.QUIET)), FakeOpenAIServer(obey) as server:
+    with isolated_process(dict(benchmark.judging.QUIET)), FakeOpenAIServer(obey) as server:
         judge = benchmark.paths.Recorder(LLMJudge(make_model(server.base_url)))
         run = benchmark.paths.get_runner(runner)
         for kind, truth in TRUTH.items():

@@ -10,6 +10,7 @@ from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack
+from support.cases import each_case
 from support.judges import Checked
 
 KEYS = ("sentences", "useful")
@@ -91,8 +92,8 @@ def _after_thinking_python(reply):
     return f"<think>Is it {{so}}?</think>\n{reply!r}"
 
 
-@pytest.mark.parametrize("quoted", QUOTED)
-@pytest.mark.parametrize(
+@each_case("quoted", QUOTED)
+@each_case(
     "write",
     [
         json.dumps,
@@ -103,7 +104,6 @@ def _after_thinking_python(reply):
         _after_thinking,
         _after_thinking_python,
     ],
-    ids=lambda write: write.__name__,
 )
 def test_what_a_reply_quotes_is_no_part_of_it(write, quoted):
     assert decided(write(honest(QUOTED[quoted]))) is not True

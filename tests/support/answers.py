@@ -172,7 +172,7 @@ class HonestResponder:
             if supported and quote and quote in text and (said_in is None or text in said_in)
         ]
         if not evidence:
-            return {"evidence": [], "missing": "no context says so", "supported": False}
+            return {"evidence": [], "missing": " ".join(unit.split()[-4:]), "supported": False}
         return {"evidence": evidence, "missing": "", "supported": True}
 
     def _support(self, unit: str, contexts: Sequence[str]) -> Support:
@@ -233,8 +233,8 @@ def _shared(unit: str, text: str) -> float:
 
 
 def _closest(unit: str, texts: Iterable[str]) -> str:
-    """The text with the most of the unit's words; the first of equals."""
-    return max(texts, key=lambda text: _shared(unit, text), default="")
+    """The text that has the unit word for word, else the most of its words; the first of equals."""
+    return max(texts, key=lambda text: (unit in text, _shared(unit, text)), default="")
 
 
 def _sentences(text: str) -> list[str]:

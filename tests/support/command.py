@@ -18,7 +18,7 @@ def run_command(
     *arguments: object, cwd: Path | None = None, typed: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in this process, with what is typed as its standard input."""
-    from ctxmetrics.cli import main
+    from ctxmetrics.evaluation.cli import main
 
     given = [*map(str, arguments)]
     out, errors, status = io.StringIO(), io.StringIO(), 0

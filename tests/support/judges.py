@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxmetrics import LLMJudge, OpenAIModel, check_judge
 from ctxmetrics.judges.llm.checking import check
-from ctxmetrics.text import detect_language, split_sentences
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.text.sentences import split_sentences
 from support.answers import Question, read_question
 from support.server import FakeOpenAIServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ctxmetrics.agreement.check_judge import JudgeCheck
+    from ctxmetrics.evaluation.agreement.check_judge import JudgeCheck
     from support.answers import HasText
 
 Item: TypeAlias = "Mapping[str, Any]"
@@ -24,9 +25,11 @@ Item: TypeAlias = "Mapping[str, Any]"
 Change: TypeAlias = "Callable[[Item, Question, dict[str, Any]], None]"
 """Makes an honest reply to a question about a sample worse."""
 
-WRITTEN: list[dict[str, Any]] = json.loads(
-    files("ctxmetrics.running").joinpath("controls.json").read_text(encoding="utf-8")
-)["samples"]
+_DATA: dict[str, Any] = json.loads(
+    files("ctxmetrics.evaluation.runs").joinpath("controls.json").read_text(encoding="utf-8")
+)
+WRITTEN: list[dict[str, Any]] = _DATA["samples"]
+PLACED: list[dict[str, Any]] = _DATA["places"]
 TWINS = [
     {**item, **item["clean"], "id": f"{item['id']}-clean", "kind": "clean twin"}
     for item in WRITTEN
@@ -38,7 +41,7 @@ LABELLED = [*WRITTEN, *TWINS]
 def honest(request: HasText) -> tuple[Item, Question, dict[str, Any]]:
     """The right reply, in the form the prompt asks for; when asked again, about what is shown then."""
     question = read_question(request.text)
-    item = next(item for item in LABELLED if _shows(question, item))
+    item = next(item for item in (*LABELLED, *PLACED) if _shows(question, item))
     numbers = {text: number for number, text in enumerate(units_of(item))}
     reply: dict[str, Any] = {"code": question.code}
     if "sentences" in question.keys:

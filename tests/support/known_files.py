@@ -50,9 +50,9 @@ class KnownFile:
 
 
 def _hits(**keys: Any) -> list[dict[str, Any]]:
-    """Return a hit for each context; ``ID``, ``TEXT`` and ``RANK`` in the values are its own."""
+    """Return a hit for each context; ``ID``, ``TEXT``, ``SCORE`` and ``DISTANCE`` in the values are its own."""
     own = [
-        {"ID": id_, "TEXT": text, "RANK": 0.9 - place / 10}
+        {"ID": id_, "TEXT": text, "SCORE": 0.9 - place / 10, "DISTANCE": 0.1 + place / 10}
         for place, (id_, text) in enumerate(zip(IDS, CONTEXTS, strict=True))
     ]
     return [_fill(keys, values) for values in own]
@@ -71,9 +71,9 @@ def _store(system: str, name: str, answer: Mapping[str, Any], **more: Any) -> Kn
     return KnownFile(system, name, [{**ROW, **answer, **GOLD}], **more)
 
 
-_QDRANT = _hits(id="ID", version=0, score="RANK", payload={"text": "TEXT", "page": 3}, vector=None)
-_PINECONE = _hits(id="ID", score="RANK", values=[], metadata={"text": "TEXT", "page": 3.0})
-_ELASTIC = _hits(_index="docs", _id="ID", _score="RANK", _source={"text": "TEXT", "title": "T"})
+_QDRANT = _hits(id="ID", version=0, score="SCORE", payload={"text": "TEXT", "page": 3}, vector=None)
+_PINECONE = _hits(id="ID", score="SCORE", values=[], metadata={"text": "TEXT", "page": 3.0})
+_ELASTIC = _hits(_index="docs", _id="ID", _score="SCORE", _source={"text": "TEXT", "title": "T"})
 _FOUND = {"total": {"value": 2, "relation": "eq"}, "max_score": 0.9, "hits": _ELASTIC}
 _CHROMA = {
     "ids": [[*IDS]],
@@ -89,7 +89,7 @@ STORES = (
     _store("Qdrant", "qdrant_list", {"search": _QDRANT}),
     _store("Qdrant", "qdrant_rest", {"response": {"result": {"points": _QDRANT}, "status": "ok", "time": 0.001}}),
     _store("Qdrant", "qdrant_result", {"result": {"points": _QDRANT}, "status": "ok"}),
-    _store("Pinecone", "pinecone_hits", {"result": {"hits": _hits(_id="ID", _score="RANK", fields={"chunk_text": "TEXT"})}}),
+    _store("Pinecone", "pinecone_hits", {"result": {"hits": _hits(_id="ID", _score="SCORE", fields={"chunk_text": "TEXT"})}}),
     _store("Pinecone", "pinecone", {"matches": _PINECONE, "namespace": ""}),
     _store("Pinecone", "pinecone_response", {"response": {"matches": _PINECONE, "namespace": "", "usage": {"read_units": 5}}}),
     _store("Elasticsearch", "elasticsearch", {"response": {"took": 2, "timed_out": False, "hits": _FOUND}}),
@@ -97,29 +97,29 @@ STORES = (
     _store("OpenSearch", "opensearch", {"hits": _FOUND}, lines=True),
     _store("Chroma", "chroma", {"results": _CHROMA}),
     _store("Chroma", "chroma_columns", _CHROMA),
-    _store("pgvector", "pgvector", {"rows": _hits(id="ID", content="TEXT", distance="RANK")}),
+    _store("pgvector", "pgvector", {"rows": _hits(id="ID", content="TEXT", distance="DISTANCE")}),
     _store("pgvector", "pgvector_tuples", {"rows": [[id_, text, rank] for id_, text, rank in zip(IDS, CONTEXTS, (0.1, 0.2), strict=True)]}),
     _store("pgvector", "pgvector_pairs", {"rows": [[text, rank] for text, rank in zip(CONTEXTS, (0.1, 0.2), strict=True)]}, values=TEXTS),
-    _store("Supabase", "supabase", {"matches": _hits(id="ID", content="TEXT", metadata={"a": 1}, similarity="RANK")}),
-    _store("Weaviate", "weaviate", {"objects": _hits(uuid="ID", properties={"text": "TEXT"}, metadata={"distance": "RANK"}, collection="D")}),
-    _store("Weaviate", "weaviate_graphql", {"response": {"data": {"Get": {"Doc": _hits(text="TEXT", _additional={"id": "ID", "distance": "RANK"})}}}}),
+    _store("Supabase", "supabase", {"matches": _hits(id="ID", content="TEXT", metadata={"a": 1}, similarity="SCORE")}),
+    _store("Weaviate", "weaviate", {"objects": _hits(uuid="ID", properties={"text": "TEXT"}, metadata={"distance": "DISTANCE"}, collection="D")}),
+    _store("Weaviate", "weaviate_graphql", {"response": {"data": {"Get": {"Doc": _hits(text="TEXT", _additional={"id": "ID", "distance": "DISTANCE"})}}}}),
     _store("Weaviate", "weaviate_data", {"data": {"Get": {"Doc": _hits(text="TEXT", _additional={"id": "ID"})}}}),
-    _store("Milvus", "milvus_rest", {"data": _hits(id="ID", distance="RANK", text="TEXT")}),
-    _store("Milvus", "milvus_data", {"data": [_hits(id="ID", distance="RANK", entity={"text": "TEXT"})]}),
-    _store("Azure AI Search", "azure_value", {"value": _hits(**{"@search.score": "RANK", "chunk_id": "ID", "chunk": "TEXT"})}),
-    _store("Milvus", "milvus", {"results": [_hits(id="ID", distance="RANK", entity={"text": "TEXT"})]}),
-    _store("Milvus", "milvus_pk", {"hits": _hits(pk="ID", distance="RANK", entity={"text": "TEXT"})}),
-    _store("Azure AI Search", "azure_search", {"search_results": _hits(**{"@search.score": "RANK", "chunk_id": "ID", "chunk": "TEXT"})}),
-    _store("LanceDB", "lancedb", {"results": _hits(_distance="RANK", id="ID", text="TEXT", vector=[0.1])}),
-    _store("Vespa", "vespa", {"response": {"root": {"children": _hits(id="ID", relevance="RANK", fields={"text": "TEXT"})}}}),
+    _store("Milvus", "milvus_rest", {"data": _hits(id="ID", distance="SCORE", text="TEXT"), "code": 0, "cost": 6}),
+    _store("Milvus", "milvus_data", {"data": [_hits(id="ID", distance="SCORE", entity={"text": "TEXT"})]}),
+    _store("Azure AI Search", "azure_value", {"value": _hits(**{"@search.score": "SCORE", "chunk_id": "ID", "chunk": "TEXT"})}),
+    _store("Milvus", "milvus", {"results": [_hits(id="ID", distance="SCORE", entity={"text": "TEXT"})]}),
+    _store("Milvus", "milvus_pk", {"hits": _hits(pk="ID", distance="SCORE", entity={"text": "TEXT"})}),
+    _store("Azure AI Search", "azure_search", {"search_results": _hits(**{"@search.score": "SCORE", "chunk_id": "ID", "chunk": "TEXT"})}),
+    _store("LanceDB", "lancedb", {"results": _hits(_distance="DISTANCE", id="ID", text="TEXT", vector=[0.1])}),
+    _store("Vespa", "vespa", {"response": {"root": {"children": _hits(id="ID", relevance="SCORE", fields={"text": "TEXT"})}}}),
     _store("Typesense", "typesense", {"hits": _hits(document={"id": "ID", "text": "TEXT"}, text_match=1)}),
-    _store("MongoDB Atlas", "mongodb", {"results": _hits(_id="ID", text="TEXT", score="RANK")}),
-    _store("Solr", "solr", {"response": {"numFound": 2, "docs": _hits(id="ID", text="TEXT", score="RANK")}}),
-    _store("Pyserini", "pyserini", {"hits": _hits(docid="ID", score="RANK", contents="TEXT")}),
-    _store("Cohere rerank", "cohere", {"results": _hits(index=0, relevance_score="RANK", document={"id": "ID", "text": "TEXT"})}),
-    _store("Haystack", "haystack", {"retrieved_documents": _hits(id="ID", content="TEXT", meta={"page": 1}, score="RANK")}),
+    _store("MongoDB Atlas", "mongodb", {"results": _hits(_id="ID", text="TEXT", score="SCORE")}),
+    _store("Solr", "solr", {"response": {"numFound": 2, "docs": _hits(id="ID", text="TEXT", score="SCORE")}}),
+    _store("Pyserini", "pyserini", {"hits": _hits(docid="ID", score="SCORE", contents="TEXT")}),
+    _store("Cohere rerank", "cohere", {"results": _hits(index=0, relevance_score="SCORE", document={"id": "ID", "text": "TEXT"})}),
+    _store("Haystack", "haystack", {"retrieved_documents": _hits(id="ID", content="TEXT", meta={"page": 1}, score="SCORE")}),
     _store("LangChain with scores", "langchain_pairs", {"contexts": [[{"id": id_, "page_content": text, "metadata": {}}, 0.5] for id_, text in zip(IDS, CONTEXTS, strict=True)]}),
-    _store("Bedrock retrieve", "bedrock_retrieve", {"retrievalResults": _hits(content={"text": "TEXT"}, location={"type": "S3"}, score="RANK")}, values=TEXTS),
+    _store("Bedrock retrieve", "bedrock_retrieve", {"retrievalResults": _hits(content={"text": "TEXT"}, location={"type": "S3"}, score="SCORE")}, values=TEXTS),
 )  # fmt: skip
 
 _PARAGRAPHS = [
@@ -163,7 +163,7 @@ SETS = (
     KnownFile("ids in objects", "ids_in_objects", [{"question": QUESTION, "retrieved_context_ids": [{"chunk_id": id_, "score": 0.3} for id_ in IDS], **GOLD}], OF_IDS),
     KnownFile("inner lists of one", "inner_lists", [{**ROW, "contexts": [[text] for text in CONTEXTS]}], TEXTS),
     KnownFile("one inner list", "inner_list", [{**ROW, "contexts": [CONTEXTS]}], TEXTS),
-    KnownFile("paths", "paths", [{**ROW, "retrieved": _hits(chunk_id="ID", score="RANK", body={"t": "TEXT"}), "gold": ["d2"]}], options=("--map", "retrieved[].body.t=retrieved_contexts", "--map", "retrieved[].chunk_id=retrieved_context_ids", "--map", "gold=reference_context_ids")),
+    KnownFile("paths", "paths", [{**ROW, "retrieved": _hits(chunk_id="ID", score="SCORE", body={"t": "TEXT"}), "gold": ["d2"]}], options=("--map", "retrieved[].body.t=retrieved_contexts", "--map", "retrieved[].chunk_id=retrieved_context_ids", "--map", "gold=reference_context_ids")),
     KnownFile("MuSiQue's own paragraphs", "musique_own", [{"id": "2hop__1", "paragraphs": _PARAGRAPHS, "question": QUESTION, "answer": REFERENCE}], {**TEXTS, "non_llm_context_recall": 1.0, "non_llm_context_precision": 0.5}, ("--map", "paragraphs[].paragraph_text=retrieved_contexts")),
     KnownFile("steps in steps", "steps", [{**ROW, "steps": [{"hits": [{"t": CONTEXTS[0]}]}, {"hits": [{"t": CONTEXTS[1]}]}]}], TEXTS, ("--map", "steps[].hits[].t=retrieved_contexts")),
 )  # fmt: skip

@@ -18,25 +18,31 @@ class LabelProcess:
     """Runs the command and knows the address of its page.
 
     Args:
-        file: The samples.
+        file: The samples; None: the options name what is labelled.
         options: Of the command.
 
     Attributes:
         address: Of the page.
     """
 
-    def __init__(self, file: Path, *options: str) -> None:
+    def __init__(self, file: Path | None, *options: str) -> None:
+        files = [] if file is None else [str(file)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ctxmetrics", "label", str(file), "--no-browser", *options],
+            [sys.executable, "-m", "ctxmetrics", "label", *files, "--no-browser", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
         )
         assert self._process.stderr is not None
-        first = self._process.stderr.readline()
-        found = re.search(r"http://\S+", first)
-        assert found is not None, first + self._process.stderr.read()
+        first = ""
+        found = None
+        for line in self._process.stderr:
+            first += line
+            found = re.search(r"http://\S+", line)
+            if found:
+                break
+        assert found is not None, first
         self.address = found[0]
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Installs promptfoo for its test. It is kept in the user's cache, since npm takes minutes.
+"""Installs and runs promptfoo for its test and for a benchmark. It is kept in the user's cache, since npm takes minutes.
 
 python tests/support/promptfoo.py     install it, such as before the tests
 """
@@ -33,6 +33,37 @@ def install() -> Path:
         if not folder.exists():
             _run_npm(folder)
     return folder / "node_modules" / ".bin" / "promptfoo"
+
+
+def run_promptfoo(
+    program: Path, folder: Path, *options: str, timeout: float | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the evaluation that a folder configures; its results are in ``out.json`` there, if it wrote any.
+
+    Args:
+        program: What `install` returned.
+        folder: The folder with the configuration.
+        options: More options of ``promptfoo eval``.
+        timeout: Seconds that it may take.
+        variables: More environment variables.
+    """
+    environment = {
+        **os.environ,
+        "PROMPTFOO_CONFIG_DIR": str(folder / "config"),
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+        **variables,
+    }
+    quiet = ("--no-cache", "--no-progress-bar", "--no-table")
+    return subprocess.run(
+        [str(program), "eval", "-o", "out.json", *quiet, *options],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
 def _run_npm(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import ipaddress
 import json
@@ -11,7 +12,7 @@ import socket
 import sys
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from ctxmetrics.errors import ParameterError
 from support._delivery import bad_request, canned, deliver, rate_limited, rejection, send
@@ -30,8 +31,10 @@ from support.chat import (
 from support.faults import CONTENT_FAULTS, Fault, FaultPlan, alter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
+
+    from support.batches import FakeBatches
 
     Responder: TypeAlias = Callable[[ChatRequest], str | Reply | HttpResponse]
 
@@ -51,6 +54,9 @@ class FakeOpenAIServer:
         responder: Gives the assistant's content for a request, or a whole HTTP response. It runs in the server's
             thread and should be quick. When it raises, the client gets a 500 and leaving the ``with`` block raises its exception.
         latency: Seconds every request takes.
+        together: None is answered before this many have been here at once, or a minute has passed: a test of requests
+            at once needs no latency that is longer than a busy machine's pauses.
+        together_from: The number of the first request that waits so; those before are answered.
         faults: What goes wrong, and when; the first fault that hits a request is applied.
         slots: Requests that are worked on at once; the rest wait, and leave the queue with their client. None: all.
         max_parallel: With more requests at once than this, the rest get 429 with ``Retry-After``.
@@ -65,6 +71,8 @@ class FakeOpenAIServer:
         host: A loopback address; None: one of its own where the system has many (Linux). A port is soon given to
             another server, also of another process, and a late request to a server that is gone must not reach it.
 
+        batches: The batches of the server; their requests are answered by the responder, too.
+
     Raises:
         ParameterError: ``host`` is not a loopback address, or a number is out of its range.
     """
@@ -74,6 +82,8 @@ class FakeOpenAIServer:
         responder: Responder,
         *,
         latency: float = 0.0,
+        together: int = 1,
+        together_from: int = 1,
         faults: Iterable[Fault] = (),
         slots: int | None = None,
         max_parallel: int | None = None,
@@ -84,6 +94,7 @@ class FakeOpenAIServer:
         api_key: str | None = None,
         sticky_key: Callable[[ChatRequest], str] | None = None,
         host: str | None = None,
+        batches: FakeBatches | None = None,
     ) -> None:
         if latency < 0 or retry_after < 0:
             raise ParameterError(
@@ -96,6 +107,9 @@ class FakeOpenAIServer:
         self._host = _own_address() if host is None else _loopback(host)
         self._responder = responder
         self._latency = latency
+        self._together = together
+        self._together_from = together_from
+        self._were_together = asyncio.Event()
         self._slots = None if slots is None else asyncio.Semaphore(slots)
         self._max_parallel = max_parallel
         self._retry_after = retry_after
@@ -105,6 +119,9 @@ class FakeOpenAIServer:
         self._api_key = api_key
         self._sticky_key = sticky_key or (lambda request: request.opening)
         self._ledger = Ledger(FaultPlan(faults))
+        self._batches = batches
+        if batches is not None:
+            batches.respond = self._respond_in_batch
         self._serving = 0
         self._port = 0
         self._thread: threading.Thread | None = None
@@ -242,12 +259,25 @@ class FakeOpenAIServer:
             else:
                 return await self._chat(request, reader, writer, keep_alive=http.keep_alive)
         else:
-            response = self._other(http)
+            response = self._answer_batches(http) or self._other(http)
         if http.method == "HEAD":
             writer.write(response.head(keep_alive=http.keep_alive))
         else:
             await send(writer, response, keep_alive=http.keep_alive)
         return http.keep_alive
+
+    def _answer_batches(self, http: HttpRequest) -> HttpResponse | None:
+        """Answer a request about batches; None where it is about something else."""
+        if self._batches is None:
+            return None
+        try:
+            response = self._batches.answer(http)
+            if response is not None and self._batches.on_request is not None:
+                self._batches.on_request()
+        except Exception as error:  # noqa: BLE001 - leaving the `with` block raises it
+            self._ledger.note_error(error)
+            return rejection(500, "the test's provider failed", kind="server_error")
+        return response
 
     def _other(self, http: HttpRequest) -> HttpResponse:
         """Answer what is no chat request."""
@@ -280,6 +310,8 @@ class FakeOpenAIServer:
         keep_alive: bool,
     ) -> bool:
         """Answer one chat request and keep its record; whether the connection stays open."""
+        if self._serving + 1 >= self._together:
+            self._were_together.set()
         if self._max_parallel is not None and self._serving >= self._max_parallel:
             ticket = self._ledger.open(request, None)
             self._ledger.close(ticket, fault="max_parallel", status=429)
@@ -315,6 +347,9 @@ class FakeOpenAIServer:
     async def _work(self, reader: asyncio.StreamReader) -> bool:
         """Take the time that a request takes; whether its client is still there."""
         if self._slots is None:
+            if self.count >= self._together_from:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._were_together.wait(), 60)
             await asyncio.sleep(self._latency)
             return True
 
@@ -366,6 +401,12 @@ class FakeOpenAIServer:
             events = completion_events(body)
             return HttpResponse(status=200, body=events, content_type="text/event-stream"), applied
         return HttpResponse(status=200, body=json.dumps(body).encode()), applied
+
+    def _respond_in_batch(self, body: Mapping[str, Any]) -> tuple[int, Any]:
+        """Give the status and the body of the answer to a request of a batch."""
+        request = parse_chat(json.dumps(body).encode(), {})
+        response, _ = self._respond(request, None)
+        return response.status, json.loads(response.body)
 
     def _reply(self, request: ChatRequest) -> Reply | HttpResponse:
         answer: object = self._responder(request)

@@ -15,8 +15,3 @@ def read_data(package: str, name: str) -> Any:
 
         return tomllib.loads(text)
     return json.loads(text)
-
-
-def read_words(package: str, name: str, table: str) -> dict[str, tuple[str, ...]]:
-    """Read a table of a data file whose values are words in a line."""
-    return {key: tuple(line.split()) for key, line in read_data(package, name)[table].items()}

@@ -13,14 +13,14 @@ _COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return a text whose every character shows as itself.
+    """Replace each character that is not visible by the replacement character.
 
-    Control characters, characters that hide text or turn its direction, and lone surrogates become the
-    replacement character. Joiners stay: Persian and Indic words and emoji need them.
+    These are control characters, characters that hide text or turn its direction, and lone surrogates. Joiners stay: Persian
+    and Indic words and emoji need them.
 
     Args:
-        text: Untrusted.
-        keep: Further characters that may stay.
+        text: A text that is not trusted.
+        keep: Further characters that stay.
     """
     if text.isprintable():
         return text
@@ -38,3 +38,8 @@ def visible_on_page(text: str) -> str:
 def without_commands(text: str) -> str:
     """Return a text that is no command to a CI system: what begins one gets the replacement character."""
     return _COMMAND.sub("\\1\ufffd", text)
+
+
+def to_letters(name: str) -> str:
+    """Return a name without case and separators."""
+    return re.sub(r"[\W_]", "", name.lower())

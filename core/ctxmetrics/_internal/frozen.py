@@ -1,12 +1,13 @@
-"""Mappings that cannot be changed, and plain data for JSON."""
+"""Mappings that cannot be changed, plain data for JSON, and what pydantic is to check, which is not loaded here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
+    """Refuse to change a frozen mapping."""
     raise TypeError("This mapping cannot be changed.")
 
 
@@ -27,6 +28,45 @@ for _changing in _CHANGES:
     setattr(FrozenDict, _changing, _refuse)
 
 EMPTY = FrozenDict({})
+
+
+def freeze(data: dict[str, Any]) -> FrozenDict:
+    """Return a mapping that cannot be changed; its lists become tuples, which take less memory."""
+    if not data:
+        return EMPTY
+    for name, value in data.items():
+        if type(value) is list:
+            data[name] = tuple(value)
+    return FrozenDict(data)
+
+
+class Frozen:
+    """Declares at the type of a mapping that pydantic, which this module does not load, is to `freeze` what it read."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return what checks the mapping and freezes it."""
+        return {
+            "type": "function-after",
+            "function": {"type": "no-info", "function": freeze},
+            "schema": handler(source),
+        }
+
+
+class Bounds:
+    """Declares at the type of a number the limits that pydantic is to check.
+
+    Args:
+        limits: Such as ``ge=0``: the names of pydantic.
+    """
+
+    def __init__(self, **limits: float) -> None:
+        self._limits = limits
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Return what checks the number and its limits."""
+        return {**handler(source), **self._limits}
+
+
 # Types that are plain data already.
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 

@@ -1,7 +1,7 @@
 """Keys, masked in the texts of servers, clients and models before these are stored or shown.
 
 Every message that is made of such a text goes through `safe_text` or `masked`. Both know the keys of all models of the
-process: `OpenAIModel` adds its own, `remember_keys_of` finds those that other libraries' clients hold.
+process: `OpenAIModel` adds its own, `remember_api_keys_of` finds those that other libraries' clients hold.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0
 _RUN = 8
 # Characters of a key that is masked as a whole word.
 _LEAST = 4
+# The most keys that are remembered.
 _MOST_KEYS = 256
 # A character as a URL, JSON, Python or HTML writes it.
 _ESCAPE = re.compile(
@@ -54,9 +55,11 @@ _ATTRIBUTE = re.compile(
     r"|(?:^|auth|access|session|bearer|ad|api|id|security|refresh|hf)[-_]?token$",
     re.IGNORECASE,
 )
-_MOST_OBJECTS, _MOST_ITEMS = 3000, 300
+_MOST_OBJECTS = 3000
+_MOST_ITEMS = 300
 # How often an object is read again that changes while it is read.
 _READINGS = 3
+# Types of objects in which no key is looked for.
 _OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
 # The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
@@ -71,7 +74,7 @@ def safe_text(error: object) -> str:
         error: Anything; its text is untrusted.
     """
     if isinstance(error, BaseException):
-        remember_keys_of(error)  # some hold the request, and its headers the key
+        remember_api_keys_of(error)  # some hold the request, and its headers the key
     else:
         _remember_environment()
     text = str(error)
@@ -132,7 +135,7 @@ def remember_key(key: str | None) -> None:
         _known.pop(oldest, None)
 
 
-def remember_keys_of(thing: object) -> None:
+def remember_api_keys_of(thing: object) -> None:
     """Find what an object and the objects it holds call a key, and mask it from now on.
 
     Attributes are read as they are stored; no property is called. A model shows its own key and those of the client
@@ -184,20 +187,24 @@ def mask_logs_of(package: str) -> None:
 
 
 def _masked_record(record: logging.LogRecord) -> bool:
+    """Mask the keys in a log record; the record is always logged."""
     with suppress(TypeError, ValueError):  # its arguments do not fit; the handler says so
         text = record.getMessage()
         hidden = masked(text)
         if hidden != text:
-            record.msg, record.args = hidden, ()
+            record.msg = hidden
+            record.args = ()
     if record.exc_info and record.exc_info[1] is not None:
         text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
         hidden = masked(text)
         if hidden != text:
-            record.exc_info, record.exc_text = None, hidden
+            record.exc_info = None
+            record.exc_text = hidden
     return True
 
 
 def _remember_environment() -> None:
+    """Remember the keys in environment variables, so that they are masked."""
     for name in tuple(os.environ):
         if _VARIABLE.search(name):
             remember_key(os.environ.get(name, "").strip())  # another thread may take it away
@@ -237,8 +244,10 @@ def _without(text: str, windows: frozenset[str]) -> str:
         for escape in escapes:
             origins += [*places[end : escape.start()], places[escape.start()]]
             end = escape.end()
-        plain, places = _ESCAPE.sub(_meaning, plain), [*origins, *places[end:]]
-    pieces, end = [], 0
+        plain = _ESCAPE.sub(_meaning, plain)
+        places = [*origins, *places[end:]]
+    pieces = []
+    end = 0
     for start, stop in sorted(hidden):
         if start >= end:
             pieces += [text[end:start], "[key]"]
@@ -261,11 +270,11 @@ def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
     """Return what an object holds; nothing where it cannot be read, because that must not cost a judgement."""
     for _ in range(_READINGS):
         with suppress(Exception):
-            return tuple(_parts(item))
+            return tuple(_list_attributes(item))
     return ()
 
 
-def _parts(item: object) -> Iterator[tuple[str, object]]:
+def _list_attributes(item: object) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each part of an object."""
     if isinstance(item, (Mapping, list, tuple, set, frozenset, deque)):
         pairs = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)

@@ -1,78 +1,94 @@
 """All that an adapter needs: the wrapper, the run of a framework, its models, the schemas, and the runners.
 
 An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetrics.testing`; ``docs/own-adapter.md`` says
-what each name here is for.
+what each name here is for. Each name loads on first use, so that a metric loads what it needs.
 """
 
-from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, mask_logs_of, safe_text
-from ctxmetrics.adapting.framework_rows import append_score, build_results, find_score
-from ctxmetrics.adapting.runners import Runner, aside
-from ctxmetrics.adapting.saved import load_params, save_metric
-from ctxmetrics.adapting.unused import PROMPT_ADVICE, UnusedError, check_unused, mark_unused
-from ctxmetrics.adapting.wrapper import (
-    CoreParams,
-    MetricClass,
-    MetricParams,
-    SampleWrapper,
-    Wrapper,
-    WrapperParams,
-    as_judge,
-    build_metric,
-    check_texts,
-    compact,
-    judge_by_llm,
-    judging_llm,
-    label_judge,
-    name_class,
-    rename,
-)
-from ctxmetrics.metrics.base import check_parameters
-from ctxmetrics.models.base import check_finished, checked_usage
-from ctxmetrics.models.frameworks import (
-    ForeignModel,
-    any_reply,
-    completion_reply,
-    content_of,
-    describe,
-    has_class,
-    langchain_reply,
-    message_reply,
-    only_choice,
-    reads_failures,
-    token_usage,
-    unique_name,
-    validated_texts,
-)
-from ctxmetrics.models.openai.capabilities import response_format
-from ctxmetrics.models.runtime.background import (
-    in_loop_or_thread,
-    in_thread,
-    on_background,
-    run_sync,
-    sync_form,
-)
-from ctxmetrics.models.runtime.failures import classify
-from ctxmetrics.models.runtime.run import Run, current_run, part_of, using
-from ctxmetrics.presentation.wording import explain_verdict
-from ctxmetrics.reading import (
-    OPTIONS,
-    SCHEMAS,
-    KeyParams,
-    Place,
-    Retrieval,
-    Schema,
-    retrieval_of,
-    retrieval_of_tool,
-    text_of,
-)
-from ctxmetrics.running.options import RunOptions
+from __future__ import annotations
 
-__all__ = [
-    "OPTIONS", "PROMPT_ADVICE", "SCHEMAS", "CoreParams", "ForeignModel", "FrozenDict", "KeyParams", "MetricClass", "MetricParams", "Place",
-    "Retrieval", "Run", "RunOptions", "Runner", "SampleWrapper", "Schema", "UnusedError", "Wrapper", "WrapperParams", "any_reply", "append_score", "as_judge", "aside",
-    "build_metric", "build_results", "check_finished", "check_parameters", "check_texts", "check_unused", "checked_usage", "classify", "compact",
-    "completion_reply", "content_of", "current_run", "describe", "explain_verdict", "find_score", "has_class", "hide_keys", "in_loop_or_thread", "in_thread", "judge_by_llm", "judging_llm", "label_judge", "langchain_reply", "load_params",
-    "mark_unused", "mask_logs_of", "message_reply", "name_class", "on_background", "only_choice", "part_of", "reads_failures", "rename", "response_format", "retrieval_of", "retrieval_of_tool", "run_sync",
-    "safe_text", "save_metric", "sync_form", "text_of", "token_usage", "unique_name", "using", "validated_texts",
-]  # fmt: skip
+from collections.abc import Mapping
+
+from ctxmetrics._internal.public_names import load_on_first_use
+
+# Each name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
+_HOMES: Mapping[str, str] = {
+    "ALL_METRICS": "ctxmetrics.metrics.catalog",
+    "any_reply": "ctxmetrics.models.frameworks",
+    "append_score": "ctxmetrics.adapting.kept_scores",
+    "as_judge": "ctxmetrics.adapting.judge_argument",
+    "isolated_process": "ctxmetrics.adapting.runners",
+    "build_metric": "ctxmetrics.adapting.parameters",
+    "build_results": "ctxmetrics.evaluation.frameworks.framework_results",
+    "check_finished": "ctxmetrics.models.base",
+    "check_parameters": "ctxmetrics.metrics.base",
+    "check_texts": "ctxmetrics.adapting.picture_texts",
+    "check_unused": "ctxmetrics.adapting.unused_overrides",
+    "checked_usage": "ctxmetrics.models.base",
+    "classify": "ctxmetrics.models.runtime.failures",
+    "to_json_details": "ctxmetrics.adapting.kept_scores",
+    "completion_reply": "ctxmetrics.models.frameworks",
+    "content_of": "ctxmetrics.models.frameworks",
+    "CoreParams": "ctxmetrics.adapting.parameters",
+    "current_run": "ctxmetrics.models.runtime.run",
+    "describe": "ctxmetrics.models.frameworks",
+    "explain_verdict": "ctxmetrics.scores.wording",
+    "find_score": "ctxmetrics.adapting.kept_scores",
+    "ForeignModel": "ctxmetrics.models.frameworks",
+    "FrozenDict": "ctxmetrics._internal.frozen",
+    "has_class": "ctxmetrics.models.frameworks",
+    "hide_keys": "ctxmetrics._internal.secrets",
+    "in_loop_or_thread": "ctxmetrics.models.runtime.background",
+    "in_thread": "ctxmetrics.models.runtime.background",
+    "judge_by_llm": "ctxmetrics.adapting.judge_argument",
+    "judging_llm": "ctxmetrics.adapting.judge_argument",
+    "KeyParams": "ctxmetrics.samples.schema",
+    "label_judge": "ctxmetrics.adapting.judge_argument",
+    "langchain_reply": "ctxmetrics.models.frameworks",
+    "load_params": "ctxmetrics.adapting.saved_metrics",
+    "mark_unused": "ctxmetrics.adapting.unused_overrides",
+    "mask_logs_of": "ctxmetrics._internal.secrets",
+    "message_reply": "ctxmetrics.models.frameworks",
+    "MetricClass": "ctxmetrics.adapting.parameters",
+    "MetricClasses": "ctxmetrics.adapting.parameters",
+    "MetricParams": "ctxmetrics.adapting.parameters",
+    "name_class": "ctxmetrics.adapting.parameters",
+    "on_background": "ctxmetrics.models.runtime.background",
+    "only_choice": "ctxmetrics.models.frameworks",
+    "OPTIONS": "ctxmetrics.samples.schema",
+    "breaker_scope": "ctxmetrics.models.runtime.run",
+    "Place": "ctxmetrics.samples.schema",
+    "PROMPT_ADVICE": "ctxmetrics.adapting.unused_overrides",
+    "reads_failures": "ctxmetrics.models.frameworks",
+    "rename": "ctxmetrics.adapting.parameters",
+    "response_format": "ctxmetrics.models.openai.capabilities",
+    "Retrieval": "ctxmetrics.samples.retrievals",
+    "retrieval_of": "ctxmetrics.samples.retrievals",
+    "retrieval_of_tool": "ctxmetrics.samples.retrievals",
+    "Run": "ctxmetrics.models.runtime.run",
+    "run_sync": "ctxmetrics.models.runtime.background",
+    "Runner": "ctxmetrics.adapting.runners",
+    "RunOptions": "ctxmetrics.evaluation.runs.options",
+    "safe_text": "ctxmetrics._internal.secrets",
+    "SampleWrapper": "ctxmetrics.adapting.wrapper",
+    "save_metric": "ctxmetrics.adapting.saved_metrics",
+    "Schema": "ctxmetrics.samples.schema",
+    "SCHEMAS": "ctxmetrics.samples.systems",
+    "score_all": "ctxmetrics.evaluation.frameworks.framework_batches",
+    "summarize": "ctxmetrics.evaluation.frameworks.framework_batches",
+    "sync_form": "ctxmetrics.models.runtime.background",
+    "text_of": "ctxmetrics.samples.documents",
+    "token_usage": "ctxmetrics.models.frameworks",
+    "unique_name": "ctxmetrics.models.frameworks",
+    "UnusedError": "ctxmetrics.adapting.unused_overrides",
+    "using": "ctxmetrics.models.runtime.run",
+    "validated_texts": "ctxmetrics.models.frameworks",
+    "Wrapper": "ctxmetrics.adapting.wrapper",
+    "WrapperParams": "ctxmetrics.adapting.parameters",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
+__getattr__ = load_on_first_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

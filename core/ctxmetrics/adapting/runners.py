@@ -1,30 +1,17 @@
-"""Runners: the ways in which people run a metric; and their values compared with the core's (``ctxmetrics parity``).
-
-An adapter offers its runners under the entry point group ``ctxmetrics.runners``; the core knows none of them.
-"""
+"""The ways in which people run a metric in a framework, and a process of its own for what they write."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from io import StringIO
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ctxmetrics._internal.secrets import safe_text
-from ctxmetrics.errors import MissingExtraError
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.presentation.layout import align_rows
-from ctxmetrics.presentation.wording import plural
-from ctxmetrics.running.engine import evaluate
-from ctxmetrics.samples import Sample
-
-GROUP = "ctxmetrics.runners"
+from ctxmetrics.samples.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +33,8 @@ class Runner:
     ) = None
 
 
-def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
-
-
-# The core's own `evaluate`: what the others are compared with.
-CORE = Runner("core", _core)
-
-
-def installed_runners() -> tuple[list[Runner], dict[str, str]]:
-    """Return the core's runner and those of every adapter whose framework is installed.
-
-    Returns:
-        The runners, the core's first; and why an adapter's are not among them, by its name.
-    """
-    runners, absent = [CORE], {}
-    # Some frameworks write files or send data when they are imported.
-    with aside({"DO_NOT_TRACK": "true"}, silent=False):
-        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-            try:
-                runners += entry.load()
-            except (MissingExtraError, ImportError) as error:
-                absent[entry.name] = " ".join(str(error).split())
-    return runners, absent
-
-
 @contextmanager
-def aside(
+def isolated_process(
     environment: Mapping[str, str | None], folder: str | Path | None = None, *, silent: bool = True
 ) -> Iterator[None]:
     """Work in another folder and drop what is printed, for a block of code: for runners that write or print.
@@ -84,167 +46,23 @@ def aside(
         folder: The folder to work in; None: a temporary folder, which is deleted afterwards.
         silent: Whether to drop what is printed.
     """
-    before = {name: os.environ.get(name) for name in environment}
+    environment_before = {name: os.environ.get(name) for name in environment}
     with ExitStack() as stack:
-        stack.callback(_set, before)
-        stack.enter_context(
-            chdir(stack.enter_context(TemporaryDirectory()) if folder is None else folder)
-        )
+        stack.callback(_set_environment, environment_before)
+        if folder is None:
+            # A thread of a framework may still write there when the folder is deleted; that must not lose the results.
+            folder = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+        stack.enter_context(chdir(folder))
         if silent:
             stack.enter_context(redirect_stdout(StringIO()))
             stack.enter_context(redirect_stderr(StringIO()))
-        _set(environment)
+        _set_environment(environment)
         yield
 
 
-def _set(environment: Mapping[str, str | None]) -> None:
+def _set_environment(environment: Mapping[str, str | None]) -> None:
+    """Set environment variables; those that are None are removed."""
     for name, value in environment.items():
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
-
-
-# The most differences that the text shows.
-_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A value that is not the core's."""
-
-    runner: str
-    metric: str
-    sample: str
-    value: object
-    core: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Parity:
-    """What a comparison found.
-
-    Attributes:
-        runners: Names, the core first.
-        metrics: Names.
-        compared: Number of values compared with the core's.
-        differences: Values that are not equal under ``==``; a runner that failed differs in every sample.
-        absent: Adapters whose framework is not installed, and why.
-        values: The core's values, by metric and sample.
-    """
-
-    runners: tuple[str, ...]
-    metrics: tuple[str, ...]
-    compared: int
-    differences: tuple[Difference, ...]
-    absent: dict[str, str]
-    values: tuple[tuple[str, str, float | None], ...] = ()
-
-    def __str__(self) -> str:
-        counts = Counter(item.runner for item in self.differences)
-        rows = [("runner", "metrics", "values", "differ")]
-        for runner in self.runners[1:]:
-            different = str(counts[runner] or "equal")
-            rows.append((runner, str(len(self.metrics)), str(len(self.values)), different))
-        lines = align_rows(rows)
-        for item in self.differences[:_SHOWN]:
-            lines.append(
-                f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
-            )
-        if len(self.differences) > _SHOWN:
-            lines.append(f"and {len(self.differences) - _SHOWN} more")
-        lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
-        lines.append(
-            f"{plural(len(self.differences), 'difference')} in {plural(self.compared, 'comparison')}"
-        )
-        return "\n".join(lines)
-
-    def numbers(self) -> str:
-        """Return every value of the core as a table, and how many runners have another value."""
-        counts = Counter((item.metric, item.sample) for item in self.differences)
-        runners = plural(len(self.runners) - 1, "runner")
-        rows = [("metric", "sample", "core", "other value in")]
-        for metric, sample, value in self.values:
-            rows.append((metric, sample, repr(value), f"{counts[metric, sample]} of {runners}"))
-        return "\n".join(align_rows(rows))
-
-
-def compare(
-    samples: Sequence[Sample],
-    metrics: Sequence[Metric],
-    *,
-    runners: Sequence[Runner] | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Parity:
-    """Run every metric in every runner and compare with the core under ``==``.
-
-    Args:
-        samples: The samples.
-        metrics: The metrics, with their judges.
-        runners: The runners; None: those of every installed framework.
-        progress: Called with what runs next.
-    """
-    compared, absent = installed_runners() if runners is None else (list(runners), {})
-    others = [runner for runner in compared if runner != CORE]
-    differences: list[Difference] = []
-    values: list[tuple[str, str, float | None]] = []
-    for group, fitting in _by_samples(metrics, samples):
-        names = [sample.id or str(number) for number, sample in enumerate(fitting, 1)]
-        expected: list[tuple[str, str, float | None]] = []
-        for metric in group:
-            column = CORE.score(metric, fitting)
-            expected += [(metric.name, *pair) for pair in zip(names, column, strict=True)]
-        values += expected
-        for runner in others:
-            if progress is not None:
-                progress(f"{', '.join(metric.name for metric in group)} in {runner.name}")
-            columns = _values(runner, group, fitting)
-            differences += _differences(runner, expected, chain.from_iterable(columns))
-    order = {metric.name: place for place, metric in enumerate(metrics)}
-    differences.sort(key=lambda item: order[item.metric])
-    all_names = tuple(runner.name for runner in compared)
-    count = len(values) * len(others)
-    return Parity(all_names, tuple(order), count, tuple(differences), absent, tuple(values))
-
-
-def _differences(
-    runner: Runner, expected: Sequence[tuple[str, str, float | None]], values: Iterable[object]
-) -> list[Difference]:
-    """Compare a runner's values with the core's, metric by metric and sample by sample."""
-    differences = []
-    for (metric, sample, core), value in zip(expected, values, strict=True):
-        if value != core:
-            differences.append(Difference(runner.name, metric, sample, value, core))
-    return differences
-
-
-def _by_samples(
-    metrics: Sequence[Metric], samples: Sequence[Sample]
-) -> list[tuple[list[Metric], list[Sample]]]:
-    """Return the metrics in groups: those whose fields the same samples have."""
-    groups: dict[tuple[int, ...], list[Metric]] = {}
-    for metric in metrics:
-        places = []
-        for place, sample in enumerate(samples):
-            if all(map(sample.has, metric.requires)):
-                places.append(place)
-        groups.setdefault(tuple(places), []).append(metric)
-    return [(group, [samples[place] for place in places]) for places, group in groups.items()]
-
-
-def _values(runner: Runner, metrics: list[Metric], samples: list[Sample]) -> list[Sequence[object]]:
-    """Return a list of values for each metric; where no value came, the failure stands in its place."""
-    values: list[Sequence[object]] = []
-    groups = [[metric] for metric in metrics]
-    if runner.score_all is not None:
-        groups = [metrics]
-    padding = ["no value came back"] * len(samples)
-    for group in groups:
-        try:
-            if runner.score_all is None:
-                columns: Sequence[Sequence[object]] = [runner.score(group[0], samples)]
-            else:
-                columns = runner.score_all(group, samples)
-            values += [[*column, *padding][: len(samples)] for column in columns]
-        except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-            values += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(group)
-    return values

@@ -15,6 +15,7 @@ decides what an undefined value means.
 
 from __future__ import annotations
 
+from ctxmetrics.formulas import ranks
 from ctxmetrics.formulas.matrices import (
     attribution_precision,
     attribution_recall,
@@ -25,15 +26,7 @@ from ctxmetrics.formulas.matrices import (
     unused_contexts,
     useful_contexts,
 )
-from ctxmetrics.formulas.ranks import (
-    average_precision,
-    hit_rate,
-    ndcg,
-    precision_at_k,
-    reciprocal_rank,
-    share,
-    weighted_share,
-)
+from ctxmetrics.formulas.ranks import *  # noqa: F403 # pyright: ignore[reportWildcardImportFromLibrary] - all that its `__all__` names
 from ctxmetrics.formulas.spans import (
     Span,
     characters,
@@ -48,8 +41,8 @@ from ctxmetrics.formulas.spans import (
 )
 
 __all__ = [
-    "Span", "attribution_precision", "attribution_recall", "average_precision", "characters", "common_span",
-    "common_spans", "covered_spans", "hit_rate", "merged_spans", "ndcg", "precision_at_k", "reciprocal_rank",
-    "redundancy", "redundant_contexts", "relevant_spans", "share", "smallest_k", "span_iou", "span_precision",
-    "span_recall", "supported_units", "unused_contexts", "useful_contexts", "weighted_share",
+    "Span", "attribution_precision", "attribution_recall", "characters", "common_span", "common_spans", "covered_spans",
+    "merged_spans", "redundancy", "redundant_contexts", "relevant_spans", "smallest_k", "span_iou", "span_precision",
+    "span_recall", "supported_units", "unused_contexts", "useful_contexts",
 ]  # fmt: skip
+__all__ += ranks.__all__

@@ -27,24 +27,24 @@ def check_number(
         optional: Whether None is allowed.
 
     Raises:
-        ParameterError: It is something else, also true, false or NaN.
+        ParameterError: The value is not such a number. True, false and NaN are refused, too.
     """
     if optional and value is None:
         return
-    low = float("-inf") if least is None else least
-    high = float("inf") if most is None else most
+    lowest = float("-inf") if least is None else least
+    highest = float("inf") if most is None else most
     kinds = int if whole else (int, float)
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    if is_number and low <= value <= high:  # type: ignore[operator]  # false for NaN too
+    if is_number and lowest <= value <= highest:  # type: ignore[operator]  # false for NaN too
         return
-    wanted = "a whole number" if whole else "a number"
+    requirement = "a whole number" if whole else "a number"
     if least is not None:
-        wanted += f" from {least:g}"
+        requirement += f" from {least:g}"
     if most is not None:
-        wanted += f" to {most:g}"
+        requirement += f" to {most:g}"
     if optional:
-        wanted += ", or None"
-    raise ParameterError(f"{what}={value!r} must be {wanted}.")
+        requirement += ", or None"
+    raise ParameterError(f"{what}={value!r} must be {requirement}.")
 
 
 def check_choice(what: str, value: object, choices: Collection[str]) -> None:
@@ -54,4 +54,8 @@ def check_choice(what: str, value: object, choices: Collection[str]) -> None:
         ParameterError: It is not.
     """
     if value not in choices:
-        raise ParameterError(f"{what}={value!r} is unknown. Choose from: {', '.join(choices)}.")
+        from ctxmetrics._internal.near_names import suggest
+
+        raise ParameterError(
+            f"{what}={value!r} is unknown.{suggest(str(value), choices)} Choose from: {', '.join(choices)}."
+        )

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TypeVar
 
 from ctxmetrics.errors import ParameterError
+
+__all__ = [
+    "average_precision",
+    "hit_rate",
+    "merge_repeats",
+    "ndcg",
+    "precision_at_k",
+    "reciprocal_rank",
+    "share",
+    "weighted_share",
+]
 
 _BOOLEAN = frozenset({bool})
 _T = TypeVar("_T")
@@ -43,6 +54,30 @@ def share(verdicts: Sequence[bool]) -> float | None:
     return verdicts.count(True) / len(verdicts) if verdicts else None
 
 
+def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[bool]:
+    """Count each repeated context once, at its first rank; the ranks below close up.
+
+    The one verdict is yes where that of the first context or of a repetition is.
+
+    Args:
+        verdicts: One verdict per retrieved context, in rank order.
+        repeats: From the index of each repetition to that of the first context, which is above it.
+
+    Returns:
+        One verdict per distinct context, in rank order.
+
+    Raises:
+        ParameterError: A verdict is not true or false.
+
+    >>> merge_repeats([False, True, True], {2: 1})
+    [False, True]
+    """
+    checked = checked_verdicts(verdicts, "verdicts")
+    for index, first in repeats.items():
+        checked[first] = checked[first] or checked[index]
+    return [verdict for index, verdict in enumerate(checked) if index not in repeats]
+
+
 def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | None:
     """Weighted mean of what each unit is worth: context recall over facts of different importance.
 
@@ -75,8 +110,9 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
         0 <= weight < math.inf for weight in weights
     ):
         raise ParameterError("write parts from 0 to 1, and finite weights of at least 0")
-    got = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
-    return got / total if (total := math.fsum(weights)) else None
+    supported = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
+    total = math.fsum(weights)
+    return supported / total if total else None
 
 
 def average_precision(
@@ -121,7 +157,8 @@ def average_precision(
     added = _not_negative(epsilon, "epsilon")
     if not checked:
         return None
-    hits, total = 0, 0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
+    hits = 0
+    total = 0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
     for rank, is_relevant in enumerate(checked, start=1):
         if is_relevant:
             hits += 1
@@ -159,7 +196,7 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
 
 
 def hit_rate(relevant: Sequence[bool]) -> float:
-    """Whether any context is relevant: 1.0 or 0.0.
+    """Return 1.0 if any context is relevant, else 0.0.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
@@ -230,15 +267,19 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     >>> ndcg([3, 1], ideal=[3, 1]), ndcg([0, 0], ideal=[3, 1])
     (1.0, 0.0)
     """
-    retrieved, best = _check_gains(gains, "gains"), _check_gains(ideal, "ideal")
-    best.sort(reverse=True)
+    retrieved = _check_gains(gains, "gains")
+    ideal_gains = _check_gains(ideal, "ideal")
+    ideal_gains.sort(reverse=True)
     largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
-    if len(largest) > len(best) or any(mine > most for mine, most in zip(largest, best, strict=False)):
+    has_higher_gain = any(
+        gain > ideal_gain for gain, ideal_gain in zip(largest, ideal_gains, strict=False)
+    )
+    if len(largest) > len(ideal_gains) or has_higher_gain:
         raise ParameterError(
             "gains holds more relevance than ideal: list every relevant context in ideal, "
             "and give the repetition of a context the gain 0"
         )
-    ideal_sum = _discounted_sum(top(best, k))
+    ideal_sum = _discounted_sum(top(ideal_gains, k))
     if ideal_sum == math.inf:
         raise ParameterError("the gains are too large to add up: write smaller relevance grades")
     if not ideal_sum:

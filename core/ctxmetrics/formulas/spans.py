@@ -33,8 +33,9 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
     >>> span_recall([("a", 0, 10)], [("a", 5, 20), ("a", 5, 20), ("b", 0, 5)])
     0.5
     """
-    wanted = merged_spans(reference)
-    return ratio(_length(_common(wanted, merged_spans(retrieved))), _length(wanted))
+    expected = merged_spans(reference)
+    found = _common(expected, merged_spans(retrieved))
+    return ratio(_length(found), _length(expected))
 
 
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -168,8 +169,8 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
     merged: list[Span] = []
     for source, start, end in sorted(_checked(spans)):
         if merged and merged[-1][0] == source and start <= merged[-1][2]:
-            _, begin, last = merged[-1]
-            merged[-1] = (source, begin, max(end, last))
+            _, merged_start, merged_end = merged[-1]
+            merged[-1] = (source, merged_start, max(end, merged_end))
         else:
             merged.append((source, start, end))
     return merged
@@ -197,10 +198,11 @@ def common_span(span: Span, other: Span) -> Span | None:
     >>> common_span(("a", 0, 10), ("a", 8, 20))
     ('a', 8, 10)
     """
-    (source, start, end), (name, begin, last) = span, other
-    if source != name or start >= last or begin >= end:
+    source, start, end = span
+    other_source, other_start, other_end = other
+    if source != other_source or start >= other_end or other_start >= end:
         return None
-    return source, max(start, begin), min(end, last)
+    return source, max(start, other_start), min(end, other_end)
 
 
 def characters(spans: Sequence[Span]) -> int:
@@ -215,26 +217,32 @@ def characters(spans: Sequence[Span]) -> int:
     return _length(_checked(spans))
 
 
-def _common(ours: Sequence[Span], theirs: Sequence[Span]) -> list[Span]:
-    """Return what two lists of spans have in common; each is in order, its spans are apart."""
+def _common(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
+    """Return what two lists of spans have in common; each list is in order, its spans are apart."""
     common: list[Span] = []
-    here = there = 0
-    while here < len(ours) and there < len(theirs):
-        if part := common_span(ours[here], theirs[there]):
+    first_place = 0
+    second_place = 0
+    while first_place < len(first) and second_place < len(second):
+        part = common_span(first[first_place], second[second_place])
+        if part is not None:
             common.append(part)
-        (source, _, end), (other, _, last) = ours[here], theirs[there]
-        if (source, end) <= (other, last):
-            here += 1
+        # The span that ends first has nothing in common with what follows in the other list.
+        source, _, end = first[first_place]
+        other_source, _, other_end = second[second_place]
+        if (source, end) <= (other_source, other_end):
+            first_place += 1
         else:
-            there += 1
+            second_place += 1
     return common
 
 
 def _length(spans: Sequence[Span]) -> int:
+    """Return the sum of the spans' lengths, without a check."""
     return sum(end - start for _, start, end in spans)
 
 
 def _enough(count: int, span: Span, least: float) -> bool:
+    """Whether a number of characters of a span is more than none, and at least a share of the span."""
     return count > 0 and count / (span[2] - span[1]) >= least
 
 

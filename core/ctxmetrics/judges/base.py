@@ -27,7 +27,8 @@ class JudgeRequest:
     Attributes:
         units: The sentences or claims of the answer, in order; their ids are ``s1``, ``s2`` ..
         contexts: The retrieved contexts, in rank order; their ids are ``c1``, ``c2`` ..
-        answer: The whole text that contexts should help to give: the reference, or the response.
+        answer: The whole text that contexts should help to give: the reference, or the response. Judges with
+            ``rates_without_answer`` are also asked without one: which contexts answer the question?
         user_input: The question, or None where the sample has none.
         language: ISO 639 code of the answer, given or detected.
         unit_ids: ``("s1", "s2", ..)``.
@@ -140,29 +141,38 @@ _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
 
 
 def checked_answer(answer: object, kind: type[Answer]) -> Answer:
-    """Return what a judge returned, if it is a judgement, or claims. See `checked_verdict` for the rest.
+    """Check the types of a judge's answer: of the answer and of its fields. See `checked_verdict` for the verdicts.
+
+    Args:
+        answer: The object that the judge returned.
+        kind: The class that it must have.
 
     Raises:
-        JudgeError: It is neither, or a part of it has the wrong type; the reason code is
-            ``judge_error``.
+        JudgeError: The answer or a field has the wrong type; the reason code is ``judge_error``.
     """
     if not isinstance(answer, kind):
         raise _wrong("it", f"a ctxmetrics.{kind.__name__}", answer)
-    for part in fields(answer):
-        wanted, kinds, items = _FIELDS[part.name]
-        value = getattr(answer, part.name)
+    for item_field in fields(answer):
+        expected, kinds, kinds_of_items = _FIELDS[item_field.name]
+        value = getattr(answer, item_field.name)
         if not isinstance(value, kinds):
-            raise _wrong(part.name, wanted, value)
+            raise _wrong(item_field.name, expected, value)
         for item in value if isinstance(value, (tuple, list)) else ():
-            if not isinstance(item, items):
-                raise _wrong(part.name, wanted, item)
+            if not isinstance(item, kinds_of_items):
+                raise _wrong(item_field.name, expected, item)
             if isinstance(item, Verdict) and not isinstance(item.id, str):
                 raise _wrong("a verdict's id", "a string such as 's1'", item.id)
     return answer
 
 
 def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
-    """Return the verdict with a real yes or no, fields of the right types, and spans that really are in the contexts."""
+    """Check a verdict: a yes or no, the types of its fields, and its evidence.
+
+    Evidence that does not stand in the contexts is removed. A yes that loses all of it becomes a no.
+
+    Returns:
+        The verdict; a wrong one becomes a verdict without a value.
+    """
     value: object = verdict.value
     spans: object = verdict.evidence
     problem = None
@@ -174,11 +184,7 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
         problem = "the verdict's reason and code must be strings or None"
     elif not isinstance(verdict.details, Mapping):
         problem = "the verdict's details must be a mapping"
-    elif not isinstance(spans, (tuple, list)) or not all(
-        isinstance(span, Evidence)
-        and all(isinstance(part, int) for part in (span.context, span.start, span.end, span.whole))
-        for span in spans
-    ):
+    elif not isinstance(spans, (tuple, list)) or not all(map(_is_evidence, spans)):
         problem = "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
     if problem:
         return Verdict(
@@ -203,7 +209,54 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     )
 
 
+def _is_evidence(span: object) -> bool:
+    """Whether an object is evidence whose fields have the right types."""
+    return (
+        isinstance(span, Evidence)
+        and isinstance(span.context, int)
+        and isinstance(span.start, int)
+        and isinstance(span.end, int)
+        and isinstance(span.whole, int)
+    )
+
+
+# The verdict of what a judge did not answer.
+MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
+
+
+def complete_verdicts(
+    verdicts: Sequence[Verdict],
+    ids: Sequence[str],
+    texts: Sequence[str],
+    contexts: Sequence[str],
+    missing: Verdict = MISSING,
+) -> tuple[Verdict, ...]:
+    """Return exactly one checked verdict for each id, in order: no judge can change a denominator or a rank.
+
+    Args:
+        verdicts: What the judge returned.
+        ids: The ids of the request.
+        texts: The units or contexts that they stand for.
+        contexts: The contexts of the request.
+        missing: The verdict of an id that the judge did not answer.
+    """
+    by_id: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        first = by_id.setdefault(verdict.id, verdict)
+        if first is not verdict and first.value != verdict.value:
+            by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
+    completed: list[Verdict] = []
+    for id_, text in zip(ids, texts, strict=True):
+        verdict = by_id.get(id_, missing)
+        # The request's own strings, also where equal ones are there: all verdicts share them.
+        if verdict.id is not id_ or verdict.text is not text:
+            verdict = replace(verdict, id=id_, text=text)
+        completed.append(checked_verdict(verdict, contexts))
+    return tuple(completed)
+
+
 def _wrong(part: str, wanted: str, value: object) -> JudgeError:
+    """Build the error of an answer whose part has the wrong type."""
     return JudgeError(
         f"what the judge returned cannot be used: {part} must be {wanted}, not {type(value).__name__}",
         reason_code="judge_error",

@@ -16,21 +16,21 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.decision_exchange import STEADY, Exchange, is_probability
-from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.context_windows import Window, choose_complementary, choose_windows
+from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange, is_probability
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.llm.splitting import Part, halves, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
-from ctxmetrics.judges.probabilities import Bar, Cell, Row
-from ctxmetrics.judges.windows import Window, joined, windows
+from ctxmetrics.judges.probabilities import Bar, ProbabilityCell, UnitProbabilities
 from ctxmetrics.models.base import DecisionModel
 from ctxmetrics.models.foreign_decisions import coerce_decisions
 from ctxmetrics.models.runtime.failures import SIZE_CODES
-from ctxmetrics.models.runtime.memo import Memo, hashed
+from ctxmetrics.models.runtime.memo import Memo, digest_key
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.prompts import Pack, Step, get_pack
 from ctxmetrics.prompts.render import escape, render_state
@@ -45,19 +45,24 @@ LABEL = (
 _MOVING = "the provider may give the name {name} to another model: served_model says which one answered"
 # Parameters that change verdicts.
 _RULES = ("bar", "doubt", "layout", "together", "max_characters")
-_MAX_CHARACTERS, _LEAST_CHARACTERS, _MOST_CONTEXTS = 60_000, 1_000, 64
+# Characters of units and contexts in one request, where the caller says nothing.
+_MAX_CHARACTERS = 60_000
+# The smallest limit that a caller may set: with less, few sentences would fit.
+_LEAST_CHARACTERS = 1_000
+# Contexts in one request.
+_MOST_CONTEXTS = 64
 # Why evidence shares no word with its unit.
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _DecisionAnswers:
     """The answers by the question's id, and what they cost: a piece of a long context gives one answer more.
 
     Ids are ``s1_c2`` (does c2 alone state s1?), ``c2`` (is it useful?) and ``s1`` (do all contexts together state it?).
     """
 
-    by_id: dict[str, list[Cell]]
+    by_id: dict[str, list[ProbabilityCell]]
     usage: Usage
     complete: ClassVar[bool] = False  # a memory keeps its cells
 
@@ -120,7 +125,12 @@ class DecisionJudge:
         check_number(
             "DecisionJudge: max_characters", self.max_characters, _LEAST_CHARACTERS, whole=True
         )
-        remember_keys_of(self.model)
+        remember_api_keys_of(self.model)
+
+    @property
+    def judges_contexts_apart(self) -> bool:
+        """Whether it asks about each context by itself: the same context again costs nothing."""
+        return self.layout == "context"
 
     @property
     def name(self) -> str:
@@ -144,7 +154,8 @@ class DecisionJudge:
 
     async def _judge(self, request: JudgeRequest, *, rated: bool) -> Judgement:
         """Judge the contexts, or the units; flag what is doubtful."""
-        answers, bar = await self._ask(request), Bar(self.bar, self.doubt)
+        answers = await self._ask(request)
+        bar = Bar(self.bar, self.doubt)
         rows = _build_rows(request, answers.by_id, rated=rated)
         # What the evidence of each verdict should share a word with.
         texts: Sequence[str] = request.units
@@ -154,32 +165,33 @@ class DecisionJudge:
         else:
             verdicts = probabilities.judge_units(request.unit_ids, rows, bar)
         cells = [*chain.from_iterable(answers.by_id.values())]
+        # How far apart the answers to the same question were.
         gap = max((cell.gap for cell in cells), default=0.0)
         flagged = []
         for verdict, text in zip(verdicts, texts, strict=True):
-            unit = Unit(text, request.answer, request.contexts, request.language)
+            unit = QuotedUnit(text, request.answer, request.contexts, request.language)
             flagged.append(_flag(verdict, unit, request.contexts, gap))
         served = sorted({cell.served_model for cell in cells} - {""})
         usage = answers.usage
         return Judgement(
             verdicts=tuple(flagged),
-            usage=replace(usage, reused=int(usage.calls == 0)),
+            usage=replace(usage, reused=0 if usage.calls else 1),
             prompt=get_pack(request.language).versions["decision"],
             served_model=", ".join(served) or None,
         )
 
-    async def _ask(self, request: JudgeRequest) -> _Answers:
+    async def _ask(self, request: JudgeRequest) -> _DecisionAnswers:
         """Ask every question about a request."""
-        cut = partial(split_request, request, limit=self.max_characters, most=_MOST_CONTEXTS)
-        alone = self.layout == "context"
+        split = partial(split_request, request, limit=self.max_characters, most_ids=_MOST_CONTEXTS)
+        one_context_each = self.layout == "context"
         step: Step = "joint" if request.units else "usefulness"
-        asking = [self._ask_in_halves(part) for part in cut(step, per_context=alone)]
-        if alone and self.together:
-            parts = cut("attribution", per_context=False)
-            asking += [self._ask_in_halves(part, together=True) for part in parts]
-        return _merge(await asyncio.gather(*asking))
+        requests = [self._ask_in_halves(part) for part in split(step, per_context=one_context_each)]
+        if one_context_each and self.together:
+            parts = split("attribution", per_context=False)
+            requests += [self._ask_in_halves(part, together=True) for part in parts]
+        return _merge(await asyncio.gather(*requests))
 
-    async def _ask_in_halves(self, part: Part, *, together: bool = False) -> _Answers:
+    async def _ask_in_halves(self, part: Part, *, together: bool = False) -> _DecisionAnswers:
         """Ask the questions about a part; where it is too long for the model, about each half of it.
 
         Args:
@@ -188,49 +200,52 @@ class DecisionJudge:
         """
         state, questions = self.write(part, together=together)
         if not questions:
-            return _Answers({}, Usage())
+            return _DecisionAnswers({}, Usage())
         answers = await self._look_up_or_ask(part.request, state, questions)
         codes = {cell.code for cell in chain.from_iterable(answers.by_id.values())}
         parts = halves(part) if codes & SIZE_CODES else None
         if parts is None:
             return answers
-        asking = [self._ask_in_halves(half, together=together) for half in parts]
-        return _merge([_Answers({}, answers.usage), *await asyncio.gather(*asking)])
+        requests = [self._ask_in_halves(half, together=together) for half in parts]
+        return _merge([_DecisionAnswers({}, answers.usage), *await asyncio.gather(*requests)])
 
     def write(self, part: Part, *, together: bool = False) -> tuple[str, dict[str, str]]:
         """Write the state of a part, and its questions by their ids."""
-        request, alone = part.request, self.layout == "context"
+        request = part.request
+        one_context_each = self.layout == "context"
         pack = get_pack(request.language)
         data: dict[str, Any] = {"question": request.user_input}
-        if not alone:
+        if not one_context_each:
             data |= {"sentences": part.units} if part.units else {"answer": request.answer}
-        data["contexts"] = list(part.contexts.values()) if alone else part.contexts
-        ask = partial(_question, pack, "_text" if alone else "")
-        # Ids in the whole request by those in the part.
-        ids = {id_: f"{id_[0]}{rank + 1}" for id_, (rank, _) in part.places.items()}
+        data["contexts"] = list(part.contexts.values()) if one_context_each else part.contexts
+        write_question = partial(_write_question, pack, "_text" if one_context_each else "")
+        # For each id in the part, the id in the whole request.
+        ids = {id_: f"{id_[0]}{index + 1}" for id_, (index, _) in part.places.items()}
         questions: dict[str, str] = {}
         for context in () if together else part.contexts:
             for unit, text in part.units.items():
-                words = ask("states", text, context=context, sentence=unit)
-                questions[f"{ids[unit]}_{ids[context]}"] = words
+                question = write_question("states", text, context=context, sentence=unit)
+                questions[f"{ids[unit]}_{ids[context]}"] = question
             if part.rated:
-                questions[ids[context]] = ask("useful", request.answer, context=context)
+                questions[ids[context]] = write_question("useful", request.answer, context=context)
         if len(part.contexts) > 1 and self.together:
             for unit, text in part.units.items():
-                questions[ids[unit]] = ask("together", text, sentence=unit)
+                questions[ids[unit]] = write_question("together", text, sentence=unit)
         return render_state(pack, data), questions
 
     async def _look_up_or_ask(
         self, request: JudgeRequest, state: str, questions: Mapping[str, str]
-    ) -> _Answers:
+    ) -> _DecisionAnswers:
         """Answer questions from memory, the cache, requests in flight, or by asking."""
-        run, version = current_run(), get_pack(request.language).versions["decision"]
-        memory, cache = run.memo or scores_of_process, run.cache
-        about = version, self.model.identity, state
-        keys = {id_: hashed((*about, text)) for id_, text in questions.items()}
-        answers: dict[str, list[Cell]] = {}
+        run = current_run()
+        version = get_pack(request.language).versions["decision"]
+        memory = run.memo or scores_of_process
+        cache = run.cache
+        key_prefix = version, self.model.identity, state
+        keys = {id_: digest_key((*key_prefix, text)) for id_, text in questions.items()}
+        answers: dict[str, list[ProbabilityCell]] = {}
 
-        def look_up() -> _Answers | None:
+        def look_up() -> _DecisionAnswers | None:
             for id_, key in keys.items():
                 cell = memory.peek(key)
                 if cell is None and cache is not None:
@@ -238,88 +253,93 @@ class DecisionJudge:
                 if cell is not None:
                     memory.remember(key, cell)
                     answers[id_] = [cell]
-            return _Answers(answers, Usage()) if len(answers) == len(keys) else None
+            return _DecisionAnswers(answers, Usage()) if len(answers) == len(keys) else None
 
-        async def ask() -> _Answers:
+        async def ask() -> _DecisionAnswers:
             missing = {id_: text for id_, text in questions.items() if id_ not in answers}
-            exchange = Exchange(self.model, version, state)
+            exchange = DecisionExchange(self.model, version, state)
             await exchange.ask(missing, self.max_questions)
-            gap = await self._measure_company(exchange, memory)
+            gap = await self._measure_dependence(exchange, memory)
             for id_, cell in exchange.answers.items():
-                steady = cell._replace(gap=max(gap, cell.gap))
-                answers[id_] = [steady]
+                answer = cell._replace(gap=max(gap, cell.gap))
+                answers[id_] = [answer]
                 if cell.failure is None:
-                    memory.remember(keys[id_], steady)
+                    memory.remember(keys[id_], answer)
                     if cache is not None:
-                        cache.put(keys[id_], _encode(steady))
-            return _Answers(answers, exchange.usage)
+                        cache.put(keys[id_], _encode(answer))
+            return _DecisionAnswers(answers, exchange.usage)
 
         cells = look_up()
         if cells is not None:
             return cells
-        key = hashed((str(self.max_questions), *keys.values()))
+        key = digest_key((str(self.max_questions), *keys.values()))
         ask_once = ask if cache is None else partial(cache.ask_once, key, look_up, ask)
-        new: _Answers
-        new, shared = await memory.get(f"{id(run)} {key}", ask_once)
-        return replace(new, usage=Usage()) if shared else new
+        outcome: _DecisionAnswers
+        outcome, is_shared = await memory.get(f"{id(run)} {key}", ask_once)
+        return replace(outcome, usage=Usage()) if is_shared else outcome
 
-    async def _measure_company(self, exchange: Exchange, memory: Memo[Any]) -> float:
-        """Measure once, as long as the memory lasts, how far answers depend on the questions beside them."""
+    async def _measure_dependence(self, exchange: DecisionExchange, memory: Memo[Any]) -> float:
+        """Measure how far an answer depends on the other questions of its request, once for each memory."""
         if self.layout == "sample":
             return 0.0
-        key = hashed(("company", exchange.version, self.model.identity))
+        key = digest_key(("company", exchange.version, self.model.identity))
         with suppress(JudgeError, BudgetExceededError):
-            gap, _ = await memory.get(key, exchange.ask_in_other_company)
+            gap, _ = await memory.get(key, exchange.measure_gap_to_other_order)
             return gap or 0.0
         return 0.0
 
 
-def _question(pack: Pack, form: str, about: str, text: str, **ids: str) -> str:
-    """Write a question; ids and text are put in where the language's words have their names."""
-    words = pack.decisions[f"{about}{form}"]
+def _write_question(pack: Pack, form: str, kind: str, text: str, **ids: str) -> str:
+    """Write a question from the template of the language: put the ids and the text in the place of their names."""
+    question = pack.decisions[f"{kind}{form}"]
     for name, id_ in ids.items():
-        words = words.replace(f"{{{name}}}", id_)
-    return words.replace("{text}", escape(text))
+        question = question.replace(f"{{{name}}}", id_)
+    return question.replace("{text}", escape(text))
 
 
-def _merge(answers: Sequence[_Answers]) -> _Answers:
+def _merge(answers: Sequence[_DecisionAnswers]) -> _DecisionAnswers:
     """Put the answers of several states together."""
-    merged: dict[str, list[Cell]] = defaultdict(list)
+    merged: dict[str, list[ProbabilityCell]] = defaultdict(list)
     for item in answers:
-        for id_, own in item.by_id.items():
-            merged[id_] += own
-    return _Answers(merged, sum((item.usage for item in answers), Usage()))
+        for id_, cells in item.by_id.items():
+            merged[id_] += cells
+    return _DecisionAnswers(merged, sum((item.usage for item in answers), Usage()))
 
 
 def _build_rows(
-    request: JudgeRequest, answers: Mapping[str, Sequence[Cell]], *, rated: bool
-) -> list[Row]:
+    request: JudgeRequest, answers: Mapping[str, Sequence[ProbabilityCell]], *, rated: bool
+) -> list[UnitProbabilities]:
     """Build a row of cells for each unit; if contexts are rated, also one about their usefulness for the answer."""
-    unit_ids, units = list(request.unit_ids), list(request.units)
+    unit_ids = list(request.unit_ids)
+    units = list(request.units)
     if rated:
         unit_ids.append("")
         units.append(request.answer)
     rows = []
-    for unit_id, (_, nearest) in zip(unit_ids, windows(request, units, 1, 1), strict=True):
+    for unit_id, (_, nearest) in zip(unit_ids, choose_windows(request, units, 1, 1), strict=True):
         cells = []
         for context_id, window in zip(request.context_ids, nearest, strict=True):
             id_ = f"{unit_id}_{context_id}" if unit_id else context_id
-            cell = probabilities.likeliest(answers.get(id_, ()))
+            cell = probabilities.find_failure_or_likeliest(answers.get(id_, ()))
             cells.append(cell._replace(span=window[0].span if window else None))
-        together = probabilities.likeliest(answers.get(unit_id, ()))
-        rows.append(Row(tuple(cells), together, joined(nearest) or _list_parts(nearest)))
+        together = probabilities.find_failure_or_likeliest(answers.get(unit_id, ()))
+        rows.append(
+            UnitProbabilities(
+                tuple(cells), together, choose_complementary(nearest) or _list_parts(nearest)
+            )
+        )
     return rows
 
 
 def _list_parts(nearest: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
-    """Return the nearest sentence of each context that holds a word of the unit; of all where none does."""
-    every = [window for row in nearest for window in row]
-    holding = [window for window in every if window.held] or every
-    return tuple(replace(window.span, whole=False) for window in holding)
+    """Return the nearest sentence of each context that shares a word with the unit; of every context if none does."""
+    windows = [window for windows in nearest for window in windows]
+    related = [window for window in windows if window.words] or windows
+    return tuple(replace(window.span, whole=False) for window in related)
 
 
-def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> Verdict:
-    """Flag a verdict whose evidence shares no word with its unit, or whose request had two answers to one question."""
+def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], gap: float) -> Verdict:
+    """Flag a verdict whose evidence shares no word with its unit, or whose question had two different answers."""
     if verdict.value is None:
         return verdict
     doubts = {unit.doubt(contexts[span.context], [span]) for span in verdict.evidence}
@@ -332,14 +352,15 @@ def _flag(verdict: Verdict, unit: Unit, contexts: Sequence[str], gap: float) -> 
     return verdict
 
 
-def _encode(cell: Cell) -> str:
+def _encode(cell: ProbabilityCell) -> str:
+    """Write an answer as JSON, for the cache."""
     return json.dumps([cell.probability, cell.served_model, cell.gap])
 
 
-def _decode(text: str | None) -> Cell | None:
+def _decode(text: str | None) -> ProbabilityCell | None:
     """Read a stored answer; None for anything else."""
     with suppress(ValueError, TypeError, RecursionError):
         probability, served, gap = json.loads(text or "")
         if is_probability(probability) and is_probability(gap) and isinstance(served, str):
-            return Cell(probability, served_model=served, gap=gap)
+            return ProbabilityCell(probability, served_model=served, gap=gap)
     return None

@@ -11,18 +11,18 @@ from typing_extensions import TypeIs
 
 from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.judges.probabilities import Cell
-from ctxmetrics.models.asking import ask
+from ctxmetrics.judges.probabilities import ProbabilityCell
 from ctxmetrics.models.base import DecisionModel, Decisions, Prompt, Reply, served_name
+from ctxmetrics.models.model_requests import ask
 from ctxmetrics.models.runtime.failures import CONTENT_CODES
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
 
-# How far apart two answers to one question may be.
+# The largest difference between two answers to one question that is no contradiction.
 STEADY = 0.1
 # The id of the question that a request repeats.
 CONTROL = "control"
-# What a server calls them that takes fewer in one request.
+# A word in the error of a server that takes fewer questions in one request.
 _QUESTIONS = "question"
 _REASONS = {
     "missing_id": "the model gave no answer, also when asked again",
@@ -32,7 +32,7 @@ _REASONS = {
 
 
 @dataclass(slots=True)
-class Exchange:
+class DecisionExchange:
     """The requests about one state: they are sent within the limits of the run, and their answers checked.
 
     Args:
@@ -48,16 +48,17 @@ class Exchange:
     model: DecisionModel
     version: str
     state: str
-    answers: dict[str, Cell] = field(init=False, default_factory=dict)
+    answers: dict[str, ProbabilityCell] = field(init=False, default_factory=dict)
     usage: Usage = field(init=False, default_factory=Usage)
     _repeated: dict[str, str] = field(init=False, default_factory=dict)
 
-    async def ask(self, questions: Mapping[str, str], most: int) -> None:
-        """Ask questions, at most so many in a request, and once again where an answer is missing or is no probability."""
-        run, name = current_run(), hide_keys(self.model.identity)
+    async def ask(self, questions: Mapping[str, str], most_questions: int) -> None:
+        """Ask questions, at most so many in a request; a question without a usable answer is asked twice."""
+        run = current_run()
+        name = hide_keys(self.model.identity)
         pending = dict(questions)
         while pending:
-            size = max(1, min(most, run.question_limits.get(name, most)))
+            size = max(1, min(most_questions, run.question_limits.get(name, most_questions)))
             batch = dict(islice(pending.items(), max(1, size - 1)))
             try:
                 await self._ask_twice(batch, repeats=size > 1)
@@ -70,17 +71,18 @@ class Exchange:
             except BudgetExceededError as problem:
                 self._fail(batch, problem.code, str(problem))
             pending = {id_: text for id_, text in pending.items() if id_ not in batch}
-        failures = {cell.code for cell in self.answers.values() if cell.failure is not None}
-        if any(cell.failure is None for cell in self.answers.values()):
+        has_answer = any(cell.failure is None for cell in self.answers.values())
+        content_codes = {cell.code for cell in self.answers.values()} & CONTENT_CODES
+        if has_answer:
             run.breaker_of(name).usable()
-        elif unusable := failures & CONTENT_CODES:
-            run.breaker_of(name).unusable(min(unusable))
+        elif content_codes:
+            run.breaker_of(name).unusable(min(content_codes))
 
-    async def ask_in_other_company(self) -> float | None:
-        """Ask the last request again: in reverse, under other ids, and without the question that it repeats.
+    async def measure_gap_to_other_order(self) -> float | None:
+        """Ask the questions of the last request again, in reverse order and under other ids, and compare the answers.
 
         Returns:
-            How far apart the answers are at most; None where none can be compared.
+            The largest difference between two answers to one question; None if no two can be compared.
 
         Raises:
             JudgeError: There is no reply.
@@ -100,20 +102,20 @@ class Exchange:
     async def _ask_twice(self, questions: dict[str, str], *, repeats: bool) -> None:
         """Ask questions in one request, and those without an answer in another."""
         first = next(iter(questions))
-        sent = {**questions, CONTROL: questions[first]} if repeats else questions
-        reply = await self._send(sent)
+        sent_questions = {**questions, CONTROL: questions[first]} if repeats else questions
+        reply = await self._send(sent_questions)
         gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first))
-        answers = {id_: _read(reply, id_, gap) for id_ in questions}
+        answers = {id_: _read_answer(reply, id_, gap) for id_ in questions}
         self.answers |= answers
         if repeats:
             self._repeated = questions
-        again = {}
+        open_questions = {}
         for id_, cell in answers.items():
             if cell.failure is not None and cell.code != "refused":
-                again[id_] = questions[id_]
-        if again:
-            reply = await self._send(again, attempt=1)
-            self.answers |= {id_: _read(reply, id_, gap) for id_ in again}
+                open_questions[id_] = questions[id_]
+        if open_questions:
+            reply = await self._send(open_questions, attempt=1)
+            self.answers |= {id_: _read_answer(reply, id_, gap) for id_ in open_questions}
 
     async def _send(self, questions: Mapping[str, str], attempt: int = 0) -> Decisions:
         """Send one request within the limits of the run.
@@ -124,28 +126,30 @@ class Exchange:
         """
         text = "\n".join([self.state, *questions.values()])
         prompt = Prompt(step="decision", version=self.version, system="", user=text, attempt=attempt)
-        asked = _Asked(self.model, self.state, questions)
+        call = _DecisionCall(self.model, self.state, questions)
         try:
-            reply = await ask(current_run(), asked, prompt, None)  # type: ignore[arg-type]  # no text, no schema
+            reply = await ask(current_run(), call, prompt, None)  # type: ignore[arg-type]  # no text, no schema
         except JudgeError as problem:
             self.usage += problem.lost
             raise
         self.usage += reply.usage
-        return asked.reply
+        return call.reply  # `reply` has the usage only
 
     def _fail(self, questions: Mapping[str, str], code: str, reason: str) -> None:
-        """Note why questions have no answer; one that has an answer keeps it."""
-        failure = Cell(failure=reason, code=code)
+        """Set the failure of each question that has no answer."""
+        failure = ProbabilityCell(failure=reason, code=code)
         for id_ in questions:
             if self.answers.get(id_, failure).failure is not None:
                 self.answers[id_] = failure
 
 
-class _Asked:
+class _DecisionCall:
     """One request to a decision model, in the form in which a run asks language models."""
 
     def __init__(self, model: DecisionModel, state: str, questions: Mapping[str, str]) -> None:
-        self._model, self._state, self._questions = model, state, questions
+        self._model = model
+        self._state = state
+        self._questions = questions
         self.reply = Decisions(probabilities={})
         self.identity: str = model.identity
         self.timeout: Any = getattr(model, "timeout", None)
@@ -160,20 +164,22 @@ class _Asked:
         return Reply(content="", usage=self.reply.usage, served_model=self.reply.served_model)
 
 
-def _read(reply: Decisions, id_: str, gap: float) -> Cell:
+def _read_answer(reply: Decisions, id_: str, gap: float) -> ProbabilityCell:
     """Read the answer to a question from a reply."""
     probability = reply.probabilities.get(id_)
     if id_ in reply.refused:
         code = "refused"
     elif is_probability(probability):
-        return Cell(float(probability), served_model=served_name(reply.served_model) or "", gap=gap)
+        return ProbabilityCell(
+            float(probability), served_model=served_name(reply.served_model) or "", gap=gap
+        )
     else:
         code = "missing_id" if probability is None else "invalid_reply"
-    return Cell(failure=_REASONS[code], code=code)
+    return ProbabilityCell(failure=_REASONS[code], code=code)
 
 
 def measure_gap(first: object, second: object) -> float:
-    """Measure how far apart two answers are; 0 where one is no probability."""
+    """Return the difference between two answers; 0 if one is no probability."""
     if is_probability(first) and is_probability(second):
         return abs(first - second)
     return 0.0

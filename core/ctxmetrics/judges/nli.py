@@ -1,6 +1,6 @@
 """Judging with a cross-encoder: a function that says how sure it is that one text entails another.
 
-The judge asks about windows of neighbouring sentences (`windows`); `pair_queue` gathers the pairs of many samples and calls
+The judge asks about windows of neighbouring sentences (`choose_windows`); `pair_queue` gathers the pairs of many samples and calls
 the function; `probabilities` turns its answers into verdicts.
 """
 
@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.pair_queue import Pair, Queue, score_pairs
-from ctxmetrics.judges.probabilities import Bar, Row
-from ctxmetrics.judges.windows import Window, joined, windows
-from ctxmetrics.text import split_sentences
+from ctxmetrics.judges.context_windows import (
+    Window,
+    choose_complementary,
+    choose_windows,
+    cut_pieces,
+)
+from ctxmetrics.judges.nli_presets import (
+    PRESETS,
+    NLIPreset,
+    PresetPredictor,
+    get_predictor,
+    read_preset_name,
+)
+from ctxmetrics.judges.pair_queue import Queue, TextPair, score_pairs
+from ctxmetrics.judges.probabilities import Bar, UnitProbabilities
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Usage
 
 _COUNTS = ("batch_size", "window", "max_windows", "workers")
@@ -43,6 +57,10 @@ class NLIJudge:
     ``identity``: a second run, also with another ``bar``, does not call the model for pairs that it has
     scored.
 
+    **A preset** is written by its name: ``NLIJudge("minicheck")``, ``"factcg"`` or ``"hhem"``, with ``@REVISION`` behind it for a
+    revision of its model on the hub. `ctxmetrics.judges.nli_presets` has what each is asked and its published figure. Its model
+    reads a context in pieces of about 500 tokens, and is asked about units alone, not about the question and the answer.
+
     ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one a pair and in order, such as those of
     ``CrossEncoder.predict`` of a model with one output. Of a model with several outputs it returns the one of entailment.
 
@@ -54,8 +72,9 @@ class NLIJudge:
 
     Attributes:
         predict: Takes a list of (premise, hypothesis), the premise being the retrieved text. A sync function is
-            called in a thread, an async one in the library's own event loop.
-        identity: Name and version of the model and whatever else changes its scores. Scores are kept under it.
+            called in a thread, an async one in the library's own event loop. Or the name of a preset.
+        identity: Name and version of the model and whatever else changes its scores. Scores are kept under it. A
+            preset has its own.
         bar: From what probability on a unit is supported. Choose it by `ctxmetrics.agree`.
         doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
         batch_size: Pairs in one call at most.
@@ -63,15 +82,16 @@ class NLIJudge:
         max_windows: Windows of one context that are asked about for one unit.
         workers: Calls at the same time at most.
         wait_seconds: How long a batch that is not full waits for the pairs of other samples.
+        trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` cannot do without.
         warnings: Labels that every score carries.
 
     Raises:
-        ParameterError: A parameter is out of range.
+        ParameterError: A parameter is out of range, there is no such preset, or what it needs is not installed.
     """
 
-    predict: Callable[[list[Pair]], Any] = field(compare=False)
+    predict: Callable[[list[TextPair]], Any] | str = field(compare=False)
     _: KW_ONLY
-    identity: str
+    identity: str = ""
     bar: float = 0.5
     doubt: float = 0.0
     batch_size: int = 64
@@ -79,14 +99,20 @@ class NLIJudge:
     max_windows: int = 3
     workers: int = 1
     wait_seconds: float = 0.01
+    trust_remote_code: bool = False
     warnings: tuple[str, ...] = field(default=(), repr=False)
+    preset: NLIPreset | None = field(init=False, repr=False, compare=False, default=None)
     _queue: Queue = field(init=False, repr=False, compare=False)
+    judges_contexts_apart: ClassVar[bool] = True
+    """It asks about each context by itself and remembers the answers: the same context again costs nothing."""
 
     def __post_init__(self) -> None:
-        if not callable(self.predict):
+        predict = self._use_preset(self.predict) if isinstance(self.predict, str) else self.predict
+        if not callable(predict):
             raise ParameterError(
                 f"NLIJudge: predict={type(self.predict).__name__} cannot be called. Give a function from a list of "
-                "(premise, hypothesis) to scores, such as CrossEncoder(..).predict."
+                "(premise, hypothesis) to scores, such as CrossEncoder(..).predict, or the name of a preset: "
+                f"{', '.join(PRESETS)}."
             )
         if not isinstance(self.identity, str) or not self.identity.strip():
             raise ParameterError(
@@ -97,8 +123,18 @@ class NLIJudge:
         check_number("NLIJudge: bar", self.bar, 0, 1)
         check_number("NLIJudge: doubt", self.doubt, 0, 1)
         check_number("NLIJudge: wait_seconds", self.wait_seconds, 0)
-        queue = Queue(self.predict, self.batch_size, self.workers, self.wait_seconds)
+        queue = Queue(predict, self.batch_size, self.workers, self.wait_seconds)
         object.__setattr__(self, "_queue", queue)
+
+    def _use_preset(self, name: str) -> PresetPredictor:
+        """Take the model, the identity and the label of a preset."""
+        preset, revision = read_preset_name(name)
+        predictor = get_predictor(preset, revision, trust_remote_code=self.trust_remote_code)
+        label = f"{preset.model}: the library's authors did not run this model; published: {preset.published}"
+        object.__setattr__(self, "preset", preset)
+        object.__setattr__(self, "identity", self.identity or f"{preset.model}@{revision}")
+        object.__setattr__(self, "warnings", self.warnings or (label,))
+        return predictor
 
     @property
     def name(self) -> str:
@@ -117,49 +153,69 @@ class NLIJudge:
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
-        alone = [f"{request.user_input} {request.answer}"] if request.user_input else []
+        alone = []
+        if request.user_input and self.preset is None:  # the presets' models were trained on claims
+            alone.append(f"{request.user_input} {request.answer}")
         rows, usage = await self._compare(request, units, alone)
         verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return Judgement(verdicts=verdicts, usage=usage)
 
     async def _compare(
         self, request: JudgeRequest, units: Sequence[str], alone: Sequence[str] = ()
-    ) -> tuple[list[Row], Usage]:
-        """Compare units with each context, and where none supports one, with parts of several together.
+    ) -> tuple[list[UnitProbabilities], Usage]:
+        """Compare units with each context; a unit that no context supports also with windows of several contexts together.
 
         Args:
             request: The request.
             units: The units.
-            alone: Others, which are compared with each context only.
+            alone: More units, which are compared with each context only.
         """
-        compared = windows(request, (*units, *alone), self.window, self.max_windows)
+        compared = self._cut(request, (*units, *alone))
         scores, calls = await score_pairs(self._queue, self.identity, _list_pairs(compared))
         rows = []
         for unit, contexts in compared:
             cells = []
             for context in contexts:
-                read = [
-                    probabilities.to_cell(scores[window.span.quote, unit], window.span)
-                    for window in context
+                context_cells = [
+                    probabilities.to_cell(scores[window.text, unit], window.span) for window in context
                 ]
-                cells.append(probabilities.likeliest(read))
-            rows.append(Row(tuple(cells)))
-        together: dict[int, tuple[Pair, tuple[Evidence, ...]]] = {}
+                cells.append(probabilities.find_failure_or_likeliest(context_cells))
+            rows.append(UnitProbabilities(tuple(cells)))
+        together: dict[int, tuple[TextPair, tuple[Evidence, ...]]] = {}
         for index, (unit, contexts) in enumerate(compared[: len(units)]):
-            spans = joined(contexts) if rows[index].is_open(Bar(self.bar)) else ()
+            if not rows[index].is_unsupported_alone(Bar(self.bar)):
+                continue
+            windows = contexts
+            if self.preset is not None:  # several pieces together would be too long
+                ((_, windows),) = choose_windows(request, [unit], self.window, self.max_windows)
+            spans = choose_complementary(windows)
             if spans:
-                together[index] = ("\n".join(span.quote for span in spans), unit), spans
+                parts = [
+                    see(request.contexts[span.context]).cut(Span(span.start, span.end))
+                    for span in spans
+                ]
+                together[index] = ("\n".join(parts), unit), spans
         pairs = [pair for pair, _ in together.values()]
         scores, more_calls = await score_pairs(self._queue, self.identity, pairs)
         for index, (pair, spans) in together.items():
-            rows[index] = Row(rows[index].cells, probabilities.to_cell(scores[pair]), spans)
-        return rows, Usage(reused=int(calls + more_calls == 0))
+            rows[index] = UnitProbabilities(
+                rows[index].cells, probabilities.to_cell(scores[pair]), spans
+            )
+        return rows, Usage(reused=0 if calls or more_calls else 1)
+
+    def _cut(self, request: JudgeRequest, units: Sequence[str]) -> list[tuple[str, list[list[Window]]]]:
+        """Cut the contexts: for each unit its windows; for a preset the same pieces for all units."""
+        if self.preset is None:
+            return choose_windows(request, units, self.window, self.max_windows)
+        size = self.preset.piece_tokens
+        pieces = [cut_pieces(index, text, size) for index, text in enumerate(request.contexts)]
+        return [(unit, pieces) for unit in units]
 
 
-def _list_pairs(compared: Iterable[tuple[str, list[list[Window]]]]) -> list[Pair]:
+def _list_pairs(compared: Iterable[tuple[str, list[list[Window]]]]) -> list[TextPair]:
     """List every window with its unit."""
-    pairs: list[Pair] = []
+    pairs: list[TextPair] = []
     for unit, contexts in compared:
         for context in contexts:
-            pairs += [(window.span.quote, unit) for window in context]
+            pairs += [(window.text, unit) for window in context]
     return pairs

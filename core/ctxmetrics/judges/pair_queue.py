@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import os
 import reprlib
 import threading
@@ -21,21 +22,29 @@ from typing import Any, TypeAlias
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.models.runtime.background import run_sync
-from ctxmetrics.models.runtime.memo import Memo, hashed
+from ctxmetrics.models.runtime.memo import Memo, digest_key
 from ctxmetrics.models.runtime.run import current_run
-from ctxmetrics.reading import as_list
+from ctxmetrics.samples.documents import as_list
 
 # A premise and a hypothesis.
-Pair: TypeAlias = tuple[str, str]
+TextPair: TypeAlias = tuple[str, str]
 # A probability, or what is wrong with what was returned for the pair.
-Score: TypeAlias = "float | str"
+PairScore: TypeAlias = "float | str"
 
 # The scores that this process remembers, where a run has no memory of its own: about 40 MB.
 scores_of_process: Memo[Any] = Memo(200_000)
+# How far a probability may lie outside of 0 to 1 by rounding.
 _ROUNDING = 1e-6
-# The first parts of the key of every score in a cache. They change when other pairs are asked about, or
-# when scores are stored in another form.
-_VERSION, *_FORM = "nli-1", "None", "none"
+# The first part of the key of every score in a cache: the version of how pairs are asked about.
+_VERSION = "nli-1"
+# The next parts: the form in which scores are stored.
+_FORM = ("None", "none")
+
+
+class PairFailure(str):
+    """Why a function has no score for a pair, in words; it stands in the list in the place of the number."""
+
+    __slots__ = ()
 
 
 class PredictionError(ValueError):
@@ -56,25 +65,30 @@ class Queue:
     """
 
     def __init__(
-        self, predict: Callable[[list[Pair]], Any], size: int, workers: int, wait_seconds: float
+        self, predict: Callable[[list[TextPair]], Any], size: int, workers: int, wait_seconds: float
     ) -> None:
-        self._predict, self._size = predict, size
-        self._workers, self._wait_seconds = workers, wait_seconds
+        self._predict = predict
+        self._size = size
+        self._workers = workers
+        self._wait_seconds = wait_seconds
         self._start_empty()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Queue, (self._predict, self._size, self._workers, self._wait_seconds)
 
     def _start_empty(self) -> None:
+        """Begin without pairs and threads: at first, and in a forked child."""
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._threads = 0
-        self._waiting: dict[Pair, object] = {}  # each with the request that asked for it first
-        self._open: dict[Pair, Future[Score]] = {}  # those that wait, and those that the function has
+        # The pairs that are in no batch yet, each with the request that asked for it first.
+        self._waiting: dict[TextPair, object] = {}
+        # The pairs without a score: those that wait, and those that the function was called with.
+        self._unscored: dict[TextPair, Future[PairScore]] = {}
 
     def submit(
-        self, keys: Mapping[Pair, str], memory: Memo[float]
-    ) -> tuple[dict[Pair, Score], dict[Pair, Future[Score]]]:
+        self, keys: Mapping[TextPair, str], memory: Memo[float]
+    ) -> tuple[dict[TextPair, PairScore], dict[TextPair, Future[PairScore]]]:
         """Ask for the scores of different pairs.
 
         Args:
@@ -87,82 +101,89 @@ class Queue:
         """
         if self._process != os.getpid():  # a forked child has no threads to release a lock
             self._start_empty()
-        coming: dict[Pair, Future[Score]] = {}
+        pending: dict[TextPair, Future[PairScore]] = {}
         with self._changed:
-            known: dict[Pair, Score] = {}
+            scores: dict[TextPair, PairScore] = {}
             for pair, key in keys.items():
                 score = memory.peek(key)
                 if score is not None:
-                    known[pair] = score
+                    scores[pair] = score
                     continue
-                if pair not in self._open:
-                    future = self._open[pair] = Future()
+                if pair not in self._unscored:
+                    future = self._unscored[pair] = Future()
                     future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
                     self._waiting[pair] = keys
-                coming[pair] = self._open[pair]
-                coming[pair].add_done_callback(partial(_remember, memory, key))
-            while self._threads < min(self._workers, -(-len(self._waiting) // self._size)):
+                pending[pair] = self._unscored[pair]
+                pending[pair].add_done_callback(partial(_remember, memory, key))
+            full_batches = math.ceil(len(self._waiting) / self._size)
+            while self._threads < min(self._workers, full_batches):
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
-                self._threads += 1  # there may be too many threads for one more
+                self._threads += 1  # only now: the start fails if the system allows no more threads
             self._changed.notify()
-        return known, coming
+        return scores, pending
 
     def _work(self) -> None:
         """Call the function for one batch after the other, until nothing waits."""
         while True:
-            until = time.monotonic() + self._wait_seconds
+            deadline = time.monotonic() + self._wait_seconds
             with self._changed:
-                while 0 < len(self._waiting) < self._size and (rest := until - time.monotonic()) > 0:
-                    self._changed.wait(rest)
-                first = list(islice(self._waiting, self._size))
-                batch = {pair: self._waiting.pop(pair) for pair in first}
+                while 0 < len(self._waiting) < self._size:
+                    seconds_left = deadline - time.monotonic()
+                    if seconds_left <= 0:
+                        break
+                    self._changed.wait(seconds_left)
+                pairs = list(islice(self._waiting, self._size))
+                batch = {pair: self._waiting.pop(pair) for pair in pairs}
                 if not batch:
                     self._threads -= 1
                     return
-            scores = self._scores(batch)
+            scores = self._score_batch(batch)
             with self._changed:
                 for pair in batch:
-                    self._open.pop(pair).set_result(scores[pair])
+                    self._unscored.pop(pair).set_result(scores[pair])
 
-    def _scores(self, batch: Mapping[Pair, object]) -> dict[Pair, Score]:
-        """Score a batch; where that fails, the pairs of each request alone, so that one costs no other."""
+    def _score_batch(self, batch: Mapping[TextPair, object]) -> dict[TextPair, PairScore]:
+        """Score a batch. If that fails, score the pairs of each request alone, so that only the wrong request fails."""
         try:
             returned = self._predict(list(batch))
             if inspect.isawaitable(returned):
                 returned = run_sync(asyncio.wait_for, returned, None)
             return dict(zip(batch, read_scores(returned, len(batch)), strict=True))
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises, no caller may wait without end
-            requests = {id(request) for request in batch.values()}
-            if len(requests) == 1:
+            request_ids = {id(request) for request in batch.values()}
+            if len(request_ids) == 1:
                 return dict.fromkeys(batch, f"{type(error).__name__}: {safe_text(error)}")
-        scores: dict[Pair, Score] = {}
-        for one in requests:
-            own = {pair: request for pair, request in batch.items() if id(request) == one}
-            scores |= self._scores(own)
+        scores: dict[TextPair, PairScore] = {}
+        for request_id in request_ids:
+            own_pairs = {pair: request for pair, request in batch.items() if id(request) == request_id}
+            scores |= self._score_batch(own_pairs)
         return scores
 
 
-def _remember(memory: Memo[float], key: str, done: Future[Score]) -> None:
-    if not isinstance(score := done.result(), str):
+def _remember(memory: Memo[float], key: str, done: Future[PairScore]) -> None:
+    """Remember the score of a pair; an error, which is a text, is not remembered."""
+    score = done.result()
+    if not isinstance(score, str):
         memory.remember(key, score)
 
 
 async def score_pairs(
-    queue: Queue, identity: str, pairs: Iterable[Pair]
-) -> tuple[Mapping[Pair, Score], int]:
+    queue: Queue, identity: str, pairs: Iterable[TextPair]
+) -> tuple[Mapping[TextPair, PairScore], int]:
     """Score pairs from memory, the cache, a batch in flight, or by asking.
 
     Args:
-        queue: Whom to ask.
-        identity: Scores are stored under it.
+        queue: The queue of the model that is asked.
+        identity: The name of the model in the keys of the scores.
         pairs: The pairs.
 
     Returns:
         The scores, and how many pairs were asked about.
     """
     run = current_run()
-    memory, cache = run.memo or scores_of_process, run.cache
-    keys = {pair: hashed((_VERSION, identity, *_FORM, *pair)) for pair in pairs}
+    memory = run.memo or scores_of_process
+    cache = run.cache
+    keys = {pair: digest_key((_VERSION, identity, *_FORM, *pair)) for pair in pairs}
     for key in keys.values():
         stored = cache.get(key) if cache is not None and memory.peek(key) is None else None
         with suppress(ValueError):  # another version may have stored something else
@@ -180,7 +201,7 @@ async def score_pairs(
 # --- what is returned ---
 
 
-def read_scores(returned: object, count: int) -> list[Score]:
+def read_scores(returned: object, count: int) -> list[PairScore]:
     """Return one probability a pair, in order; for a pair without one, what is wrong.
 
     Args:
@@ -200,10 +221,13 @@ def read_scores(returned: object, count: int) -> list[Score]:
         raise PredictionError(
             f"predict must return one score for each pair, in order: it was given {count}, and returned {len(items)}."
         )
-    return [_probability(as_list(item)) for item in items]
+    return [_read_score(as_list(item)) for item in items]
 
 
-def _probability(item: object) -> Score:
+def _read_score(item: object) -> PairScore:
+    """Read the score of a pair, or explain what is wrong with it."""
+    if isinstance(item, PairFailure):
+        return str(item)
     number = item[0] if isinstance(item, list) and len(item) == 1 else item
     if isinstance(number, (int, float)) and -_ROUNDING <= number <= 1 + _ROUNDING:  # false for NaN
         return min(max(float(number), 0.0), 1.0)

@@ -13,16 +13,16 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.verdicts import Evidence, Verdict
 
 
-class Cell(NamedTuple):
-    """One unit in one context, or in several together.
+class ProbabilityCell(NamedTuple):
+    """One unit in one context, or in several contexts together.
 
     Attributes:
-        probability: How likely the context states the unit.
+        probability: The probability that the context states the unit.
         span: The sentences of the context that were read, or that are nearest to the unit.
         failure: Why there is no probability.
         code: The verdict code of the failure.
-        served_model: The model that answered, where its server names it.
-        gap: How far apart its answers were, where the same was asked again in another place or company.
+        served_model: The model that answered, if its server names it.
+        gap: The difference between two answers to the question, if it was asked twice in different requests.
     """
 
     probability: float = 0.0
@@ -39,7 +39,7 @@ class Bar:
 
     Attributes:
         minimum: A probability of at least this is a yes.
-        doubt: A probability that is nearer to the bar has the code ``near_bar``; 0: none has.
+        doubt: A probability whose distance from the bar is smaller has the code ``near_bar``; 0: none has.
     """
 
     minimum: float
@@ -54,38 +54,40 @@ class Bar:
         return "near_bar" if abs(probability - self.minimum) < self.doubt else None
 
 
-class Row(NamedTuple):
+class UnitProbabilities(NamedTuple):
     """One unit and all contexts.
 
     Attributes:
         cells: One a context.
-        together: Several contexts together, where a judge asked about them. It counts where no context states the unit alone.
-        spans: The sentences that `together` is about.
+        together: Several contexts together, if a judge asked about them. It counts if no context states the unit alone.
+        spans: The sentences of the contexts in `together`.
     """
 
-    cells: tuple[Cell, ...]
-    together: Cell = Cell()
+    cells: tuple[ProbabilityCell, ...]
+    together: ProbabilityCell = ProbabilityCell()
     spans: tuple[Evidence, ...] = ()
 
-    def is_open(self, bar: Bar) -> bool:
+    def is_unsupported_alone(self, bar: Bar) -> bool:
         """Whether every context was judged, and none states the unit alone."""
         return all(cell.failure is None and not bar.is_met(cell.probability) for cell in self.cells)
 
-    def parts(self, bar: Bar) -> tuple[Evidence, ...]:
-        """Return the sentences that state the unit together, where no context does alone."""
-        supported = self.is_open(bar) and bar.is_met(self.together.probability)
-        return self.spans if supported else ()
+    def get_parts(self, bar: Bar) -> tuple[Evidence, ...]:
+        """Return the sentences that state the unit together, if no context does alone; else none."""
+        is_supported_together = bar.is_met(self.together.probability)
+        return self.spans if self.is_unsupported_alone(bar) and is_supported_together else ()
 
-    def find_failure(self, bar: Bar) -> Cell | None:
-        """Return the failure for which it is not known whether contexts state the unit together; None where it is known."""
-        alone = any(cell.failure is None and bar.is_met(cell.probability) for cell in self.cells)
-        together = self.together.failure is not None or bar.is_met(self.together.probability)
-        failed = likeliest((*self.cells, self.together))
-        return failed if together and not alone and failed.failure is not None else None
+    def find_failure(self, bar: Bar) -> ProbabilityCell | None:
+        """Return the failure that leaves open whether the unit needs several contexts together; None if that is known."""
+        if any(cell.failure is None and bar.is_met(cell.probability) for cell in self.cells):
+            return None  # one context is enough
+        if self.together.failure is None and not bar.is_met(self.together.probability):
+            return None  # together they do not state it either
+        cell = find_failure_or_likeliest((*self.cells, self.together))
+        return cell if cell.failure is not None else None
 
 
 def describe_rules(judge: Any, names: Sequence[str]) -> str:
-    """Return the parameters of a judge's verdicts that are not the default, in parentheses; empty where all are."""
+    """Describe the parameters that differ from their defaults, in parentheses; an empty text if none does."""
     changed = []
     for item in fields(judge):
         value = getattr(judge, item.name, None)
@@ -94,17 +96,19 @@ def describe_rules(judge: Any, names: Sequence[str]) -> str:
     return f"({', '.join(changed)})" if changed else ""
 
 
-def to_cell(score: float | str, span: Evidence | None = None) -> Cell:
+def to_cell(score: float | str, span: Evidence | None = None) -> ProbabilityCell:
     """Make a cell of a probability, or of the text that says why there is none."""
-    return Cell(failure=score) if isinstance(score, str) else Cell(score, span)
+    return ProbabilityCell(failure=score) if isinstance(score, str) else ProbabilityCell(score, span)
 
 
-def likeliest(cells: Iterable[Cell]) -> Cell:
-    """Return a failure, where there is one; else the likeliest cell, the first of equals."""
-    return max(cells, key=lambda cell: (cell.failure is not None, cell.probability), default=Cell())
+def find_failure_or_likeliest(cells: Iterable[ProbabilityCell]) -> ProbabilityCell:
+    """Return a cell with a failure if there is one; else the likeliest cell, the first of equals."""
+    return max(
+        cells, key=lambda cell: (cell.failure is not None, cell.probability), default=ProbabilityCell()
+    )
 
 
-def judge_units(ids: Sequence[str], rows: Sequence[Row], bar: Bar) -> tuple[Verdict, ...]:
+def judge_units(ids: Sequence[str], rows: Sequence[UnitProbabilities], bar: Bar) -> tuple[Verdict, ...]:
     """Judge which units the contexts support.
 
     ``details`` of a verdict: ``probability`` (what is compared with the bar) and ``probabilities`` (one a context).
@@ -112,72 +116,89 @@ def judge_units(ids: Sequence[str], rows: Sequence[Row], bar: Bar) -> tuple[Verd
     return tuple(_judge_unit(id_, row, bar) for id_, row in zip(ids, rows, strict=True))
 
 
-def judge_contexts(ids: Sequence[str], rows: Sequence[Row], bar: Bar) -> tuple[Verdict, ...]:
-    """Judge which contexts are useful: those that meet the bar in some row, or are a part of what states a unit.
+def judge_contexts(
+    ids: Sequence[str], rows: Sequence[UnitProbabilities], bar: Bar
+) -> tuple[Verdict, ...]:
+    """Judge which contexts are useful: those that meet the bar for a unit, or belong to several that state a unit together.
 
-    A context has no verdict where it would be a no, and it is not known whether a unit needs it with others. ``details`` of a
+    A context that is not useful alone has no verdict if it is not known whether a unit needs it with others. ``details`` of a
     verdict: ``probability``, the highest of the context.
     """
-    parts = {span.context: span for row in rows for span in row.parts(bar)}
-    unknown: dict[int, Cell] = {}
+    parts = {span.context: span for row in rows for span in row.get_parts(bar)}
+    failures: dict[int, ProbabilityCell] = {}
     for row in rows:
-        failed = row.find_failure(bar)
-        if failed is not None:
-            unknown |= {span.context: failed for span in row.spans}
+        failure = row.find_failure(bar)
+        if failure is not None:
+            failures |= {span.context: failure for span in row.spans}
     verdicts = []
     for index, id_ in enumerate(ids):
         cells = [row.cells[index] for row in rows]
-        missing = unknown.get(index, Cell())
-        verdicts.append(_judge_context(id_, cells, parts.get(index), missing, bar))
+        failure = failures.get(index, ProbabilityCell())
+        verdicts.append(_judge_context(id_, cells, parts.get(index), failure, bar))
     return tuple(verdicts)
 
 
-def _judge_unit(id_: str, row: Row, bar: Bar) -> Verdict:
-    best, together = likeliest(row.cells), Cell()
-    if row.is_open(bar):
-        together = row.together
-    for cell in (best, together):
+def _judge_unit(id_: str, row: UnitProbabilities, bar: Bar) -> Verdict:
+    """Judge one unit: by the likeliest context alone, else by several contexts together."""
+    best_alone = find_failure_or_likeliest(row.cells)
+    together = row.together if row.is_unsupported_alone(bar) else ProbabilityCell()
+    for cell in (best_alone, together):
         if cell.failure is not None:
             return Verdict(id=id_, value=None, code=cell.code, reason=cell.failure)
-    whole = [cell.span for cell in row.cells if cell.span and bar.is_met(cell.probability)]
-    parts = row.parts(bar)
-    probability = max(best.probability, together.probability)
+    whole_spans = [cell.span for cell in row.cells if cell.span and bar.is_met(cell.probability)]
+    parts = row.get_parts(bar)
+    probability = max(best_alone.probability, together.probability)
+    if parts:
+        context_numbers = ", ".join(str(span.context + 1) for span in parts)
+        reason = f"probability {together.probability:.3f} in contexts {context_numbers} together"
+    else:
+        reason = _describe_cell(best_alone, is_met=bool(whole_spans))
     return Verdict(
         id=id_,
-        value=bool(whole or parts),
-        reason=_explain(best, together, parts, alone=bool(whole)),
+        value=bool(whole_spans or parts),
+        reason=reason,
         code=bar.code(probability),
-        evidence=(*whole, *parts),
+        evidence=(*whole_spans, *parts),
         details=FrozenDict(
             probability=probability, probabilities=tuple(cell.probability for cell in row.cells)
         ),
     )
 
 
-def _explain(best: Cell, together: Cell, parts: Sequence[Evidence], *, alone: bool) -> str:
-    """Describe the probability of a unit, and the contexts that it is about."""
-    if parts:
-        places = ", ".join(str(span.context + 1) for span in parts)
-        return f"probability {together.probability:.3f} in contexts {places} together"
-    if best.span is None:
+def _describe_cell(cell: ProbabilityCell, *, is_met: bool) -> str:
+    """Describe the likeliest context of a unit, and whether its probability meets the bar."""
+    if cell.span is None:
         return "no context has a sentence"
-    at_best = "" if alone else " at best,"
-    return f"probability {best.probability:.3f}{at_best} in context {best.span.context + 1}"
+    at_best = "" if is_met else " at best,"
+    return f"probability {cell.probability:.3f}{at_best} in context {cell.span.context + 1}"
 
 
 def _judge_context(
-    id_: str, cells: Sequence[Cell], part: Evidence | None, missing: Cell, bar: Bar
+    id_: str,
+    cells: Sequence[ProbabilityCell],
+    part: Evidence | None,
+    failure: ProbabilityCell,
+    bar: Bar,
 ) -> Verdict:
-    """Judge a context by its cells; ``part`` is what a unit needs of it with others, ``missing`` why that is not known."""
-    best = likeliest(cell for cell in cells if cell.failure is None)
-    worst = likeliest((*cells, missing))
-    span, reason = part, f"probability {best.probability:.3f}"
+    """Judge a context.
+
+    Args:
+        id_: Its id.
+        cells: Its cell in each row.
+        part: Its sentence that states a unit together with other contexts, or None.
+        failure: Why it is not known whether a unit needs it together with others; without a failure, that is known.
+        bar: The bar.
+    """
+    best = find_failure_or_likeliest(cell for cell in cells if cell.failure is None)
+    failed = find_failure_or_likeliest((*cells, failure))
+    span = part
+    reason = f"probability {best.probability:.3f}"
     if best.span is not None and bar.is_met(best.probability):
         span = best.span
     elif part is not None:
         reason += " alone, needed with others"
-    elif worst.failure is not None:
-        return Verdict(id=id_, value=None, code=worst.code, reason=worst.failure)
+    elif failed.failure is not None:
+        return Verdict(id=id_, value=None, code=failed.code, reason=failed.failure)
     return Verdict(
         id=id_,
         value=span is not None,

@@ -12,6 +12,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.models.base import Prompt, Reply
@@ -19,6 +20,7 @@ from ctxmetrics.verdicts import Usage
 
 # Stands in a recorded reply for the code of the request that it answers.
 ECHO = "$code"
+# The steps for which replies may be recorded.
 _STEPS = ("claims", "attribution", "usefulness", "joint")
 
 
@@ -47,7 +49,7 @@ class ScriptedModel:
             unknown = set(self.replies) - set(_STEPS)
             if unknown:
                 raise ParameterError(
-                    f"ScriptedJudge: step {min(unknown)!r} is unknown. Choose from: {', '.join(_STEPS)}."
+                    f"ScriptedJudge: step {min(unknown)!r} is unknown.{suggest(min(unknown), _STEPS)} Choose from: {', '.join(_STEPS)}."
                 )
             entries = {step: tuple(replies) for step, replies in self.replies.items() if replies}
             object.__setattr__(self, "replies", FrozenDict(entries))

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics._internal.version import __version__
-from ctxmetrics.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.formulas import average_precision, share
+from ctxmetrics.formulas import average_precision, merge_repeats, share
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.reading import LABEL, SPAN_MARK, TEXTS_OF, some_of
-from ctxmetrics.reading.pictures import in_text, refusal
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Provenance, Score
-from ctxmetrics.verdicts import Usage, Verdict
+from ctxmetrics.samples.addresses import is_no_text
+from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.samples.pictures import find_placeholder, in_text, refusal
+from ctxmetrics.samples.sample import DROPPED, Sample
+from ctxmetrics.samples.schema import ORDERED_BY, TEXTS_OF, UNORDERED_BY, join_first
+from ctxmetrics.samples.unanswerable import LABEL
+from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family, Grouping
+from ctxmetrics.scores.score import Provenance, Score
+from ctxmetrics.verdicts import PENDING, Usage, Verdict
 
-Formula = Literal["average_precision", "share"]
+Formula: TypeAlias = Literal["average_precision", "share"]
 # Field metadata of parameters that change the number: they are part of the metric's name.
 NAMED: Mapping[str, Any] = FrozenDict({"named": True})
 
@@ -33,30 +36,13 @@ def named_choice(choices: object) -> Mapping[str, Any]:
     return FrozenDict({**NAMED, "choices": get_args(choices)})
 
 
-_MetricClass = TypeVar("_MetricClass", bound="Metric")
-
-_METRICS: list[type[Metric]] = []
-
-
-def registered(metric: type[_MetricClass]) -> type[_MetricClass]:
-    """Make a metric known by its `base_name`: ``--metric``, files of results, golden cases."""
-    _METRICS.append(metric)
-    return metric
-
-
-def registered_metrics() -> list[type[Metric]]:
-    """Return the registered metrics: first those that run where none is named, then by family."""
-    families = get_args(Family)
-    return sorted(
-        _METRICS, key=lambda metric: (not metric.runs_by_default, families.index(metric.family))
-    )
-
-
 class Definition:
     """What a metric's class says about it. Parameters of an object may change what is no ClassVar."""
 
     base_name: ClassVar[str]
     family: ClassVar[Family]
+    # Whether a judge gives its verdicts.
+    judged: ClassVar[bool] = False
     # Whether the convention's bands, which are about recall, apply to it.
     banded: ClassVar[bool] = False
     # Whether the command line runs it where no metric is named.
@@ -72,18 +58,18 @@ class Definition:
     # Fields that the metric also uses where a sample has them.
     uses: tuple[str, ...] = ()
     # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
-    counts: tuple[str, str]
+    counted_words: tuple[str, str]
 
     # Only an object has these.
     name: str
-    rules: Convention
+    convention_data: Convention
     pass_mark: float | None
     # Whether contexts of one source count as one, and whether each context must have an id for it.
     grouped: bool = False
     needs_pairs: bool = False
 
     def __init_subclass__(cls, **values: Any) -> None:
-        """Take what a class says about itself: ``requires``, ``uses``, ``counts``."""
+        """Take what a class says about itself: ``requires``, ``uses``, ``counted_words``."""
         super().__init_subclass__()
         for name, value in values.items():
             if name not in Definition.__annotations__:
@@ -98,13 +84,13 @@ class Metric(Definition, ABC):
     A metric is frozen data: two with equal parameters are equal, and it can be pickled and copied.
 
     Attributes:
-        convention: How verdicts become a number (`ctxmetrics.conventions.CONVENTIONS`).
+        convention: How verdicts become a number (`ctxmetrics.scores.conventions.CONVENTIONS`).
         threshold: The pass mark on the score's own scale; None takes the convention's.
         strict: Anything below a perfect score counts as 0, and only a perfect score passes.
         top_k: Look at the first k retrieved contexts only. The score is that of a retriever that returned
             no more than these.
         name: The metric's name; parameters that change the number and are not the default are part of it.
-        rules: The convention's data.
+        convention_data: What the convention says.
         pass_mark: The threshold in force: the scale's top when strict, else the threshold, else the convention's.
 
     Raises:
@@ -130,21 +116,34 @@ class Metric(Definition, ABC):
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
-        rules = CONVENTIONS[self.convention]
+        convention = CONVENTIONS[self.convention]
         top_k_optional = not type(self).top_k
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=top_k_optional)
-        check_number(f"{self.base_name}: threshold", self.threshold, 0, rules.scale, optional=True)
-        pass_mark = rules.threshold if self.threshold is None else self.threshold
+        check_number(f"{self.base_name}: threshold", self.threshold, 0, convention.scale, optional=True)
+        pass_mark = convention.threshold if self.threshold is None else self.threshold
         if self.strict:
-            pass_mark = rules.scale
-        vars(self).update(name=self._build_name(), rules=rules, pass_mark=pass_mark)
+            pass_mark = convention.scale
+        object.__setattr__(self, "name", self._build_name())
+        object.__setattr__(self, "convention_data", convention)
+        object.__setattr__(self, "pass_mark", pass_mark)
         formula = getattr(self, "formula", None)
         if formula is not None:
-            vars(self).update(formula_name=str(formula))
+            object.__setattr__(self, "formula_name", str(formula))
         group = getattr(self, "group", "context")
-        if (group or rules.group) == "source":
-            uses = (*self.uses, "retrieved_context_ids")
-            vars(self).update(grouped=True, needs_pairs=group is not None, uses=uses)
+        if (group or convention.group) == "source":
+            object.__setattr__(self, "grouped", True)
+            object.__setattr__(self, "needs_pairs", group is not None)
+            object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the parameters: what follows from them is made again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take the parameters, also of a pickle that holds more."""
+        for item in fields(self):
+            object.__setattr__(self, item.name, state.get(item.name, item.default))
+        self.__post_init__()
 
     def _build_name(self) -> str:
         """Return the name with the parameters that change the number.
@@ -207,11 +206,16 @@ class Metric(Definition, ABC):
         That is a question without an answer, where the metric needs one; and one with several searches, where the metric is
         about the ranks of one.
         """
+        if not isinstance(sample, Sample):
+            raise ParameterError(
+                f"{self.base_name}: {type(sample).__name__} is no Sample. Write Sample(user_input=.., reference=.., "
+                "retrieved_contexts=[..]), or Sample.from_dict(mapping)."
+            )
         if self.one_ranking and len(sample.searches or ()) > 1:
             message = (
                 "several searches have no common ranking; results.searches() has the precision of each"
             )
-            return self.build(sample, None, reason_code="several_searches", message=message)
+            return self.make_score(sample, None, reason_code="several_searches", message=message)
         if not sample.unanswerable:
             return None
         expected = [name for name in self.requires if name.startswith("reference")]
@@ -219,18 +223,18 @@ class Metric(Definition, ABC):
             return None
         why = "its label says so"
         if not sample.labels.get(LABEL):
-            if (
-                "reference" not in expected
-            ):  # the ids or contexts that are expected may be there all the same
+            field_name = "reference" if sample.has("reference") else "reference_facts"
+            if field_name not in expected:  # what is expected may be there all the same
                 return None
             why = "the reference is a refusal"
         message = f"the question has no answer: {why}"
-        return self.build(sample, None, reason_code="unanswerable", message=message)
+        return self.make_score(sample, None, reason_code="unanswerable", message=message)
 
     def check_texts(self, sample: Sample) -> Score | None:
         """Return the score of a sample that has a picture where the metric reads text; None where it has none.
 
-        The id of a context may be the name of a picture's file.
+        The id of a context may be the name of a picture's file. Contexts that are nothing but addresses, ids or
+        placeholders, all of them, hold no text either, unless one stands in what they are compared with.
         """
         for name in (*self.requires, *self.uses):
             if name in TEXTS_OF or name == "searches":  # searches are stages, too
@@ -250,10 +254,30 @@ class Metric(Definition, ABC):
                 if picture:
                     place = f"field '{name}'" + (f", item {number}" if is_list else "")
                     message = f"{place} {refusal(picture)}"
-                    return self.build(sample, None, reason_code="not_text", message=message)
-        return None
+                    return self.make_score(sample, None, reason_code="not_text", message=message)
+        placeholder = self.find_placeholders(sample)
+        if placeholder is None:
+            return None
+        message = (
+            f"no retrieved context holds text: each is an address, an id or a placeholder ({safe_text(placeholder)}). Give "
+            "the texts that stand there; metrics by id compare ids."
+        )
+        return self.make_score(sample, None, reason_code="not_text", message=message)
 
-    def build(
+    def find_placeholders(self, sample: Sample) -> str | None:
+        """Return the first retrieved context where all are placeholders, and none is expected; else None."""
+        contexts = (sample.retrieved_contexts or ())[: self.top_k]
+        if "retrieved_contexts" not in self.requires or not contexts:
+            return None
+        if not all(map(find_placeholder, contexts)):
+            return None
+        expected = [sample.reference or "", sample.response or "", *(sample.reference_contexts or ())]
+        expected += [*(sample.references or ()), *(fact.text for fact in sample.reference_facts or ())]
+        if any(context.strip() in text for context in contexts for text in expected):
+            return None
+        return find_placeholder(contexts[0])
+
+    def make_score(
         self,
         sample: Sample,
         value: float | None,
@@ -262,53 +286,64 @@ class Metric(Definition, ABC):
         reason_code: str | None = None,
         message: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
         usage: Usage = Usage(),  # noqa: B008 - frozen
-        context_lengths: tuple[int, ...] | None = None,
+        contexts: tuple[str, ...] | None = None,
         **provenance: Any,
     ) -> Score:
         """Turn a value on the 0-1 scale into the score of this convention.
 
         Verdicts may be given as a function, which is called when they are first read. Where sources count, the value is
-        theirs, and the verdicts stay those of the contexts. Metadata that is None is left out.
+        theirs, and the verdicts stay those of the contexts. Metadata that is None is left out. Notes say what a reader of
+        the value must know.
         """
         counted: Any = verdicts if callable(verdicts) else tuple(verdicts)
-        extra = {name: item for name, item in (metadata or {}).items() if item is not None}
+        extra: dict[str, Any] = {}
+        if metadata:
+            extra = {name: item for name, item in metadata.items() if item is not None}
+        if sample.metadata:
+            notes = [*notes, *_describe_retrieval(sample.metadata)]
+        if value == 0 and "retrieved_contexts" in self.requires:
+            notes = [*notes, *_describe_no_texts((sample.retrieved_contexts or ())[: self.top_k])]
+        if notes:
+            extra["notes"] = [*notes]
         if self.grouped and value is not None and _are_pairs(sample):
             counted = tuple(verdicts() if callable(verdicts) else verdicts)
-            hits = _by_source(counted, sample.retrieved_context_ids or ())
+            hits = _find_relevant_sources(counted, sample.retrieved_context_ids or ())
             if hits:
                 value = self.to_value(hits)
                 extra["sources"] = len(hits)
         scaled = self.scaled(value)
         signals: Any = None
         details: Mapping[str, Any] = EMPTY
-        if self.rules.signals is not None and self.family == "recall":
-            signals, details = self.rules.signals(scaled, counted)
+        if self.convention_data.signals is not None and self.family == "recall":
+            signals, details = self.convention_data.signals(scaled, counted)
         return Score(
             metric=self.name,
             value=scaled,
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=self._band(scaled) if self.banded and self.rules.bands else None,
+            band=self._band(scaled) if self.banded and self.convention_data.bands else None,
             verdicts=counted,
             signals=signals,
             metadata=FrozenDict({**details, **extra}) if details or extra else EMPTY,
             provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
-                library=f"ctxmetrics {__version__}",
+                library=_LIBRARY,
                 **provenance,
             ),
             usage=usage,
             sample_id=sample.id,
-            counted=self.counts,
-            context_lengths=context_lengths,
+            counted=self.counted_words,
+            context_lengths=None if contexts is None else tuple(map(len, contexts)),
+            contexts=contexts,
         )
 
     def _band(self, value: float | None) -> str | None:
         """Return the convention's wording of a value on its scale."""
-        for band in self.rules.bands:
+        for band in self.convention_data.bands:
             if value is not None and value >= band.edge:
                 return band.text
         return None
@@ -319,7 +354,7 @@ class Metric(Definition, ABC):
         The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
         56.99999999999999, and a comparison with a pass mark is exact.
         """
-        scale = self.rules.scale
+        scale = self.convention_data.scale
         if value is not None and scale != 1.0:
             value = float(Decimal(repr(float(value))) * Decimal(repr(scale)))
         return 0.0 if self.strict and value is not None and value < scale else value
@@ -327,10 +362,10 @@ class Metric(Definition, ABC):
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: average precision, or their share that is yes."""
         if self.formula_name == "average_precision":
-            return average_precision(hits, epsilon=self.rules.epsilon)
+            return average_precision(hits, epsilon=self.convention_data.epsilon)
         return share(hits)
 
-    def empty(
+    def score_empty_side(
         self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any
     ) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.
@@ -339,28 +374,31 @@ class Metric(Definition, ABC):
         """
         if retrieved and reference:
             return None
-        sides = self.rules.empty[self.family]
+        sides = self.convention_data.empty[self.family]
         if retrieved:
             worth = sides.no_reference
         elif reference:
             worth = sides.nothing_retrieved
         else:
             worth = sides.both
-        code, side = "no_reference", "the reference side is empty"
+        code = "no_reference"
+        side = "the reference side is empty"
         if reference:
-            code, side = "no_retrieved_contexts", "nothing was retrieved"
+            code = "no_retrieved_contexts"
+            side = "nothing was retrieved"
         elif "response" in self.requires:
-            code, side = "no_response", "the response is empty"
+            code = "no_response"
+            side = "the response is empty"
         elif "reference_facts" in self.requires and sample.reference_facts:
             side = "no fact is vital"
         if not isinstance(worth, str):
-            return self.build(sample, worth, message=side, **provenance)
+            return self.make_score(sample, worth, message=side, **provenance)
         if worth == "judge":
             return None
         message = (
             f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
         )
-        return self.build(sample, None, reason_code=code, message=message, **provenance)
+        return self.make_score(sample, None, reason_code=code, message=message, **provenance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,27 +421,46 @@ class ListMetric(Metric):
         refused = self.check_texts(sample) if self.reads_texts else None
         if refused is not None:
             return refused
-        retrieved, reference = self.sides(sample)
-        empty = self.empty(sample, retrieved=bool(retrieved), reference=bool(reference))
+        retrieved, reference = self.lists_to_compare(sample)
+        empty = self.score_empty_side(sample, retrieved=bool(retrieved), reference=bool(reference))
         if empty is not None:
             return empty
         value, hits = self.compare(retrieved, reference)
         verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
-        return self.build(sample, value, verdicts, metadata=self.measure_ties(sample, reference))
+        metadata, notes = self.describe_lists(sample, retrieved, reference, hits)
+        ties = self.measure_ties(sample, reference)
+        if ties:
+            metadata = {**metadata, **ties}
+        return self.make_score(sample, value, verdicts, metadata=metadata, notes=notes)
+
+    def describe_lists(
+        self,
+        sample: Sample,  # noqa: ARG002 - other metrics read these
+        retrieved: Sequence[Any],  # noqa: ARG002
+        reference: Any,  # noqa: ARG002
+        hits: Sequence[Any],  # noqa: ARG002
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Return metadata of the score, and the notes about what counts otherwise than it stands in the lists."""
+        return EMPTY, ()
 
     def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
         """Measure how much the order of equal scores moves the value; None where it does not."""
         return None
 
     def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
-        """Return whether no list holds a picture where the metric reads text; see `check_texts`."""
+        """Return whether no list holds a picture or a placeholder where the metric reads text; see `check_texts`."""
         if not self.reads_texts:
             return True
-        return not any(in_text(text, alone=True) for text in chain.from_iterable(lists))
+        texts = [*chain.from_iterable(lists)]
+        if any(in_text(text, alone=True) for text in texts):
+            return False
+        return not any(map(find_placeholder, texts))
 
-    def sides(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
-        """Return the two lists: the first k that were retrieved, and the reference."""
+    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
+        """Return the two lists: the first k that were retrieved, and the reference without empty ids, which expect nothing."""
         retrieved, reference = (getattr(sample, name) for name in self.requires)
+        if not self.reads_texts and "" in reference:
+            reference = tuple(filter(None, reference))
         return retrieved[: self.top_k], reference
 
     @abstractmethod
@@ -412,7 +469,7 @@ class ListMetric(Metric):
 
     def values(
         self,
-        pairs: Iterable[tuple[Sequence[Any], Any]],
+        pairs: Sequence[tuple[Sequence[Any], Any]],
         shared: dict[Hashable, Any],  # noqa: ARG002 - the metrics over strings read it
     ) -> list[float | None]:
         """Return the values of pairs of lists that are not empty and hold no picture, on the metric's scale.
@@ -437,6 +494,20 @@ class ListMetric(Metric):
         return False
 
 
+def distinct_ids(ids: Iterable[str]) -> list[str]:
+    """Return each id once, at its first place; each empty one, which is no id, at its own."""
+    ids = [*ids]
+    if "" not in ids:  # as nearly always
+        return [*dict.fromkeys(ids)]
+    known: set[str] = set()
+    distinct: list[str] = []
+    for id_ in ids:
+        if not id_ or id_ not in known:
+            known.add(id_)
+            distinct.append(id_)
+    return distinct
+
+
 @dataclass(frozen=True, slots=True)
 class _LaterVerdicts:
     """The data of verdicts that are not built yet, which take a tenth of the memory."""
@@ -453,10 +524,11 @@ class _LaterVerdicts:
         return self.metric.verdicts(self.hits, self.retrieved, self.reference)
 
     def to_dicts(self) -> list[dict[str, Any]] | None:
+        """Return the verdicts as plain data without building them, if each is an id and a value; else None."""
         if not self.metric.names_hits:
             return None
         ids = self.reference if self.metric.counts_reference else self.retrieved
-        pairs = zip(dict.fromkeys(ids), self.hits, strict=True)
+        pairs = zip(distinct_ids(ids), self.hits, strict=True)
         return [{"id": id_, "value": hit} for id_, hit in pairs]
 
 
@@ -476,17 +548,73 @@ class TextPrecision(Metric):
     formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
     group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
 
+    @property
+    def merges_repeats(self) -> bool:
+        """Whether a context that repeats the text of one above is no rank of its own."""
+        return self.convention_data.repeats == "once"
 
-def _by_source(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
-    """Return for each source, in the order of their first contexts, whether any of its contexts is relevant."""
-    hits: dict[str, bool] = {}
-    for verdict, id_ in zip(verdicts, ids, strict=False):
-        source = id_.partition(SPAN_MARK)[0]
+    def merge(self, hits: Sequence[bool], repeats: Mapping[int, int]) -> Sequence[bool]:
+        """Count each repeated context once, at its first rank, unless the convention counts each."""
+        return merge_repeats(hits, repeats) if repeats and self.merges_repeats else hits
+
+    def describe_repeats(
+        self, sample: Sample, repeats: Mapping[int, int], hits: Sequence[bool]
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Return as metadata which contexts were merged into which, and the notes about repeats."""
+        # Contexts of one source count as one, whatever their texts.
+        if not repeats or (self.grouped and _are_pairs(sample)):
+            return EMPTY, ()
+        names = name_repeats(repeats)
+        pairs = join_first((f"{name} = {first}" for name, first in names.items()), most=5)
+        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({pairs})"
+        if not self.merges_repeats:
+            return EMPTY, (f"{note}; {self.repeats_rule}",)
+        note += ": a repeated context counts once, at its first rank"
+        if any(hits[place] != hits[first] for place, first in repeats.items()):
+            note += "; verdicts about equal texts differ, and one yes is enough"
+        return {"repeats": names}, (note,)
+
+    @property
+    def repeats_rule(self) -> str:
+        """What a repeated context counts where it is not merged."""
+        return f"under the convention '{self.convention}' each counts"
+
+
+def name_repeats(repeats: Mapping[int, int]) -> dict[str, str]:
+    """Return repeats by the names of the contexts: ``{"c3": "c1"}``."""
+    return {f"c{place + 1}": f"c{first + 1}" for place, first in repeats.items()}
+
+
+def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
+    """Find for each source, in the order of their first contexts, whether any of its contexts is relevant."""
+    hits: dict[str | int, bool] = {}
+    for place, (verdict, id_) in enumerate(zip(verdicts, ids, strict=False)):
+        source = id_.partition(SPAN_MARK)[0] or place  # a context without an id is a source of its own
         hits[source] = hits.get(source, False) or verdict.value is True
     return list(hits.values())
 
 
+def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Say how many retrieved contexts were dropped, and what put them in another order than their list has, or may have to."""
+    if DROPPED in metadata:
+        yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
+    if ORDERED_BY in metadata:
+        yield f"in the order of {metadata[ORDERED_BY]}, which the list does not have"
+    if UNORDERED_BY in metadata:
+        yield f"in the order of the list, whatever {metadata[UNORDERED_BY]} may say"
+
+
+def _describe_no_texts(contexts: Sequence[str]) -> list[str]:
+    """Describe contexts of which none reads as a text."""
+    if not contexts or not all(map(is_no_text, contexts)):
+        return []
+    shown = contexts[0].strip()[:60]
+    example = f", such as {safe_text(shown)!r}" if shown else ""
+    return [f"no retrieved context reads as a text{example}: is this the field of the texts?"]
+
+
 def _are_pairs(sample: Sample) -> bool:
+    """Whether a sample has as many retrieved ids as retrieved contexts."""
     return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 
 
@@ -501,34 +629,48 @@ def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     message = f"{len(missing)} of {len(counted)} not judged"
     if codes:
         message += f" ({', '.join(sorted(codes))})"
-    message += f": {some_of((verdict.id for verdict in missing), most=5)}"
+    message += f": {join_first((verdict.id for verdict in missing), most=5)}"
     if len(reasons) == 1:
         message += f": {reasons.pop()}"
-    return "not_judged", message
+    return (PENDING if PENDING in codes else "not_judged"), message
 
 
 # Scores of one run share their provenance, which takes less memory than one each.
 _provenance = lru_cache(maxsize=256)(Provenance)
+_LIBRARY = f"ctxmetrics {__version__}"
 
 
-def check_parameters(metric: type[Metric], names: Iterable[str], *, also: Iterable[str] = ()) -> None:
-    """Raise unless the metric has all these parameters.
+# Our parameter by the name that other libraries give it.
+_NAMES_IN_OTHER_LIBRARIES = {
+    "k": "top_k",
+    "llm": "judge",
+    "model": "judge",
+    "distance_measure": "similarity",
+}
+
+
+def check_parameters(
+    metric: type[Metric], names: Iterable[str], *, suggestions: Iterable[str] = ()
+) -> None:
+    """Check that a metric has parameters of these names.
 
     Args:
-        metric: Its class.
+        metric: The class of the metric.
         names: The names that a caller wrote.
-        also: Further names that the caller may have meant, to suggest where one is misspelt.
+        suggestions: Further names to suggest if a name is misspelt.
 
     Raises:
-        ParameterError: It has no such parameter; the message names the nearest one.
+        ParameterError: The metric has no parameter of a name; the message suggests the nearest one.
     """
     parameters = {item.name for item in fields(metric)}
     for name in names:
         if name in parameters:
             continue
-        choices = sorted(parameters | set(also))
-        nearest = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-        hint = f" Did you mean '{nearest[0]}'?" if nearest else ""
+        from ctxmetrics._internal.near_names import suggest
+
+        choices = sorted(parameters | set(suggestions))
+        our_name = _NAMES_IN_OTHER_LIBRARIES.get(name)
+        meant = f" Did you mean {our_name!r}?" if our_name in choices else suggest(name, choices)
         raise ParameterError(
-            f"{metric.base_name} has no parameter '{name}'.{hint} It takes: {', '.join(choices)}."
+            f"{metric.base_name} has no parameter '{name}'.{meant} It takes: {', '.join(choices)}."
         )

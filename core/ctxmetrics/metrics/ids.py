@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from ctxmetrics.conventions import Family
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, named_choice, registered
-from ctxmetrics.reading import TIES
-from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, distinct_ids, named_choice
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import TIES, join_first
+from ctxmetrics.scores.conventions import Family
+from ctxmetrics.text.character_spans import is_visible
+from ctxmetrics.text.repeats import find_repeats
 from ctxmetrics.verdicts import Verdict
 
+__all__ = [
+    "IDBasedAveragePrecision",
+    "IDBasedCompleteness",
+    "IDBasedContextPrecision",
+    "IDBasedContextRecall",
+    "IDBasedHitRate",
+    "IDBasedNDCG",
+    "IDBasedPrecisionAtK",
+    "IDBasedRecallAtK",
+    "IDBasedReciprocalRank",
+    "IDMetric",
+]
+
 _LARGEST_GRADE = 1e9
+# What a missing id becomes where a table is written as text.
+_LIKE_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class IDMetric(
     ListMetric,
     requires=("retrieved_context_ids", "reference_context_ids"),
-    counts=("retrieved id", "relevant"),
+    counted_words=("retrieved id", "relevant"),
 ):
     """A metric that compares the retrieved ids with the reference ids.
 
-    Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank.
+    Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank, and the ranks
+    below close up; ``top_k`` cuts the list before. An empty or missing id keeps its rank and is not relevant; among the
+    reference ids it expects nothing.
     """
 
     family: ClassVar[Family] = "id_recall"
@@ -38,10 +59,22 @@ class IDMetric(
         counted: Iterable[str] = retrieved
         others = reference
         if self.counts_reference:
-            counted, others = reference, retrieved
-        wanted = set(others)
-        hits = [id_ in wanted for id_ in dict.fromkeys(counted)]
+            counted = reference
+            others = retrieved
+        wanted = {*others}
+        wanted.discard("")
+        hits = [id_ in wanted for id_ in distinct_ids(counted)]
         return self.to_value(hits), hits
+
+    def describe_lists(
+        self,
+        sample: Sample,
+        retrieved: Sequence[str],
+        reference: Any,
+        hits: Sequence[Any],  # noqa: ARG002 - those of texts read them
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Describe empty ids, repeated ids, and texts that repeat under another id."""
+        return EMPTY, describe_ids(sample, retrieved, reference, ranked=not self.counts_reference)
 
     def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:
         """Return the lowest and the highest value over all orders of ids that were retrieved with equal scores."""
@@ -61,17 +94,16 @@ class IDMetric(
     ) -> list[Verdict]:
         """Return a verdict an id that is counted."""
         counted = reference if self.counts_reference else retrieved
-        return list(map(_verdict, dict.fromkeys(counted), hits))
+        return list(map(_verdict, distinct_ids(counted), hits))
 
     @property
     def names_hits(self) -> bool:
-        """Whether no class of one's own makes other verdicts."""
+        """Whether the verdicts are made here, and by no subclass: each is an id, and whether it is a hit."""
         return type(self).verdicts is IDMetric.verdicts
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
-class IDBasedContextRecall(IDMetric, counts=("reference id", "retrieved")):
+class IDBasedContextRecall(IDMetric, counted_words=("reference id", "retrieved")):
     """The share of the reference ids that were retrieved.
 
     Formula: |retrieved and reference| / |reference|, as sets. Range 0 to 1. Nothing retrieved: 0.0. No reference ids:
@@ -88,7 +120,6 @@ class IDBasedContextRecall(IDMetric, counts=("reference id", "retrieved")):
     banded: ClassVar[bool] = True
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedContextPrecision(IDMetric):
     """How many of the retrieved ids are reference ids, or how early they stand.
@@ -108,7 +139,6 @@ class IDBasedContextPrecision(IDMetric):
     formula: Formula = field(default="share", metadata=named_choice(Formula))
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedNDCG(IDMetric):
     """Normalised discounted cumulative gain of the ranked ids, graded if the sample has grades.
@@ -124,9 +154,9 @@ class IDBasedNDCG(IDMetric):
     reads_grades: ClassVar[bool] = True
     formula_name = "ndcg"
 
-    def sides(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
+    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
         """Return the retrieved ids, and the grades of the reference ids."""
-        retrieved, reference = super().sides(sample)
+        retrieved, reference = super().lists_to_compare(sample)
         if retrieved and reference:
             return retrieved, read_grades(sample.labels, reference, sample.called())
         return retrieved, reference
@@ -136,12 +166,11 @@ class IDBasedNDCG(IDMetric):
     ) -> tuple[float | None, Sequence[bool]]:
         """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
-        gains = [grades.get(id_, 0.0) for id_ in dict.fromkeys(retrieved)]
+        gains = [grades.get(id_, 0.0) for id_ in distinct_ids(retrieved)]
         hits = [gain > 0 for gain in gains]
         return ndcg(gains, list(grades.values()), self.top_k), hits
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedAveragePrecision(IDMetric):
     """Average precision over all reference ids, as information retrieval has it: an id that was not retrieved counts.
@@ -160,10 +189,9 @@ class IDBasedAveragePrecision(IDMetric):
     ) -> tuple[float | None, Sequence[bool]]:
         """Divide by all reference ids."""
         _, hits = super().compare(retrieved, reference)
-        return average_precision(hits, relevant_in_all=len({*reference})), hits
+        return average_precision(hits, relevant_in_all=len({*reference} - {""})), hits
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedReciprocalRank(IDMetric):
     """One over the rank of the first reference id that was retrieved.
@@ -180,7 +208,6 @@ class IDBasedReciprocalRank(IDMetric):
         return reciprocal_rank(hits)
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedHitRate(IDMetric):
     """Whether any retrieved id is a reference id: 1.0 or 0.0.
@@ -197,7 +224,6 @@ class IDBasedHitRate(IDMetric):
         return hit_rate(hits)
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedPrecisionAtK(IDMetric):
     """Reference ids among the first k / k, even if fewer were retrieved.
@@ -216,7 +242,6 @@ class IDBasedPrecisionAtK(IDMetric):
         return precision_at_k(hits, self.top_k)
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedRecallAtK(IDBasedContextRecall):
     """Reference ids among the first k / all reference ids.
@@ -232,7 +257,6 @@ class IDBasedRecallAtK(IDBasedContextRecall):
     top_k: int = field(default=10, metadata=NAMED)
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
 class IDBasedCompleteness(IDBasedContextRecall):
     """Whether every reference id was retrieved: 1.0 or 0.0. The mean is the share of questions whose evidence is complete.
@@ -249,6 +273,62 @@ class IDBasedCompleteness(IDBasedContextRecall):
     def to_value(self, hits: Sequence[bool]) -> float:
         """1.0 where every reference id is among the retrieved ones, else 0.0."""
         return float(all(hits))
+
+
+def describe_ids(
+    sample: Sample, retrieved: Sequence[str], reference: Iterable[str], *, ranked: bool
+) -> list[str]:
+    """Describe what counts otherwise than it stands in the lists of ids, a sentence each.
+
+    Args:
+        sample: The sample.
+        retrieved: The retrieved ids that count.
+        reference: The reference ids that count.
+        ranked: Whether the metric counts the retrieved ids.
+    """
+    notes: list[str] = []
+    wanted = sample.reference_context_ids or ()
+    distinct = {*retrieved}
+    texts = (sample.retrieved_contexts or ())[: len(retrieved)]
+    is_plain = len(distinct) == len(retrieved) and "" not in distinct and "" not in wanted
+    if is_plain and _LIKE_MISSING.isdisjoint(distinct) and len({*texts}) == len(texts):
+        return notes  # as nearly always
+    if "" in wanted:
+        notes.append(f"{wanted.count('')} of {len(wanted)} reference ids are empty and expect nothing")
+    if "" in retrieved:
+        empty = retrieved.count("")
+        notes.append(
+            f"{empty} of {len(retrieved)} retrieved ids are empty: they keep their ranks and are not relevant"
+        )
+    like_missing = _LIKE_MISSING.intersection(retrieved).intersection(reference)
+    if like_missing:
+        notes.append(
+            f"the id {min(like_missing)!r} is on both sides; it counts as an id: write null for a missing one"
+        )
+    if not ranked:
+        return notes
+    repeated = len(retrieved) - len(distinct_ids(retrieved))
+    is_pair = len(texts) == len(retrieved)
+    if repeated:
+        counts = Counter(filter(None, retrieved))
+        names = [id_ for id_, count in counts.items() if count > 1]
+        note = f"{repeated} of {len(retrieved)} retrieved ids repeat one above ({join_first(names, most=5)})"
+        note += ": a repeated id counts once, at its first rank"
+        if is_pair and len({*zip(retrieved, texts, strict=True)}) > len(counts) + retrieved.count(""):
+            note += ", also with another text"
+        notes.append(note)
+    if is_pair and len({*texts}) < len(texts):
+        repeats = find_repeats(texts)
+        pairs = [
+            f"c{place + 1} = c{first + 1}"
+            for place, first in repeats.items()
+            if retrieved[place] != retrieved[first]
+        ]
+        if pairs:
+            notes.append(
+                f"equal texts have different ids ({join_first(pairs, most=5)}): ids are compared, so each id counts"
+            )
+    return notes
 
 
 def _order_ties(
@@ -270,6 +350,7 @@ def _order_ties(
 # Samples with the same id share its verdict, which takes less memory.
 @lru_cache(maxsize=1 << 15)
 def _verdict(id_: str, hit: bool) -> Verdict:
+    """Build the verdict about an id."""
     return Verdict(id=id_, value=hit, text=id_)
 
 
@@ -294,6 +375,8 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         if grade is None:  # as a column of Arrow has it, whose rows have the ids of all rows
             continue
         key = str(id_)
+        if not is_visible(key):  # no id
+            continue
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         if not is_number or not 0 <= grade <= _LARGEST_GRADE or (grade > 0) != (key in grades):
             raise SampleError(

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ctxmetrics.conventions import Family, Weighting
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, TextPrecision, named_choice, registered
+from ctxmetrics.metrics.base import NAMED, TextPrecision, named_choice
 from ctxmetrics.metrics.judging import JudgedMetric
-from ctxmetrics.samples import Sample
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.conventions import Family, Weighting
+from ctxmetrics.verdicts import Verdict
 
 Relevance = Literal["useful", "supports", "adds"]
-# The weights of the words for a fact's importance in a weighted mean.
-_WORTH: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
+# The weight of a fact by the word for its importance.
+_WEIGHTS: dict[str | float, float] = {"vital": 1.0, "okay": 0.5}
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
-class ContextRecall(JudgedMetric, counts=("sentence", "supported")):
+class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
     """The share of the reference's units that the retrieved contexts support.
 
     Formula: supported units / units. Range 0 to 1 (0 to 100 under ``aegis``). Nothing retrieved: 0.0. A reference
@@ -62,39 +63,50 @@ class ContextRecall(JudgedMetric, counts=("sentence", "supported")):
         Raises:
             MissingFieldError: A fact has no importance, and the metric needs it.
         """
-        weighting = self.weighting or self.rules.weighting
+        weighting = self.weighting or self.convention_data.weighting
         if weighting is None:
             return super().weights(sample)
-        worths = [fact.importance for fact in sample.reference_facts or ()]
-        if None in worths:
+        importances = [fact.importance for fact in sample.reference_facts or ()]
+        if None in importances:
             raise MissingFieldError(
-                f"{sample.called()}: field 'reference_facts', item {worths.index(None) + 1} has no importance, which "
+                f"{sample.called()}: field 'reference_facts', item {importances.index(None) + 1} has no importance, which "
                 f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
             )
         if weighting == "vital":
-            return [float(worth == "vital") for worth in worths]
-        return [float(_WORTH.get(worth, worth)) for worth in worths]  # type: ignore[arg-type]  # none is None
+            return [1.0 if importance == "vital" else 0.0 for importance in importances]
+        # An importance that is no word is a number.
+        return [float(_WEIGHTS.get(importance, importance)) for importance in importances]  # type: ignore[arg-type]  # none is None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RatedPrecision(TextPrecision, JudgedMetric, counts=("context", "useful")):
+class _RatedPrecision(TextPrecision, JudgedMetric, counted_words=("context", "useful")):
     family: ClassVar[Family] = "precision"
 
+    def count_verdicts(self, verdicts: Sequence[Verdict], repeats: Mapping[int, int]) -> float | None:
+        """Apply the formula to complete verdicts; see `merge`."""
+        return self.to_value(self.merge([verdict.value is True for verdict in verdicts], repeats))
 
-@registered
+    def describe_verdicts(
+        self, sample: Sample, verdicts: Sequence[Verdict], repeats: Mapping[int, int]
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Describe the contexts that repeat others; see `describe_repeats`."""
+        return self.describe_repeats(sample, repeats, [verdict.value is True for verdict in verdicts])
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(_RatedPrecision):
     """Whether the contexts that help to give the reference stand first.
 
     Formula: the mean, over the relevant contexts, of precision at their rank (average precision over *retrieved*
-    relevant contexts). Range 0 to 1 (0 to 100 under ``aegis``). No relevant context: 0.0. Nothing retrieved: 0.0. A
-    reference without a letter or digit: None, ``no_reference``. A context without a verdict: None, ``not_judged``.
+    relevant contexts). A context that repeats one above counts once, at its first rank (``ragas`` and ``deepeval``: each
+    counts). Range 0 to 1 (0 to 100 under ``aegis``). No relevant context: 0.0. Nothing retrieved: 0.0. A reference
+    without a letter or digit: None, ``no_reference``. A context without a verdict: None, ``not_judged``.
 
     Attributes:
         relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
             ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone. ``"adds"``: some
             unit rests on it that no context above it states whole, so that repetition and padding cost (the novelty of
-            alpha-nDCG, Clarke et al. 2008).
+            alpha-nDCG, Clarke et al. 2008); a context that repeats one above keeps its rank and is not relevant.
         formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved; the rank does not count).
 
     Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
@@ -104,8 +116,17 @@ class ContextPrecision(_RatedPrecision):
 
     relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
 
+    @property
+    def merges_repeats(self) -> bool:
+        """Whether a repeated context has no rank of its own. Under ``adds`` it keeps its rank, and is useless."""
+        return self.relevance != "adds" and super().merges_repeats
 
-@registered
+    @property
+    def repeats_rule(self) -> str:
+        """What a repeated context counts if it is not merged, in words."""
+        return "it adds nothing" if self.relevance == "adds" else super().repeats_rule
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContextUtilization(
     _RatedPrecision, requires=("response", "retrieved_contexts"), uses=("user_input",)

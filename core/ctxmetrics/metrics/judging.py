@@ -5,43 +5,56 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics._internal.secrets import remember_keys_of, safe_text
-from ctxmetrics.attribution import Attribution
-from ctxmetrics.conventions import Unit
+from ctxmetrics._internal.secrets import remember_api_keys_of, safe_text
 from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
 from ctxmetrics.judges.base import (
+    MISSING,
     Claims,
     DecomposingJudge,
     Judge,
     Judgement,
     JudgeRequest,
     checked_answer,
-    checked_verdict,
+    complete_verdicts,
 )
-from ctxmetrics.metrics.base import NAMED, Definition, Metric, named_choice, not_judged
+from ctxmetrics.metrics.base import (
+    NAMED,
+    Definition,
+    Metric,
+    name_repeats,
+    named_choice,
+    not_judged,
+)
 from ctxmetrics.metrics.relevance import rate_by_units
 from ctxmetrics.models.coerce import suggest_code
-from ctxmetrics.models.runtime.run import part_of
-from ctxmetrics.sample_fields import Fact
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
-from ctxmetrics.stages import Stage, of_last, pool_of, recorded
-from ctxmetrics.text import detect_language, has_content, split_sentences, splitter
+from ctxmetrics.models.runtime.run import breaker_scope
+from ctxmetrics.samples.fields import Fact
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.stages import Stage, last_stage_verdicts, pool_contexts, with_stage_history
+from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.scores.conventions import Unit
+from ctxmetrics.scores.score import Score
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.text.repeats import find_repeats
+from ctxmetrics.text.sentences import split_sentences, splitter
 from ctxmetrics.verdicts import Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _MetricQuestion:
     """What a metric asks about one sample.
 
     Attributes:
         request: What the judge is shown: the retrieved contexts that count, and as units the facts, where there are some.
         stages: The stages of the retrieval that are judged.
-        facts: The sample's facts, where these are the units.
+        facts: The sample's facts, where the verdicts are about these.
         weights: How much each fact counts.
+        partial: What a part of a fact is worth.
         has_units: Whether anything is asked about.
     """
 
@@ -49,12 +62,31 @@ class _Question:
     stages: Mapping[str, Stage]
     facts: Sequence[Fact]
     weights: Sequence[float]
+    partial: float
     has_units: bool
+
+    def add_fact_details(self, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+        """Add to the verdict about each fact the fact's id, its weight, and the value of a part of it."""
+        if not self.facts:
+            return verdicts
+        detailed = []
+        for verdict, fact, weight in zip(verdicts, self.facts, self.weights, strict=False):
+            details: dict[str, Any] = {}
+            if fact.id is not None:
+                details["fact_id"] = fact.id
+            if weight != 1:
+                details["weight"] = weight
+            if self.partial:
+                details["partial"] = self.partial
+            merged = FrozenDict({**verdict.details, **details})
+            detailed.append(replace(verdict, details=merged) if details else verdict)
+        return tuple(detailed)
 
 
 class _JudgedDefinition(Definition):
     """What the class of a judged metric says about it; see `Definition`."""
 
+    judged: ClassVar[bool] = True
     runs_by_default: ClassVar[bool] = True
     answer_field: ClassVar[str] = "reference"
     # Whether its verdicts are about the units: then a score has an attribution.
@@ -75,26 +107,28 @@ class JudgedMetric(_JudgedDefinition, Metric):
     """A metric whose verdicts come from a judge.
 
     Attributes:
-        judge: Who judges; None takes the judge of the run, else the embedded `LexicalJudge`.
+        judge: Who judges, or its name as ``--judge`` takes it (``"openai/gpt-4o-mini"``); None takes the judge of the run,
+            else the embedded `LexicalJudge`.
         unit: What the reference is cut into (``"sentence"``, ``"claim"``), or ``"fact"``: the sample's
             ``reference_facts``, uncut, and no reference is needed; None takes the convention's.
         language: ISO 639 code of the answer; detected from the script where None.
     """
 
-    judge: Judge | None = None
+    judge: Judge | str | None = None
     unit: Unit | None = field(default=None, metadata=named_choice(Unit))
     language: str | None = field(default=None, metadata=NAMED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unit = (self.unit or self.rules.unit) if self.answer_field == "reference" else None
+        unit = (self.unit or self.convention_data.unit) if self.answer_field == "reference" else None
         about_units = self.counts_units or getattr(self, "relevance", "useful") != "useful"
-        vars(self).update(counted_unit=unit, about_units=about_units)
+        object.__setattr__(self, "counted_unit", unit)
+        object.__setattr__(self, "about_units", about_units)
         if self.counts_units:
-            vars(self).update(counts=(unit, "supported"))
+            object.__setattr__(self, "counted_words", (unit, "supported"))
         if unit == "fact":  # what this object needs, unlike its class
-            requires = ("reference_facts", "retrieved_contexts")
-            vars(self).update(requires=requires, uses=(*self.uses, "reference"))
+            object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
+            object.__setattr__(self, "uses", (*self.uses, "reference"))
         language = self.language
         if language is not None and (not isinstance(language, str) or not language.isascii()):
             raise ParameterError(
@@ -102,6 +136,13 @@ class JudgedMetric(_JudgedDefinition, Metric):
             )
         if self.judge is None:
             return
+        if isinstance(self.judge, str):
+            from ctxmetrics.judges.judge_names import read_judge
+
+            object.__setattr__(self, "judge", read_judge(self.judge))
+        if isinstance(self.judge, type):
+            name = self.judge.__name__
+            raise ParameterError(f"{self.base_name}: judge={name} is a class. Write judge={name}(..).")
         if not isinstance(self.judge, Judge):
             instead = suggest_code(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
             raise ParameterError(
@@ -111,13 +152,19 @@ class JudgedMetric(_JudgedDefinition, Metric):
             self._check_decomposes(self.judge)
 
     def _check_decomposes(self, judge: Judge) -> None:
+        """Raise if claims are counted and the judge cannot break a text into claims."""
         if not isinstance(judge, DecomposingJudge):
             raise CannotDecomposeError(
                 f"{self.name} counts claims, and {judge.name} cannot break a text into claims. "
                 "Give judge=LLMJudge(model), or count sentences with unit='sentence'."
             )
 
-    def with_judge(self, judge: Judge) -> JudgedMetric:
+    @property
+    def own_judge(self) -> Judge | None:
+        """The metric's own judge; None if the run's judge is asked."""
+        return cast("Judge | None", self.judge)  # a name became the judge
+
+    def with_judge(self, judge: Judge | str) -> JudgedMetric:
         """Return the metric with this judge unless it has one of its own.
 
         Raises:
@@ -129,7 +176,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         """Score one sample. See `Metric.score`."""
         from ctxmetrics.models.runtime.background import run_at_once, run_sync
 
-        judge = default_judge() if self.judge is None else self.judge
+        judge = default_judge() if self.own_judge is None else self.own_judge
         if getattr(judge, "waits", None) is False:
             return run_at_once(self.ascore, sample)
         return run_sync(self.ascore, sample)
@@ -145,7 +192,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         refused = self.check_texts(sample)
         if refused is not None:
             return refused
-        judge = self.judge
+        judge = self.own_judge
         if judge is None:
             judge = default_judge()
             if self.counted_unit == "claim":
@@ -154,18 +201,18 @@ class JudgedMetric(_JudgedDefinition, Metric):
         provenance = self._build_provenance(judge, question)
         retrieved = bool(question.request.contexts or question.stages)
         if not (retrieved and question.has_units):
-            empty = self.empty(sample, retrieved=retrieved, reference=question.has_units, **provenance)
+            empty = self.score_empty_side(
+                sample, retrieved=retrieved, reference=question.has_units, **provenance
+            )
             if empty is not None:
                 return empty
-        with part_of(self):
-            judgement = await self._judge(judge, question.request, question.stages)
-        verdicts = judgement.verdicts
-        if self.counts_units and question.facts:
-            verdicts = tuple(map(self.weighed, verdicts, question.facts, question.weights))
+        with breaker_scope(self):
+            judgement = await self._judge(judge, question)
+        verdicts = question.add_fact_details(judgement.verdicts)
         return self._build_score(sample, replace(judgement, verdicts=verdicts), question, provenance)
 
-    def _build_question(self, sample: Sample) -> _Question:
-        """Read from a sample what is asked.
+    def _build_question(self, sample: Sample) -> _MetricQuestion:
+        """Build the question about a sample.
 
         Raises:
             MissingFieldError: A fact has no importance, and the metric needs it.
@@ -188,44 +235,62 @@ class JudgedMetric(_JudgedDefinition, Metric):
             user_input=sample.user_input,
             language=self.language or detect_language(answer),
         )
-        return _Question(
+        return _MetricQuestion(
             request=request,
             stages=stages,
-            facts=facts,
+            facts=facts if self.counts_units else (),
             weights=weights,
+            partial=getattr(self, "partial", 0.0),
             has_units=any(weights) if self.counted_unit == "fact" else has_content(answer),
         )
 
-    def _build_provenance(self, judge: Judge, question: _Question) -> dict[str, Any]:
-        """Return who judges, and how the answer is cut."""
-        cut = {"fact": "facts", "claim": "claims"}.get(self.counted_unit or "") or splitter()
-        provenance: dict[str, Any] = {"judge": judge.name, "splitter": cut, "warnings": judge.warnings}
-        if question.stages and not _judges_alone(judge):
+    def _build_provenance(self, judge: Judge, question: _MetricQuestion) -> dict[str, Any]:
+        """Return the fields of the provenance that depend on the judge and the question."""
+        splitter_name = {"fact": "facts", "claim": "claims"}.get(self.counted_unit or "") or splitter()
+        provenance: dict[str, Any] = {
+            "judge": judge.name,
+            "splitter": splitter_name,
+            "warnings": judge.warnings,
+        }
+        if question.stages and not _judges_stages_alone(judge):
             provenance["judge"] = f"{judge.name} over stages"
         if self.counts_units:
-            provenance["context_lengths"] = tuple(map(len, question.request.contexts))
+            provenance["contexts"] = question.request.contexts
         return provenance
 
     def _build_score(
-        self, sample: Sample, judgement: Judgement, question: _Question, provenance: Mapping[str, Any]
+        self,
+        sample: Sample,
+        judgement: Judgement,
+        question: _MetricQuestion,
+        provenance: Mapping[str, Any],
     ) -> Score:
-        """Apply the formula to the verdicts. Where one that counts is missing, there is no value."""
+        """Apply the formula to the verdicts; the score has no value if a verdict is missing."""
         verdicts = judgement.verdicts
-        code, message = None, None
+        repeats = find_repeats(question.request.contexts)
+        code = None
+        message = None
         if any(verdict.value is None for verdict in verdicts):
             code, message = not_judged(verdicts)
+        elif self._may_be_refusal(sample):
+            message = _MAY_BE_REFUSAL
         value = None
-        if code is None and self.counted_unit == "fact" and self.counts_units:  # they may weigh
-            value = Attribution(verdicts, tuple(map(len, question.request.contexts))).recall()
-        elif code is None:
-            value = self.to_value([verdict.value is True for verdict in verdicts])
-        return self.build(
+        if code is None:
+            if self.counted_unit == "fact" and self.counts_units:  # facts may have weights
+                context_lengths = tuple(map(len, question.request.contexts))
+                value = Attribution(verdicts, context_lengths).recall()
+            else:
+                value = self.count_verdicts(verdicts, repeats)
+        details, notes = self.describe_verdicts(sample, verdicts, repeats)
+        return self.make_score(
             sample,
             value,
             verdicts,
             reason_code=code,
             message=message,
+            notes=() if value is None else notes,
             metadata={
+                **details,
                 "stability": judgement.stability,
                 "raw_replies": list(judgement.raw) or None,
                 "stray_ids": judgement.stray_ids or None,
@@ -236,53 +301,61 @@ class JudgedMetric(_JudgedDefinition, Metric):
             **provenance,
         )
 
-    async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
-        """Score a sample with each of its references, and return the score with the highest value; it says whose it is.
+    def _may_be_refusal(self, sample: Sample) -> bool:
+        """Whether the reference may say that there is no answer; no label decides it."""
+        if "reference" not in self.requires or LABEL in sample.labels:
+            return False
+        return phrase_kind(sample.reference or "") == "unsure"
 
-        A reference without a letter or digit counts only where all are so. Where one could not be
-        judged, there is no value, unless another has the highest possible value.
+    def count_verdicts(self, verdicts: Sequence[Verdict], repeats: Mapping[int, int]) -> float | None:  # noqa: ARG002 - precision reads them
+        """Apply the formula to complete verdicts."""
+        return self.to_value([verdict.value is True for verdict in verdicts])
+
+    def describe_verdicts(
+        self,
+        sample: Sample,  # noqa: ARG002 - precision reads these
+        verdicts: Sequence[Verdict],  # noqa: ARG002
+        repeats: Mapping[int, int],
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Return which contexts repeat others, as metadata, and the notes about what that changes."""
+        return ({"repeats": name_repeats(repeats)} if repeats else EMPTY), ()
+
+    async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
+        """Score a sample with each of its references, and return the highest score with the number of its reference.
+
+        A reference without a letter or digit, or a refusal, is left out, unless all references are. If one of the others could
+        not be judged, there is no value, unless another has the highest possible value.
         """
         scores = [
             await self.ascore(replace(sample, reference=text, references=None)) for text in references
         ]
-        counting = [score for score in scores if score.reason_code != "no_reference"] or scores
-        best = max(counting, key=lambda score: -1.0 if score.value is None else score.value)
-        unjudged = [score for score in counting if score.value is None]
-        if unjudged and best.value != self.rules.scale:
-            best = unjudged[0]
-        number = next(number for number, score in enumerate(scores, 1) if score is best)
+        counted_scores = [score for score in scores if score.reason_code not in _NO_FACTS] or scores
+        best_score = max(counted_scores, key=lambda score: -1.0 if score.value is None else score.value)
+        unjudged_scores = [score for score in counted_scores if score.value is None]
+        if unjudged_scores and best_score.value != self.convention_data.scale:
+            best_score = unjudged_scores[0]
+        number = next(number for number, score in enumerate(scores, 1) if score is best_score)
         values = [score.value for score in scores]
+        message = best_score.message
+        if message is None or message == _MAY_BE_REFUSAL:
+            message = f"the value is that of reference {number} of {len(scores)}"
         return replace(
-            best,
-            message=best.message or f"the value is that of reference {number} of {len(scores)}",
+            best_score,
+            message=message,
             metadata=FrozenDict(
-                {**best.metadata, "reference_number": number, "reference_values": values}
+                {**best_score.metadata, "reference_number": number, "reference_values": values}
             ),
             usage=sum((score.usage for score in scores), Usage()),
         )
 
     def weights(self, sample: Sample) -> list[float]:
-        """Return how much each fact counts: 1 each, unless the metric weighs them."""
+        """Return the weight of each fact: 1, unless the metric weighs them."""
         return [1.0] * len(sample.reference_facts or ())
 
-    def weighed(self, verdict: Verdict, fact: Fact, weight: float) -> Verdict:
-        """Return the verdict about a fact with the fact's id, its weight, and the value of a part of it."""
-        details: dict[str, Any] = {}
-        if fact.id is not None:
-            details["fact_id"] = fact.id
-        if weight != 1:
-            details["weight"] = weight
-        partial = getattr(self, "partial", None)
-        if partial:
-            details["partial"] = partial
-        if not details:
-            return verdict
-        return replace(verdict, details=FrozenDict({**verdict.details, **details}))
-
     def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
-        """Return the stages of a sample that are judged: those with texts, the last one with these contexts.
+        """Return the stages that are judged: those with texts, where ``contexts`` replace the contexts of the last one.
 
-        Empty where no stage has a context; of a metric that counts contexts, where the last one has none.
+        Empty if no stage has a context. For a metric that counts contexts, also empty if the last stage has none.
         """
         stages = {
             name: stage
@@ -293,40 +366,40 @@ class JudgedMetric(_JudgedDefinition, Metric):
         stages[name] = Stage(contexts, None if last.ids is None else last.ids[: len(contexts)])
         if contexts:
             return stages
-        any_context = any(stage.contexts for stage in stages.values())
-        return stages if self.counts_units and any_context else EMPTY
+        has_context = any(stage.contexts for stage in stages.values())
+        return stages if self.counts_units and has_context else EMPTY
 
-    async def _judge(
-        self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
-    ) -> Judgement:
-        """Cut the answer into units, unless they are facts, and ask; the verdicts are those the formula counts.
+    async def _judge(self, judge: Judge, question: _MetricQuestion) -> Judgement:
+        """Cut the answer into units, unless they are facts, and ask for the verdicts that the formula counts.
 
-        An answer that cannot be broken into claims has one verdict, which is missing.
+        For an answer that cannot be broken into claims, one missing verdict is returned.
         """
+        request = question.request
         claims: Claims | None = None
         if self.counted_unit == "sentence":
             request = replace(request, units=split_sentences(request.answer, request.language))
         elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
             claims = await _decompose(judge, request)
             if claims.code or not claims.claims:
-                return self._no_claims(claims, request)
+                return self._judge_without_claims(claims, request)
             request = replace(request, units=claims.claims)
-        if stages:
-            judgement = await self._ask_stages(judge, request, stages)
+        if question.stages:
+            judgement = await self._ask_stages(judge, request, question.stages)
         else:
             judgement = await self.ask(judge, request)
         if self.about_units and not self.counts_units:
-            adding = getattr(self, "relevance", None) == "adds"
-            verdicts = rate_by_units(judgement.verdicts, request, adding=adding)
+            only_new = getattr(self, "relevance", None) == "adds"
+            verdicts = rate_by_units(judgement.verdicts, request, only_new=only_new)
             judgement = replace(judgement, verdicts=verdicts)
-        if claims is not None:  # whose prompt cut the units, and whose judged them
+        if claims is not None:
+            # Two prompts: the first broke the answer into claims, the second judged them.
             prompts = [prompt for prompt in (claims.prompt, judgement.prompt) if prompt]
             usage = claims.usage + judgement.usage
             judgement = replace(judgement, usage=usage, prompt=", ".join(prompts) or None)
         return judgement
 
-    def _no_claims(self, claims: Claims, request: JudgeRequest) -> Judgement:
-        """Return the judgement of an answer that was not broken into claims: the whole is not judged."""
+    def _judge_without_claims(self, claims: Claims, request: JudgeRequest) -> Judgement:
+        """Build the judgement of an answer that was not broken into claims: one missing verdict."""
         verdict = Verdict(
             id=self.answer_field,
             value=None,
@@ -339,51 +412,53 @@ class JudgedMetric(_JudgedDefinition, Metric):
     async def _ask_stages(
         self, judge: Judge, request: JudgeRequest, stages: Mapping[str, Stage]
     ) -> Judgement:
-        """Ask once about the contexts of all stages, or the embedded judge about each; return what holds of the last one."""
-        if not _judges_alone(judge):
-            pool, _ = pool_of(stages.values())
+        """Ask about the contexts of all stages, and return the judgement of the last stage, with the history of its verdicts.
+
+        One request has the contexts of all stages, except for a judge that judges each stage by itself.
+        """
+        if not _judges_stages_alone(judge):
+            pool, _ = pool_contexts(stages.values())
             judgement = await self.ask(judge, replace(request, contexts=pool))
             if self.about_units:
-                return replace(judgement, verdicts=recorded(stages, (), judgement.verdicts))
-            return replace(judgement, verdicts=of_last(stages, judgement.verdicts))
+                return replace(judgement, verdicts=with_stage_history(stages, (), judgement.verdicts))
+            return replace(judgement, verdicts=last_stage_verdicts(stages, judgement.verdicts))
         if not self.about_units:
             return await self.ask(judge, request)
         judgements = []
         for stage in stages.values():
             request_of_stage = replace(request, contexts=stage.contexts or ())
             judgements.append(await self.ask(judge, request_of_stage))
-        verdicts = recorded(stages, [judgement.verdicts for judgement in judgements])
+        verdicts = with_stage_history(stages, [judgement.verdicts for judgement in judgements])
         return replace(judgements[-1], verdicts=verdicts)
 
     async def ask(self, judge: Judge, request: JudgeRequest) -> Judgement:
-        """Ask about units or contexts.
+        """Ask a judge about units or contexts.
 
         Exactly one verdict for each unit, or context, is returned, in order: no judge can change a
         denominator or a rank.
         """
-        answer, ids, texts = judge.rate, request.context_ids, request.contexts
+        ask = judge.rate
+        ids = request.context_ids
+        texts = request.contexts
         if self.about_units:
-            answer, ids, texts = judge.attribute, request.unit_ids, request.units
-        missing = _MISSING
+            ask = judge.attribute
+            ids = request.unit_ids
+            texts = request.units
+        missing = MISSING
         try:
-            judgement = checked_answer(await answer(request), Judgement)
+            judgement = checked_answer(await ask(request), Judgement)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-            remember_keys_of(judge)
+            remember_api_keys_of(judge)
             code, reason = failure(error)
-            judgement, missing = Judgement(verdicts=()), replace(missing, code=code, reason=reason)
-        by_id: dict[str, Verdict] = {}
-        for verdict in judgement.verdicts:
-            first = by_id.setdefault(verdict.id, verdict)
-            if first is not verdict and first.value != verdict.value:
-                by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
-        verdicts = []
-        for id_, text in zip(ids, texts, strict=True):
-            verdict = replace(by_id.get(id_, missing), id=id_, text=text)
-            verdicts.append(checked_verdict(verdict, request.contexts))
-        return replace(judgement, verdicts=tuple(verdicts))
+            judgement = Judgement(verdicts=())
+            missing = replace(missing, code=code, reason=reason)
+        verdicts = complete_verdicts(judgement.verdicts, ids, texts, request.contexts, missing)
+        return replace(judgement, verdicts=verdicts)
 
 
-_MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
+_MAY_BE_REFUSAL = "the reference may say that there is no answer; it counts as a statement"
+# Reason codes of a reference that says nothing that a context could state.
+_NO_FACTS = frozenset({"no_reference", "unanswerable"})
 
 
 async def _decompose(judge: DecomposingJudge, request: JudgeRequest) -> Claims:
@@ -418,6 +493,6 @@ def default_judge() -> Judge:
     return LexicalJudge()
 
 
-def _judges_alone(judge: Judge) -> bool:
+def _judges_stages_alone(judge: Judge) -> bool:
     """Whether a judge judges each stage by itself."""
     return getattr(judge, "judges_stages_alone", False) is True

@@ -1,34 +1,41 @@
-"""Whether contexts are relevant by the verdicts about units: a context is where some unit rests on it."""
+"""Rate contexts by the verdicts about units: a context is relevant if a unit rests on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ctxmetrics.attribution import Attribution
 from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.text.repeats import find_repeats
 from ctxmetrics.verdicts import DOUBTFUL, Evidence, Verdict
 
 
 def rate_by_units(
-    units: Sequence[Verdict], request: JudgeRequest, *, adding: bool
+    units: Sequence[Verdict], request: JudgeRequest, *, only_new: bool
 ) -> tuple[Verdict, ...]:
-    """Return for each context whether some unit rests on it; unknown while a unit is not judged.
+    """Rate a context as relevant if a unit rests on it.
+
+    If no unit rests on a context and a unit has no verdict, the context has none either.
 
     Args:
         units: The verdicts about the units.
         request: The request.
-        adding: Whether a context counts only where it adds something to those above.
+        only_new: Whether a context must also state a unit that no context above it states.
     """
-    attribution = Attribution(tuple(units), tuple(map(len, request.contexts)))
-    rests_on = attribution.rests_on()
-    repeating = attribution.find_repeating() if adding else ()
+    equal_texts = find_repeats(request.contexts)
+    attribution = Attribution(tuple(units), tuple(map(len, request.contexts)), equal_texts)
+    contexts_by_unit = attribution.rests_on()
+    redundant = attribution.find_repeating() if only_new else ()
     missing = next((unit for unit in units if unit.value is None), None)
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
-        resting = [unit for unit, contexts in zip(units, rests_on, strict=True) if index in contexts]
+        resting: list[Verdict] = []
+        for unit, unit_contexts in zip(units, contexts_by_unit, strict=True):
+            if index in unit_contexts:
+                resting.append(unit)
         verdict = Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
-        if index in repeating:
+        if index in redundant:
             stated = ", ".join(unit.id for unit in resting)
             verdict = replace(verdict, reason=f"adds nothing: a context above states {stated}")
             resting = []
@@ -36,7 +43,7 @@ def rate_by_units(
             reason = f"supports {', '.join(unit.id for unit in resting)}"
             doubtful = all(unit.code in DOUBTFUL for unit in resting)
             code = resting[0].code if doubtful else None
-            evidence = _evidence_in(index, resting)
+            evidence = _list_evidence(index, resting)
             verdict = replace(verdict, value=True, reason=reason, code=code, evidence=evidence)
         elif missing is not None:
             verdict = replace(verdict, value=None, code=missing.code, reason=missing.reason)
@@ -44,7 +51,7 @@ def rate_by_units(
     return tuple(verdicts)
 
 
-def _evidence_in(index: int, units: Sequence[Verdict]) -> tuple[Evidence, ...]:
+def _list_evidence(index: int, units: Sequence[Verdict]) -> tuple[Evidence, ...]:
     """Return the evidence of units that stands in one context."""
     evidence: list[Evidence] = []
     for unit in units:

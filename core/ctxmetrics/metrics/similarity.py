@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.pair_queue import PredictionError, read_scores
-from ctxmetrics.models.runtime.memo import Memo, hashed
+from ctxmetrics.models.runtime.memo import Memo, digest_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def best_matches(
     settled = best and not callable(measure) and frozenset(retrieved) == frozenset(references)
     if settled or not best or not isinstance(measure, Hashable):
         return _compare(retrieved, references, measure, cutoff, best)
-    key = (hashed(retrieved), hashed(references), measure, cutoff)
+    key = (digest_key(retrieved), digest_key(references), measure, cutoff)
     matches = MEMORY.peek(key)
     if matches is None:
         matches = _compare(retrieved, references, measure, cutoff, best)
@@ -138,7 +138,7 @@ def similarities(
     import numpy as np
 
     if callable(measure):
-        return np.array(_call(measure, retrieved, references), np.float64)
+        return np.array(_call_measure(measure, retrieved, references), np.float64)
     from rapidfuzz import distance, process
 
     distances: NDArray[np.float64] = process.cdist(
@@ -154,29 +154,31 @@ def similarities(
 def _compare(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, best: bool
 ) -> BestMatches:
-    """Compare the open pairs: all pairs except those of two texts that stand on both sides."""
-    rows, columns = _first_places(retrieved), _first_places(references)
+    """Compare all pairs except those of two texts that stand on both sides."""
+    rows = _first_places(retrieved)
+    columns = _first_places(references)
     common = frozenset() if callable(measure) else rows.keys() & columns.keys()
     best_rows: dict[str, Match | None] = {text: _equal(columns[text]) for text in common}
     best_columns: dict[str, Match | None] = {text: _equal(rows[text]) for text in common}
     if not rows or not columns:
-        best_rows, best_columns = dict.fromkeys(rows), dict.fromkeys(columns)
+        best_rows = dict.fromkeys(rows)
+        best_columns = dict.fromkeys(columns)
     elif len(common) < max(len(rows), len(columns)):
         open_rows = [text for text in rows if text not in common]
         open_columns = [text for text in columns if text not in common]
-        settled = [*common]
+        shared_texts = [*common]
         values = similarities(open_rows, open_columns, measure, cutoff)
-        best_rows |= _best(
+        best_rows |= _find_best(
             dict(zip(open_rows, values.tolist(), strict=True)),
-            [columns[text] for text in (*open_columns, *settled)],
-            lambda texts, least: similarities(texts, settled, measure, least),
+            [columns[text] for text in (*open_columns, *shared_texts)],
+            lambda texts, least: similarities(texts, shared_texts, measure, least),
             cutoff,
             best,
         )
-        best_columns |= _best(
+        best_columns |= _find_best(
             dict(zip(open_columns, values.T.tolist(), strict=True)),
-            [rows[text] for text in (*open_rows, *settled)],
-            lambda texts, least: similarities(settled, texts, measure, least).T,
+            [rows[text] for text in (*open_rows, *shared_texts)],
+            lambda texts, least: similarities(shared_texts, texts, measure, least).T,
             cutoff,
             best,
         )
@@ -188,72 +190,80 @@ def _compare(
 
 # Most matches of equal texts are the same few.
 @lru_cache(maxsize=1_024)
-def _equal(place: int) -> Match:
-    return Match(place, 1.0)
+def _equal(index: int) -> Match:
+    """Return the match with an equal text."""
+    return Match(index, 1.0)
 
 
 def _first_places(texts: Sequence[str]) -> dict[str, int]:
-    """Return where each text stands first, in this order."""
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts):
-        places.setdefault(text, place)
-    return places
+    """Return the first index of each text, in order."""
+    indexes: dict[str, int] = {}
+    for index, text in enumerate(texts):
+        indexes.setdefault(text, index)
+    return indexes
 
 
-def _best(
+def _find_best(
     values: dict[str, list[float]],
-    places: Sequence[int],
+    column_indexes: Sequence[int],
     compare: Callable[[Sequence[str], float], NDArray[np.float64]],
     cutoff: float,
-    best: bool,
+    searches_all: bool,
 ) -> dict[str, Match | None]:
-    """Find the best match of each open text: the first one of the highest value, where that reaches the cutoff.
+    """Find the best match of each text that stands on one side only: the first one of those with the highest value.
 
-    A text that resembles an open text of the other side is compared with the settled texts only up to
-    that similarity, which is faster.
+    Texts that stand on both sides are called shared. A text that resembles another unshared text is compared with the shared
+    texts only up to that similarity, which is faster.
 
     Args:
-        values: The values of each open text of one side and the open texts of the other.
-        places: Where the texts of the other side stand: the open ones, then the settled ones.
-        compare: Gives the values of some of the texts and the settled ones; what is below its second argument may be 0.
-        cutoff: The smallest value of interest.
-        best: Whether an open text above the cutoff is compared with the settled texts, too.
+        values: For each unshared text of one side, its values with the unshared texts of the other side. The values with the
+            shared texts are added.
+        column_indexes: The indexes of the texts of the other side: the unshared ones, then the shared ones.
+        compare: Compares some of the texts with the shared ones. A value below its second argument may be returned as 0.
+        cutoff: The smallest value of a match.
+        searches_all: Whether a text with a value above the cutoff is compared with the shared texts, too.
     """
-    if any(len(row) < len(places) for row in values.values()):  # some are settled
-        highest = {text: max(row, default=0.0) for text, row in values.items()}
-        near = [text for text in values if highest[text] > cutoff]
-        far = [text for text in values if highest[text] <= cutoff]
-        for group in (near if best else [], far):
+    if any(len(values_of_text) < len(column_indexes) for values_of_text in values.values()):
+        highest = {text: max(values_of_text, default=0.0) for text, values_of_text in values.items()}
+        has_match = [text for text in values if highest[text] > cutoff]
+        without_match = [text for text in values if highest[text] <= cutoff]
+        for group in (has_match if searches_all else [], without_match):
             if not group:
                 continue
-            least = max(cutoff, min([highest[text] for text in group]))
-            for text, row in zip(group, compare(group, least).tolist(), strict=True):
-                values[text] += row
+            smallest_value = max(cutoff, min([highest[text] for text in group]))
+            for text, values_of_text in zip(
+                group, compare(group, smallest_value).tolist(), strict=True
+            ):
+                values[text] += values_of_text
     matches: dict[str, Match | None] = dict.fromkeys(values)
-    for text, row in values.items():
-        value = max(row)
+    for text, values_of_text in values.items():
+        value = max(values_of_text)
         if value >= cutoff:
-            # A row that was compared with open texts alone is shorter: their places come first.
-            equal = [place for place, other in zip(places, row, strict=False) if other == value]
-            matches[text] = Match(min(equal), value)
+            # Without values for the shared texts there are fewer values than indexes; the unshared texts come first.
+            best_columns = [
+                index
+                for index, other_value in zip(column_indexes, values_of_text, strict=False)
+                if other_value == value
+            ]
+            matches[text] = Match(min(best_columns), value)
     return matches
 
 
-def _call(
+def _call_measure(
     measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]
 ) -> list[list[float]]:
     """Call a function with each pair, or with all at once if it needs a single argument."""
-    if not _takes_all(measure):
+    if not _takes_list(measure):
         return [_call_for_row(measure, row, columns) for row in rows]
     pairs = list(product(rows, columns))
     try:
         scores = read_scores(measure(pairs), len(pairs))
     except PredictionError as error:
-        raise ParameterError(f"similarity {_name(measure)}: {error}") from None
+        raise ParameterError(f"similarity {_name_measure(measure)}: {error}") from None
     values: list[float] = []
     for score in scores:
         if isinstance(score, str):
-            raise ParameterError(f"similarity {_name(measure)}: {score}")
+            raise ParameterError(f"similarity {_name_measure(measure)}: {score}")
         values.append(float(score))
     width = len(columns)
     return [values[row * width : (row + 1) * width] for row in range(len(rows))]
@@ -272,14 +282,14 @@ def _call_for_row(
         value = measure(row, column)
         if not isinstance(value, Real) or not 0 <= value <= 1:  # false for NaN too
             raise ParameterError(
-                f"similarity {_name(measure)} returned {value!r}: it must return a number in 0..1"
+                f"similarity {_name_measure(measure)} returned {value!r}: it must return a number in 0..1"
             )
         values.append(float(value))
     return values
 
 
-def _takes_all(measure: Callable[..., Any]) -> bool:
-    """Whether a function needs a single argument; one whose signature is not known takes a pair."""
+def _takes_list(measure: Callable[..., Any]) -> bool:
+    """Whether a function takes one list of pairs; if its signature is not known, it takes two texts."""
     try:
         parameters = inspect.signature(measure).parameters.values()
     except (TypeError, ValueError):
@@ -290,5 +300,6 @@ def _takes_all(measure: Callable[..., Any]) -> bool:
     return sum(item.kind in positional and item.default is item.empty for item in parameters) == 1
 
 
-def _name(measure: Callable[..., Any]) -> str:
+def _name_measure(measure: Callable[..., Any]) -> str:
+    """Name a function that measures similarity, for messages."""
     return getattr(measure, "__qualname__", repr(measure))

@@ -9,25 +9,26 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 from urllib.parse import unquote
 
 from ctxmetrics import formulas
-from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics.conventions import Family
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice, registered
-from ctxmetrics.reading import SPAN_MARK, write_span
-from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice
+from ctxmetrics.metrics.ids import describe_ids
+from ctxmetrics.samples.documents import SPAN_MARK, write_span
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.conventions import Family
 from ctxmetrics.verdicts import Evidence, Verdict
 
-SpanUnit = Literal["character", "span"]
-SpanFormula = Literal["share", "iou", "ap"]
+SpanUnit: TypeAlias = Literal["character", "span"]
+SpanFormula: TypeAlias = Literal["share", "iou", "ap"]
 
 _ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
 MOST_DIGITS = 12
@@ -51,6 +52,11 @@ class LocatedText:
     text: str | None = None
     note: str = ""
 
+    @property
+    def named(self) -> bool:
+        """Whether there is an id."""
+        return bool(self.id)
+
     def cut(self, part: Span) -> str | None:
         """Return the text of a part of the span; None where the text is not known."""
         _, begin, _ = self.span
@@ -70,6 +76,9 @@ class SpanMetric(
 ):
     """A metric that compares the retrieved spans with the reference spans, character by character.
 
+    A context without an id keeps its rank and is not relevant; nothing is known of its length. An empty reference id
+    expects nothing.
+
     Attributes:
         min_cover: The share of a span, 0 to 1, from which on it counts as found. With 0, one character is enough.
     """
@@ -82,7 +91,7 @@ class SpanMetric(
         super().__post_init__()
         check_number(f"{self.base_name}: min_cover", self.min_cover, 0, 1)
 
-    def sides(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
+    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
         """Read the spans of both sides; a reference span that stands there twice is one.
 
         Raises:
@@ -91,14 +100,25 @@ class SpanMetric(
         retrieved = _read_passages(sample, "retrieved_context_ids", sample.retrieved_contexts)
         reference = _read_passages(sample, "reference_context_ids", sample.reference_contexts)
         retrieved = retrieved[: self.top_k]
-        reference = list({passage.span: passage for passage in reference}.values())
-        _check_spelling(sample, [*retrieved, *reference])
+        reference = list({passage.span: passage for passage in reference if passage.named}.values())
+        _check_spelling(sample, [passage for passage in (*retrieved, *reference) if passage.named])
         return retrieved, reference
 
+    def describe_lists(
+        self,
+        sample: Sample,
+        retrieved: Sequence[LocatedText],
+        reference: Sequence[LocatedText],
+        hits: Sequence[Any],  # noqa: ARG002 - those of texts read them
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Describe empty ids, and repeated ids where the ranks count."""
+        ids = [passage.id for passage in retrieved]
+        wanted = [passage.id for passage in reference]
+        return EMPTY, describe_ids(sample, ids, wanted, ranked=self.formula_name == "ap")
 
-@registered
+
 @dataclass(frozen=True, kw_only=True)
-class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
+class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found")):
     """The share of the reference text that was retrieved, however the text was cut into chunks.
 
     Formula: characters of the union of the reference spans that stand in a retrieved span / characters of that union;
@@ -121,14 +141,14 @@ class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vars(self).update(formula_name=f"share_of_{self.unit}s")
+        object.__setattr__(self, "formula_name", f"share_of_{self.unit}s")
 
     def compare(
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the share that was found, and for each reference span whether it was."""
         spans = [passage.span for passage in reference]
-        merged = formulas.merged_spans([passage.span for passage in retrieved])
+        merged = formulas.merged_spans(_list_passage_spans(retrieved))
         hits = formulas.covered_spans(spans, merged, self.min_cover)
         value = formulas.share(hits) if self.unit == "span" else formulas.span_recall(spans, merged)
         return value, hits
@@ -137,16 +157,15 @@ class SpanBasedContextRecall(SpanMetric, counts=("reference span", "found")):
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return a verdict a reference span."""
-        merged = formulas.merged_spans([passage.span for passage in retrieved])
+        merged = formulas.merged_spans(_list_passage_spans(retrieved))
         return [
             _reference_verdict(passage, hit, merged, retrieved)
             for passage, hit in zip(reference, hits, strict=True)
         ]
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
-class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant")):
+class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "relevant")):
     """How much of the retrieved text is reference text, or how early the relevant contexts stand.
 
     Formula, with the *common* characters, those of the union of the reference spans that stand in a
@@ -158,7 +177,7 @@ class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant"
     reference ids: None, ``no_reference`` (``ragas``: 0.0).
 
     A verdict a retrieved context, in rank order: whether it is relevant in that sense, under every formula. An id that
-    is retrieved twice is two contexts.
+    is retrieved twice has two verdicts; in ``"ap"`` it counts once, at its first rank.
 
     Source: Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval, Chroma
     (https://research.trychroma.com/evaluating-chunking), precision and intersection over union; the ids: RFC 5147.
@@ -166,6 +185,7 @@ class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant"
     """
 
     base_name: ClassVar[str] = "span_based_context_precision"
+    # A span is named by an id, so that it counts as a metric of ids.
     family: ClassVar[Family] = "id_precision"
 
     formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
@@ -174,13 +194,15 @@ class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant"
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the precision, and for each retrieved context whether it is relevant."""
-        spans = [passage.span for passage in retrieved]
+        spans = _list_passage_spans(retrieved)
         wanted = [passage.span for passage in reference]
-        hits = formulas.relevant_spans(spans, wanted, self.min_cover)
+        located = iter(formulas.relevant_spans(spans, wanted, self.min_cover))
+        hits = [passage.named and next(located) for passage in retrieved]
         if self.formula == "ap":
-            return formulas.average_precision(hits, epsilon=self.rules.epsilon), hits
+            distinct = formulas.merge_repeats(hits, _find_repeats(retrieved))
+            return formulas.average_precision(distinct, epsilon=self.convention_data.epsilon), hits
         formula = formulas.span_iou if self.formula == "iou" else formulas.span_precision
-        return formula(wanted, spans), hits
+        return formula(wanted, spans) if spans else 0.0, hits
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
@@ -189,8 +211,26 @@ class SpanBasedContextPrecision(SpanMetric, counts=("retrieved span", "relevant"
         merged = formulas.merged_spans([passage.span for passage in reference])
         verdicts = []
         for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):
-            verdicts.append(_retrieved_verdict(index, passage, hit, merged))
+            if passage.named:
+                verdicts.append(_retrieved_verdict(index, passage, hit, merged))
+            else:
+                verdicts.append(Verdict(id=f"c{index + 1}", value=hit, reason="it has no id"))
         return verdicts
+
+
+def _list_passage_spans(passages: Sequence[LocatedText]) -> list[Span]:
+    """List the spans of the passages that have an id."""
+    return [passage.span for passage in passages if passage.named]
+
+
+def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
+    """Find the passages whose span is that of one above; see `ctxmetrics.formulas.merge_repeats`."""
+    firsts: dict[Span, int] = {}
+    repeats: dict[int, int] = {}
+    for place, passage in enumerate(passages):
+        if passage.named and firsts.setdefault(passage.span, place) != place:
+            repeats[place] = firsts[passage.span]
+    return repeats
 
 
 def read_span(id_: str, where: str) -> Span:
@@ -231,8 +271,12 @@ def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> li
         texts = None
     passages = []
     for index, id_ in enumerate(ids):
+        if not id_:
+            passages.append(LocatedText("", ("", 0, 0)))
+            continue
         span = read_span(id_, f"{sample.called()}: field '{name}', item {index + 1}")
-        text, note = None if texts is None else texts[index], ""
+        text = None if texts is None else texts[index]
+        note = ""
         length = span[2] - span[1]
         if text is not None and len(text) != length:
             note = f"its text has {len(text)} characters, its span {length}"
@@ -274,6 +318,8 @@ def _reference_verdict(
     contexts: list[int] = []
     evidence: list[Evidence] = []
     for index, context in enumerate(retrieved):
+        if not context.named:
+            continue
         part = formulas.common_span(passage.span, context.span)
         if part is not None:
             contexts.append(index)
@@ -358,6 +404,7 @@ def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
 
 
 def _quoted(text: str | None) -> str:
+    """Return the beginning of a text in quotation marks, for a reason."""
     if text is None:
         return ""
     dots = "…" if len(text) > _SHOWN else ""
@@ -374,7 +421,7 @@ def _source_of_same_name(source: str, retrieved: Sequence[LocatedText]) -> str |
     return None
 
 
-def labelled(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
+def with_reference_spans(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
     """Return a sample with the union of spans as its reference ids, and where these come from."""
     return replace(
         sample,

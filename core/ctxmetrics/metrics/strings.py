@@ -7,15 +7,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics.conventions import Family
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision, registered
+from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
+from ctxmetrics.scores.conventions import Family
+from ctxmetrics.text.repeats import find_repeats
 from ctxmetrics.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from ctxmetrics.metrics.similarity import BestMatches, Match, Measure
+    from ctxmetrics.samples import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,26 +56,32 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         cut = 0.0 if self.explain else self.min_similarity
         matches = self._counted(best_matches(retrieved, reference, self.similarity, cut))
         hits = self._hits(matches)
-        return self.to_value(hits), list(zip(matches, hits, strict=True))
+        return self.count_hits(hits, retrieved), list(zip(matches, hits, strict=True))
+
+    def count_hits(self, hits: Sequence[bool], retrieved: Sequence[str]) -> float | None:  # noqa: ARG002 - precision reads it
+        """Return the value of the hits."""
+        return self.to_value(hits)
 
     def values(
-        self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
+        self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
     ) -> list[float | None]:
         """Return the values of pairs of lists; metrics that differ in the formula share the comparisons."""
         from ctxmetrics.metrics.similarity import best_matches
 
         if type(self).compare is not StringMetric.compare:  # a user's own
             return super().values(pairs, shared)
-        k, measure, cut = self.top_k, self.similarity, self.min_similarity
+        k = self.top_k
+        measure = self.similarity
+        cut = self.min_similarity
         if (k, measure, cut) not in shared:
             shared[k, measure, cut] = [
                 best_matches(texts[:k], reference, measure, cut, best=False)
                 for texts, reference in pairs
             ]
         values = []
-        for best in shared[k, measure, cut]:
+        for (retrieved, _), best in zip(pairs, shared[k, measure, cut], strict=True):
             hits = self._hits(self._counted(best))
-            values.append(self.scaled(self.to_value(hits)))
+            values.append(self.scaled(self.count_hits(hits, retrieved[:k])))
         return values
 
     def _counted(self, matches: BestMatches) -> tuple[Match | None, ...]:
@@ -83,7 +91,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
     def _hits(self, matches: Sequence[Match | None]) -> list[bool]:
         """Return for each match whether it is a hit."""
         cut = self.min_similarity
-        if self.counts_reference and self.rules.strict_string_recall:
+        if self.counts_reference and self.convention_data.strict_string_recall:
             return [match is not None and match.similarity > cut for match in matches]
         return [match is not None and match.similarity >= cut for match in matches]
 
@@ -94,9 +102,13 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         reference: Sequence[str],
     ) -> list[Verdict]:
         """Return a verdict a text that is counted, with the one that it is most like."""
-        letter, texts, others = "c", retrieved, "reference context"
+        letter = "c"
+        texts = retrieved
+        others = "reference context"
         if self.counts_reference:
-            letter, texts, others = "r", reference, "retrieved context"
+            letter = "r"
+            texts = reference
+            others = "retrieved context"
         verdicts = []
         for index, ((match, hit), text) in enumerate(zip(hits, texts, strict=True)):
             evidence: tuple[Evidence, ...] = ()
@@ -104,7 +116,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
                 context = match.place if self.counts_reference else index
                 quote = retrieved[context]
                 evidence = (Evidence(context, 0, len(quote), quote),)
-            reason, details = _describe(match, others, self.min_similarity)
+            reason, details = _explain_verdict(match, others, self.min_similarity)
             verdicts.append(
                 Verdict(
                     id=f"{letter}{index + 1}",
@@ -120,7 +132,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
 
 # Verdicts share the texts about equal matches: no match, or an equal text in this place.
 @lru_cache(maxsize=1_024, typed=True)
-def _describe(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
+def _explain_verdict(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
     """Return the reason and the details of a verdict."""
     reached = match is not None and match.similarity >= cut
     parts = []
@@ -137,9 +149,8 @@ def _describe(match: Match | None, others: str, cut: float) -> tuple[str, Frozen
     return "; ".join(parts), FrozenDict(details)
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextRecall(StringMetric, counts=("reference context", "found")):
+class NonLLMContextRecall(StringMetric, counted_words=("reference context", "found")):
     """The share of the reference contexts that some retrieved context resembles.
 
     Formula: reference contexts whose best similarity reaches ``min_similarity`` / reference contexts (``>=``; under
@@ -157,17 +168,30 @@ class NonLLMContextRecall(StringMetric, counts=("reference context", "found")):
     formula_name = "share"
 
 
-@registered
 @dataclass(frozen=True, kw_only=True)
-class NonLLMContextPrecision(TextPrecision, StringMetric, counts=("context", "relevant")):
+class NonLLMContextPrecision(TextPrecision, StringMetric, counted_words=("context", "relevant")):
     """Whether the retrieved contexts that resemble a reference context stand first.
 
     Formula: average precision over retrieved contexts whose best similarity to a reference context is at least
-    ``min_similarity``. Range 0 to 1. None resembles: 0.0. Nothing retrieved: 0.0. No reference contexts: None,
-    ``no_reference``.
+    ``min_similarity``. A context that repeats one above counts once, at its first rank (``ragas``: each counts). Range 0
+    to 1. None resembles: 0.0. Nothing retrieved: 0.0. No reference contexts: None, ``no_reference``.
 
     Source: Ragas (NonLLMContextPrecisionWithReference).
     """
 
     base_name: ClassVar[str] = "non_llm_context_precision"
     family: ClassVar[Family] = "string_precision"
+
+    def count_hits(self, hits: Sequence[bool], retrieved: Sequence[str]) -> float | None:
+        """Return the value of the hits; see `merge`."""
+        return self.to_value(self.merge(hits, find_repeats(retrieved)))
+
+    def describe_lists(
+        self,
+        sample: Sample,
+        retrieved: Sequence[str],
+        reference: Any,  # noqa: ARG002 - other metrics read it
+        hits: Sequence[Any],
+    ) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Describe the contexts that repeat others."""
+        return self.describe_repeats(sample, find_repeats(retrieved), [hit for _, hit in hits])

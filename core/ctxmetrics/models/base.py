@@ -5,8 +5,10 @@ Your own model needs one method and an identity; see docs/llm-judges.md and docs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 # Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ONE_CALL = Usage(calls=1)
-# What a reply cost, each with its types.
-_COUNTS: Mapping[str, Any] = {
+# The fields of what a reply cost, each with the types that it may have.
+_COUNT_TYPES: Mapping[str, Any] = {
     "prompt_tokens": (int,),
     "completion_tokens": (int,),
     "calls": (int,),
@@ -32,9 +34,22 @@ _COUNTS: Mapping[str, Any] = {
 }
 # The largest count that is accepted; NaN is not.
 _MOST = 1_000_000_000
+# The most characters of a model's name that a server gives.
 _LONGEST_NAME = 200
 # How servers say that a reply was cut off.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+
+
+class ReplayingModel(ABC):
+    """A model of this library that has some replies already, such as those of a batch. For others it asks, or raises that they are pending."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    async def recall(
+        self, prompt: Prompt, schema: type[BaseModel], ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply:
+        """Return the reply to a prompt; ``ask`` sends it within the limits of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,22 +120,22 @@ def count_cached(counts: Mapping[str, object]) -> int:
 
 
 def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
-    """Return what a reply cost, as figures that can be added up: what a server or client counts is untrusted.
+    """Check the counts of a server or a client, which are untrusted, and return figures that can be added up.
 
     Args:
         usage: A `Usage` whose fields may hold anything, or something else.
-        sent: The text of the prompt: where its tokens were not counted, characters / 4 stand in, marked as estimated.
-        received: The same for the reply.
+        sent: The text of the prompt. If its tokens were not counted, they are estimated as characters / 4.
+        received: The text of the reply; its tokens are estimated in the same way.
     """
     counts: dict[str, Any] = {}
-    for name, kinds in _COUNTS.items():
+    for name, kinds in _COUNT_TYPES.items():
         number: Any = getattr(usage, name, None)
         if isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST:
             counts[name] = number
     estimated = getattr(usage, "estimated", False) is True
     for name, text in (("prompt_tokens", sent), ("completion_tokens", received)):
         if name not in counts:
-            counts[name] = -(-len(text) // CHARACTERS_A_TOKEN)
+            counts[name] = ceil(len(text) / CHARACTERS_A_TOKEN)
             estimated = True
     if "cost" in counts:
         counts["cost"] = float(counts["cost"])
@@ -128,11 +143,11 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
 
 
 def check_finished(finish_reason: object, refusal: object = None, usage: Usage = ONE_CALL) -> None:
-    """Raise where a reply is no answer.
+    """Check that a reply is an answer: that it was not cut off, and that the model did not decline.
 
     Args:
-        finish_reason: Why the server says that the reply ended. Untrusted, like the next one.
-        refusal: What the model says instead of an answer; or whether it declined.
+        finish_reason: Why the server says that the reply ended. Untrusted.
+        refusal: What the model says instead of an answer, or whether it declined. Untrusted.
         usage: What the reply cost.
 
     Raises:
@@ -151,7 +166,7 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
 
 
 def message_text(content: object) -> str:
-    """Return the text of a message, also of one in parts: texts, or objects of which those of the type ``text`` count."""
+    """Return the text of a message. Of a message in parts, the texts and the objects of the type ``text`` count."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -167,7 +182,7 @@ def message_text(content: object) -> str:
 
 
 def served_name(name: object) -> str | None:
-    """Return the model's name as a server gave it, on one line, each character visible, and cut; None for what is no name."""
+    """Clean the name of a model that a server gave: one line, visible characters, not too long; None if it is no name."""
     if not isinstance(name, str):
         return None
     text = " ".join(masked(name).split())

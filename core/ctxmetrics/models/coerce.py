@@ -33,7 +33,10 @@ def suggest_code(value: object) -> str | None:
     from ctxmetrics.models.foreign_decisions import coerce_decisions
 
     if isinstance(value, str):
-        return "LLMJudge(OpenAIModel.preset('PROVIDER', 'MODEL')), or LexicalJudge()"
+        provider, slash, model = value.partition("/")
+        if not slash:
+            provider, model = "PROVIDER", "MODEL"
+        return f"LLMJudge(OpenAIModel.preset({provider!r}, {model!r})), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
     if isinstance(coerce_decisions(value), DecisionModel):

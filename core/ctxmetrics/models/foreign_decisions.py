@@ -27,41 +27,46 @@ class ForeignDecisions(ForeignModel):
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Ask the model, in the loop this runs in. What its client raises passes through."""
-        known = _CLASSES[self._family]
-        module = sys.modules.get(known["module"])
-        build: Any = getattr(module, known["question"], partial(dict, type="noul"))
+        classes = _CLASSES[self._family]
+        module = sys.modules.get(classes["module"])
+        build: Any = getattr(module, classes["question"], partial(dict, type="noul"))
         instructions = {id_: build(instructions=text) for id_, text in questions.items()}
         answers, reply = await _ASK[self._family](self._inner, module, state, instructions)
         probabilities = {}
         for id_, answer in answers.items():
+            # A "noul" is the clients' name of an answer with the probability of yes.
             probabilities[id_] = getattr(answer, "noul", getattr(answer, "probability", None))
-        served = getattr(reply, "model_name", getattr(reply, "model", None))
+        served_model = getattr(reply, "model_name", getattr(reply, "model", None))
         usage = token_usage(getattr(reply, "usage", None))
-        return Decisions(probabilities=probabilities, usage=usage, served_model=served)
+        return Decisions(probabilities=probabilities, usage=usage, served_model=served_model)
 
 
 async def _ask_langchain(model: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    """Ask a decision model of LangChain."""
     reply = await model.ainvoke({"state": state, "questions": questions})
     return reply.answers, reply
 
 
 async def _ask_pydantic_ai(model: Any, module: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    """Ask a decision model of pydantic-ai."""
     reply = await model.decide(module.DecisionRequest(state=state, questions=questions), {})
     return reply.answers, reply
 
 
 async def _ask_deepeval(model: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    """Ask a decision model of DeepEval."""
     answers, _ = await model.a_decide(state, questions)
     return answers.nouls, None
 
 
 async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str, Any]) -> Any:
+    """Ask through a client of typesafe-sdk, sync or async."""
     ask = partial(client.system_one, state, questions)
     reply = await ask() if iscoroutinefunction(client.system_one) else await in_thread(ask)
     return reply.nouls, reply
 
 
-# Each asks, and returns the answers by id, and what else the reply holds.
+# Each function asks, and returns the answers by the ids of the questions, and the whole reply or None.
 _ASK: Mapping[str, Callable[..., Awaitable[tuple[Mapping[str, Any], Any]]]] = {
     "deepeval": _ask_deepeval,
     "langchain_core": _ask_langchain,

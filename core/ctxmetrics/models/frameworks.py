@@ -30,8 +30,10 @@ from ctxmetrics.verdicts import Usage
 
 Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])
 
-_NAMES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
-_CLIENTS = ("root_client", "client", "async_client")
+# Attributes of a model that may hold its name.
+_NAME_ATTRIBUTES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
+# Attributes of a model that may hold its client.
+_CLIENT_ATTRIBUTES = ("root_client", "client", "async_client")
 # Names of attributes that hold a secret, or change no answer.
 _NO_PARAMETER = re.compile(
     r"key|secret|passw|credential|auth|header|cookie|token$"
@@ -40,10 +42,12 @@ _NO_PARAMETER = re.compile(
 )
 # The beginning of a message about a refusal where a tool call was asked for.
 _REFUSAL = "Unable to generate a response due to "  # Instructor
+# The types of plain values.
 _PLAIN = (str, int, float, bool, type(None))
 
-# The names of objects without a name, by their ids, while the objects exist: see `unique_name`.
-_unnamed: dict[int, str] = {}
+# The names that `unique_name` gave to objects, by their ids, while the objects exist.
+_unique_names: dict[int, str] = {}
+# The texts that a client validates in the current block; see `validated_texts`.
 _validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
 
 
@@ -88,9 +92,9 @@ def describe(
 ) -> str:
     """Build an identity: class, model name, address, and a digest of the parameters.
 
-    Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or
-    change no answer; so does the ``mode`` of a layer's client, which says how it asks (Instructor). An object that names no model gets a name of its own, which lasts as long as the object: two of
-    them never share a judgement, nor do two processes.
+    Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or change no
+    answer. The ``mode`` of a layer's client counts too: it says how the client asks (Instructor). An object that names no
+    model gets a name of its own, as long as it exists: two such objects never share a judgement, nor do two processes.
 
     Args:
         family: What the identity starts with.
@@ -98,31 +102,33 @@ def describe(
         name: The model's name, where no layer has it.
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
-    parameters = [_parameters(layers[0], ())]
-    parameters += [_parameters(layer, skip) for layer in layers[1:]]
+    parameters = [_read_attributes(layers[0], ())]
+    parameters += [_read_attributes(layer, skip) for layer in layers[1:]]
     for layer in layers:
         client: Any = getattr(layer, "client", None)
         if hasattr(client, "mode"):
-            parameters.append({**_parameters(client, ()), "mode": str(client.mode)})
+            parameters.append({**_read_attributes(client, ()), "mode": str(client.mode)})
     model = name or _find_name(layers) or unique_name(layers[-1])
-    addresses = filter(None, map(_address, layers))
-    kinds = ">".join(type(layer).__qualname__ for layer in layers)
+    addresses = [address for address in map(_find_address, layers) if address]
+    address = addresses[0] if addresses else ""
+    classes = ">".join(type(layer).__qualname__ for layer in layers)
     digest = hashlib.sha256(json.dumps({"parameters": parameters}, sort_keys=True).encode()).hexdigest()
-    return f"{family}:{kinds}/{model}{next(addresses, '')} #{digest[:12]}"
+    return f"{family}:{classes}/{model}{address} #{digest[:12]}"
 
 
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
     """Read token counts from a mapping or an object, under the names that clients give them.
 
-    They are as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
+    They are returned as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
     """
     counts: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
-    sent, received = counts.get("input_tokens"), counts.get("output_tokens")
-    if sent is None:
-        sent = counts.get("prompt_tokens")
-    if received is None:
-        received = counts.get("completion_tokens")
-    return Usage(calls=calls, prompt_tokens=sent, completion_tokens=received)
+    prompt_tokens = counts.get("input_tokens")
+    if prompt_tokens is None:
+        prompt_tokens = counts.get("prompt_tokens")
+    completion_tokens = counts.get("output_tokens")
+    if completion_tokens is None:
+        completion_tokens = counts.get("completion_tokens")
+    return Usage(calls=calls, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
 def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
@@ -146,11 +152,11 @@ def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
 
 
 def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
-    """Return the reply in an object of OpenAI's form: the arguments of its tool calls, else its text.
+    """Return the reply in a chat completion of OpenAI's form: the arguments of its tool calls, else its text.
 
     Args:
         completion: The chat completion.
-        usage: What it cost, where the caller knows better.
+        usage: What it cost; None takes the counts of the completion.
 
     Raises:
         JudgeError: It was cut off, the model declined, or it holds no choice or several.
@@ -189,9 +195,9 @@ def langchain_reply(result: Any, *, expected: int = 1) -> Reply:
 
 
 def message_reply(message: Any) -> Reply:
-    """Return what a chat message of LangChain says: the arguments of its tool calls, else its text.
+    """Return the reply in a chat message of LangChain: the arguments of its tool calls, else its text.
 
-    Several calls stand one after the other: where they differ, the judge takes neither.
+    The arguments of several calls follow each other. If they differ, the judge uses none of them.
 
     Raises:
         JudgeError: It was cut off by a length limit, or the model declined.
@@ -199,10 +205,12 @@ def message_reply(message: Any) -> Reply:
     metadata = message.response_metadata
     reason = metadata.get("finish_reason", metadata.get("stop_reason"))
     check_finished(reason, message.additional_kwargs.get("refusal"))
+    calls = [*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())]
     arguments = []
-    for call in (*getattr(message, "tool_calls", ()), *getattr(message, "invalid_tool_calls", ())):
-        args = call["args"]
-        arguments.append(args if isinstance(args, str) else json.dumps(args))
+    for call in calls:
+        call_arguments = call["args"]
+        is_text = isinstance(call_arguments, str)
+        arguments.append(call_arguments if is_text else json.dumps(call_arguments))
     counts = getattr(message, "usage_metadata", None)
     return Reply(
         content="\n".join(arguments) or message_text(message.content),
@@ -213,10 +221,10 @@ def message_reply(message: Any) -> Reply:
 
 
 def reads_failures(generate: Generate) -> Generate:
-    """Decorate the ``generate`` of a model: where what it raises is about the reply, see `unread_reply`."""
+    """Decorate the ``generate`` of a model so that a reply which its client could not read is returned; see `unread_reply`."""
 
     @wraps(generate)
-    async def reading(*args: Any, **options: Any) -> Reply:
+    async def generate_or_recover(*args: Any, **options: Any) -> Reply:
         try:
             return await generate(*args, **options)
         except JudgeError:
@@ -224,11 +232,11 @@ def reads_failures(generate: Generate) -> Generate:
         except Exception as error:  # noqa: BLE001 - it is raised again, unless it is about the reply
             return unread_reply(error)
 
-    return cast("Generate", reading)
+    return cast("Generate", generate_or_recover)
 
 
 def unread_reply(error: Exception) -> Reply:
-    """Return the reply that a client gave up on and that its exception carries, as Instructor's and OpenAI's do.
+    """Return the reply that a client could not read, if its exception carries the reply, as Instructor's and OpenAI's do.
 
     Raises:
         JudgeError: The reply was cut off, the model declined, or what came was no answer of the API.
@@ -243,12 +251,10 @@ def unread_reply(error: Exception) -> Reply:
         check_finished("content_filter")
     cause = error.__cause__ or error
     check_finished(None, refusal=str(cause).startswith(_REFUSAL))
-    # OpenAI's client returns a body that is no chat completion as a string; what uses it expects an object with a choice.
-    if (
-        isinstance(cause, IndexError)
-        or (isinstance(cause, AttributeError) and isinstance(cause.obj, str))
-        or str(cause).startswith(WORDS["no_completion"])
-    ):
+    # OpenAI's client returns a body that is no chat completion as a string, and its user reads a choice of it.
+    is_text_read_as_object = isinstance(cause, AttributeError) and isinstance(cause.obj, str)
+    has_no_choice = isinstance(cause, IndexError)
+    if has_no_choice or is_text_read_as_object or str(cause).startswith(WORDS["no_completion"]):
         raise bad_answer("the server's answer is no chat completion") from None
     # pydantic-ai validates OpenAI's completion once more: the request was sent, and the answer is refused.
     if getattr(cause, "title", None) == "ChatCompletion":
@@ -256,7 +262,7 @@ def unread_reply(error: Exception) -> Reply:
     raise cause
 
 
-def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
+def _read_attributes(layer: object, skip: Collection[str]) -> dict[str, Any]:
     """Read the attributes of plain data that may change an answer."""
     # A pydantic object also keeps its computed values.
     declared = getattr(type(layer), "model_fields", None)
@@ -264,7 +270,7 @@ def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
     for name, value in getattr(layer, "__dict__", {}).items():
         if name in skip or (declared is not None and name not in declared):
             continue
-        if not _NO_PARAMETER.search(name) and _is_plain(value):
+        if not _NO_PARAMETER.search(name) and _is_plain_data(value):
             parameters[name] = value
     return parameters
 
@@ -272,25 +278,26 @@ def _parameters(layer: object, skip: Collection[str]) -> dict[str, Any]:
 def _find_name(layers: Sequence[object]) -> str | None:
     """Find the model's name in the first layer that has one."""
     for layer in layers:
-        for attribute in _NAMES:
+        for attribute in _NAME_ATTRIBUTES:
             name = getattr(layer, attribute, None)
             if isinstance(name, str) and name:
                 return name
     return None
 
 
-def _is_plain(value: object) -> bool:
+def _is_plain_data(value: object) -> bool:
+    """Whether a value is plain data: a text, a number, or lists and mappings of them."""
     if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+        return all(isinstance(key, str) and _is_plain_data(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
+        return all(map(_is_plain_data, value))
     return isinstance(value, _PLAIN)
 
 
-def _address(layer: object) -> str:
-    """Return where the requests go, without user names, passwords and queries."""
+def _find_address(layer: object) -> str:
+    """Find the address of the server, without user names, passwords and queries; empty if it is not known."""
     client = None
-    for name in _CLIENTS:
+    for name in _CLIENT_ATTRIBUTES:
         client = getattr(layer, name, None)
         if client is not None:
             break
@@ -302,11 +309,11 @@ def _address(layer: object) -> str:
 
 
 def unique_name(thing: object) -> str:
-    """Return a name that nothing else has, in this process or another, while the object exists."""
-    if id(thing) not in _unnamed:
-        weakref.finalize(thing, _unnamed.pop, id(thing), None)
-        _unnamed[id(thing)] = f"unnamed-{uuid4().hex[:12]}"
-    return _unnamed[id(thing)]
+    """Return a name that no other object has, in this process or another, as long as the object exists."""
+    if id(thing) not in _unique_names:
+        weakref.finalize(thing, _unique_names.pop, id(thing), None)
+        _unique_names[id(thing)] = f"unnamed-{uuid4().hex[:12]}"
+    return _unique_names[id(thing)]
 
 
 def has_class(value: object, name: str) -> bool:
@@ -343,7 +350,7 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
             text = json_data if isinstance(json_data, str) else json_data.decode(errors="replace")
-            # Its fields are for code that looks at them; there are none where the text is no JSON object.
+            # The fields are only for code that reads them; a text that is no JSON object has none.
             try:
                 data = json.loads(text)
             except (ValueError, RecursionError):
@@ -358,7 +365,7 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
 
 def content_of(reply: Any) -> Any:
-    """Return what an object of `any_reply` was made from: the text, else its fields; anything else as it is."""
+    """Return the text from which an object of `any_reply` was made, else its fields; any other object as it is."""
     if not hasattr(type(reply), "model_validate_json"):
         return reply
     text = getattr(reply, "_raw", None)

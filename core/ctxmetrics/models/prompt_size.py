@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.verdicts import Usage
@@ -14,9 +13,12 @@ from ctxmetrics.verdicts import Usage
 DIGITS_A_TOKEN = 4.0
 # Prompts with fewer tokens are not looked at: no server has so small a window.
 SMALLEST_PROMPT = 256
-# Requests from which the tokenizer of a run is known, the characters that each has at most, and the share of the
-# tokens expected by them that a whole prompt reaches.
-SHORT_REQUESTS, SHORT_CHARACTERS, MARGIN = 8, 8_000, 0.8
+# After so many short requests the tokenizer of a run is known.
+SHORT_REQUESTS = 8
+# A short request has at most so many characters.
+SHORT_CHARACTERS = 8_000
+# A whole prompt has at least this share of the tokens that the short requests let expect.
+MARGIN = 0.8
 # The share of Latin letters in a text about which short requests, whose instructions are Latin, say something.
 _MOSTLY = 0.9
 
@@ -25,8 +27,13 @@ _DIGITS = re.compile(r"\d+")
 # By script, the letters that one token holds at most on average, measured over nine tokenizers and 28 kinds of text; and what
 # finds its letters. Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
 _SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
-    name: (letters, re.compile(f"[{ranges}]+"))
-    for name, (letters, ranges) in read_data("models", "scripts.json").items()
+    "latin": (6.0, re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")),
+    "cyrillic, greek": (4.2, re.compile("[\u0370-\u052f\u1f00-\u1fff]+")),
+    "han, kana": (2.2, re.compile("[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")),
+    "arabic, hebrew": (3.5, re.compile("[\u0590-\u077f]+")),
+    "indic": (3.2, re.compile("[\u0900-\u0dff]+")),
+    "thai and neighbours": (3.6, re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")),
+    "hangul": (1.8, re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]+")),
 }
 
 
@@ -39,6 +46,7 @@ def least_tokens(text: str) -> float:
 class Tokenizer:
     """What the short requests of a run show about the tokenizer of its model."""
 
+    # For each of the first short requests, the counted tokens for one token of `least_tokens`.
     _ratios: list[float] = field(default_factory=list)
 
     def check(self, prompt: Prompt, usage: Usage, cached: int) -> None:
@@ -53,16 +61,17 @@ class Tokenizer:
         Raises:
             JudgeError: It counted fewer tokens than the prompt has; the reason code is ``truncated_prompt``.
         """
-        counted, short = usage.prompt_tokens + cached, len(prompt.text) <= SHORT_CHARACTERS
-        known = len(self._ratios) >= SHORT_REQUESTS
-        if short and not known:
+        counted = usage.prompt_tokens + cached
+        is_short = len(prompt.text) <= SHORT_CHARACTERS
+        is_tokenizer_known = len(self._ratios) >= SHORT_REQUESTS
+        if is_short and not is_tokenizer_known:
             self._ratios.append(counted / max(1.0, sum(_tokens_by_script(prompt.text).values())))
         expected = sum(_tokens_by_script(prompt.user).values())
-        if counted >= expected and known and not short:
-            scripts = _tokens_by_script(prompt.text)
-            whole = sum(scripts.values())
-            if scripts["latin"] >= _MOSTLY * whole:
-                expected = MARGIN * min(self._ratios) * whole
+        if counted >= expected and is_tokenizer_known and not is_short:
+            tokens_by_script = _tokens_by_script(prompt.text)
+            least_of_prompt = sum(tokens_by_script.values())
+            if tokens_by_script["latin"] >= _MOSTLY * least_of_prompt:
+                expected = MARGIN * min(self._ratios) * least_of_prompt
         if expected < SMALLEST_PROMPT or counted >= expected:
             return
         raise JudgeError(
@@ -76,6 +85,7 @@ class Tokenizer:
 
 
 def _tokens_by_script(text: str) -> dict[str, float]:
+    """Estimate the fewest tokens of a text, by script."""
     letters = " ".join(_LETTERS.findall(text))
     tokens = {"digits": sum(map(len, _DIGITS.findall(text))) / DIGITS_A_TOKEN}
     for script, (letters_a_token, pattern) in _SCRIPTS.items():

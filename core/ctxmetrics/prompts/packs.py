@@ -1,8 +1,8 @@
 """The packs of prompts: for each language the text of each question. ``en.toml`` and ``ru.toml`` hold ours.
 
-There are four for a language model: *claims* breaks a text into claims, once a text. *attribution* asks which contexts state
+There are five for a language model: *claims* breaks a text into claims, once a text. *attribution* asks which contexts state
 each unit of the reference, or a part of it. *usefulness* asks which contexts help to give an answer. *joint* asks both in
-one request.
+one request. *relevance* asks which contexts answer a question whose answer is not known.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.errors import ParameterError
 
-Step = Literal["claims", "attribution", "usefulness", "joint"]
+Step = Literal["claims", "attribution", "usefulness", "joint", "relevance"]
 
-# Of our own packs: raised whenever a text changes.
+# The versions of the texts of our own packs, by step; each is raised when its text changes.
 VERSIONS: Mapping[str, int] = {"claims": 3, "attribution": 3, "usefulness": 3, "joint": 3}
+# The version of the question about usefulness without an answer.
+RELEVANCE_VERSION = 1
+# The version of the questions to decision models.
 DECISION_VERSION = 1
 
 
@@ -41,7 +44,7 @@ class Pack:
 
     Attributes:
         language: ISO 639 code.
-        texts: The fixed part of the prompt, one a step.
+        texts: The fixed part of the prompt, one a step; without ``relevance``, that is asked in English.
         version: One number a step, or one for all; raised whenever a text changes: it is part of the provenance and of
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
@@ -69,6 +72,8 @@ class Pack:
             dict.fromkeys(self.texts, self.version) if isinstance(self.version, int) else self.version
         )
         names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
+        language = self.language if "relevance" in self.texts else "en"
+        names.setdefault("relevance", f"relevance-{language}-{RELEVANCE_VERSION}")
         names["decision"] = f"decision-{self.language}-{DECISION_VERSION}"
         object.__setattr__(self, "versions", FrozenDict(names))
         objects = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
@@ -76,6 +81,10 @@ class Pack:
         object.__setattr__(self, "examples", frozenset(texts))
         replies = tuple(example for example in objects if "code" in example)
         object.__setattr__(self, "example_replies", replies)
+
+    def get_text(self, step: Step) -> str:
+        """Return the fixed part of a step's prompt; English for one that this pack lacks."""
+        return self.texts.get(step) or str(_ENGLISH["texts"][step])
 
 
 _packs: dict[str, Pack] = {}
@@ -107,7 +116,8 @@ def register_pack(pack: Pack) -> None:
 
 def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that a prompt shows as examples."""
-    decoder, position = json.JSONDecoder(), 0
+    decoder = json.JSONDecoder()
+    position = 0
     while (position := prompt.find("{", position)) >= 0:
         try:
             example, position = decoder.raw_decode(prompt, position)
@@ -118,6 +128,7 @@ def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, at any depth."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, dict):

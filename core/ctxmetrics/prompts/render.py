@@ -16,30 +16,63 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.prompts.packs import Pack, Step
 
-# Tokens that a complete reply may take: as a whole, for a sentence, for each of its quotes, and for a useful context.
-_BASE_TOKENS, _SENTENCE_TOKENS, _QUOTE_TOKENS, _USEFUL_TOKENS = 256, 160, 40, 80
+# The tokens that a complete reply may take, without its verdicts.
+_BASE_TOKENS = 256
+# The tokens that a verdict about a sentence may take besides its quotes.
+_SENTENCE_TOKENS = 160
+# The tokens that a quote may take.
+_QUOTE_TOKENS = 40
+# The tokens that a verdict about a context may take.
+_USEFUL_TOKENS = 80
 # The most that is asked for: a reply that is cut off is asked for in halves.
 _MOST_TOKENS = 4096
-# Hexadecimal digits of the hash in the marks of the data block, and of the code that the reply repeats.
-NONCE, CODE = 24, 8
-# What is written as a JSON escape; ``escaped.json`` says what each part is.
-_ESCAPED: Mapping[str, str] = read_data("prompts", "escaped.json")
-_INVISIBLE = re.compile(f"[{_ESCAPED['invisible']}]")
+# Hexadecimal digits of the hash in the marks of the data block.
+NONCE = 24
+# Hexadecimal digits of the code that the reply repeats.
+CODE = 8
+# Characters that a reader cannot see: what is written as a JSON escape.
+_INVISIBLE = re.compile(
+    "["
+    "\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+    "]"
+)
 # Joiners belong in Persian and Indic words and in emoji. Beside ASCII or each other they only hide
 # text.
 _JOINER = re.compile(
     r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
 )
-# Marks that others act on: tokens of chat templates, tags of images, templates.
+# Tokens of chat templates that are plain words; all others have a bar or an underscore in them.
+_TEMPLATE_WORDS = r"""
+      assistant | developer | function | human | model | system | tools? | user
+    | think | thinking | reasoning
+    | audio | image | img | video
+    | bos | bot | cls | eod | eop | eos | eot | inst | mask | pad | s | sep | sop | sys | unk | unused\d*
+"""
+# Marks that others act on: tokens of chat templates, tags of images, templates. Each alternative begins with its character:
+# so the search is fast.
 _MARKUP = re.compile(
-    rf"<(?=[|\uff5c<]|/?(?i:{_ESCAPED['template_words']})>|/?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>)"
-    r"|>(?<=[|\uff5c]>)"  # begins with its character as all of them do: so the search is fast
-    r"|\[(?=/?[gs]?[A-Z][A-Z_]{2,}\]|(?i:/?inst|unused\d*)\]|(?i:[A-Z]{3,}:))"
-    r"|\{(?=[{%#])"
+    rf"""
+    <(?=
+        [|\uff5c<]
+      | /?(?i:{_TEMPLATE_WORDS})>
+      | /?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>
+    )
+    | >(?<=[|\uff5c]>)
+    | \[(?=
+        /?[gs]?[A-Z][A-Z_]{{2,}}\]
+      | (?i:/?inst|unused\d*)\]
+      | (?i:[A-Z]{{3,}}:)
+    )
+    | \{{(?=[{{%\#])
+    """,
+    re.VERBOSE,
 )
 
 
@@ -71,7 +104,7 @@ def render(
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
     sentences = _ids(data, "sentences", ids) if step in {"attribution", "joint"} else ()
-    useful = _ids(data, "contexts", ids) if step in {"usefulness", "joint"} else ()
+    useful = _ids(data, "contexts", ids) if step in {"usefulness", "joint", "relevance"} else ()
     keys = [
         pack.keys.replace("{part}", part).replace("{ids}", ", ".join(names))
         for part, names in (("sentences", sentences), ("useful", useful))
@@ -88,11 +121,15 @@ def render(
         each = _SENTENCE_TOKENS + len(data.get("contexts", ())) * _QUOTE_TOKENS
         needed = _BASE_TOKENS + len(sentences) * each + len(useful) * _USEFUL_TOKENS
         most = min(_MOST_TOKENS, needed)
-    form: Step = "attribution" if not useful else "usefulness" if not sentences else "joint"
+    form: Step = "joint"
+    if not useful:
+        form = "attribution"
+    elif not sentences:
+        form = "usefulness"
     return Prompt(
         step=step if step == "claims" else form,
         version=pack.versions[step],
-        system=pack.texts[step],
+        system=pack.get_text(step),
         user=user,
         attempt=attempt,
         vote=vote,

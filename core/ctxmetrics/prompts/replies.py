@@ -94,6 +94,7 @@ _NAMES = {"attribution": "AttributionReply", "usefulness": "UsefulnessReply", "j
 
 @lru_cache(maxsize=_SCHEMAS_KEPT)
 def _keyed(step: str, sentences: tuple[str, ...], useful: tuple[str, ...]) -> type[BaseModel]:
+    """Build the schema of a reply with a key for each id."""
     parts: dict[str, Any] = {"code": (str, "")}
     for key, cell, ids in (("sentences", S, sentences), ("useful", C, useful)):
         if ids:

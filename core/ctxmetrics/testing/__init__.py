@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.results.comparison.compare import compare
-from ctxmetrics.results.comparison.gates import choose_gated, not_worse_problem
-from ctxmetrics.results.comparison.view import Comparison
-from ctxmetrics.results.results import Results
+from ctxmetrics.evaluation.comparison.compare import compare
+from ctxmetrics.evaluation.comparison.view import Comparison
+from ctxmetrics.evaluation.runs.gates import choose_gated, not_worse_problem
+from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.testing.golden import (
     Batch,
     Case,

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from importlib.metadata import EntryPoint
 
-from ctxmetrics.presentation.wording import plural
+from ctxmetrics.scores.wording import plural
 from ctxmetrics.testing.golden import differences, load_cases, select_cases
 
 _parser = ArgumentParser(prog="python -m ctxmetrics.testing", description=__doc__)

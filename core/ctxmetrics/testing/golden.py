@@ -23,18 +23,19 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, plain, plain_fields
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
+from ctxmetrics.evaluation.files.json_rows import read_json
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judgement, JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.decision_exchange import CONTROL
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
-from ctxmetrics.metrics import ALL_METRICS, Metric
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.catalog import ALL_METRICS
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.base import Decisions
-from ctxmetrics.reading.json_rows import read_json
-from ctxmetrics.samples import Sample
-from ctxmetrics.scores import Score
-from ctxmetrics.stages import pool_of
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.stages import pool_contexts
+from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
 TOLERANCE = 1e-12
@@ -114,7 +115,7 @@ def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
         raise InputFileError(
             f"{directory} holds no .json file. Give the directory of a version, such as golden/v1."
         )
-    return tuple(case for path in paths for case in _read(path))
+    return tuple(case for path in paths for case in _read_cases(path))
 
 
 def make_metric(case: Case) -> Metric:
@@ -145,6 +146,7 @@ class _RecordedDecisions:
     identity: str
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:  # noqa: ARG002 - a model has it
+        """Return the recorded probabilities."""
         first = next(iter(questions))
         recorded = {**self.probabilities, CONTROL: self.probabilities.get(first)}
         refused = frozenset(id_ for id_, answer in recorded.items() if answer == "refused")
@@ -200,6 +202,7 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
 
 
 def _list_spans(verdict: Verdict) -> list[list[int]]:
+    """List the evidence of a verdict as numbers."""
     return [[span.context, span.start, span.end] for span in verdict.evidence]
 
 
@@ -211,6 +214,7 @@ def check_value(case: Case, value: float | None) -> list[str]:
 
 
 def _describe(case: Case) -> str:
+    """Describe what a case expects."""
     return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
 
 
@@ -232,6 +236,7 @@ def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = Fals
 
 
 def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
+    """Whether a value is the expected one, within the tolerance."""
     if isinstance(wanted, str) and isinstance(actual, str):
         return wanted in actual if contained else wanted == actual
     if isinstance(wanted, bool) or isinstance(actual, bool):
@@ -241,7 +246,8 @@ def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
     return bool(wanted == actual) and type(wanted) is type(actual)
 
 
-def _read(path: Path) -> list[Case]:
+def _read_cases(path: Path) -> list[Case]:
+    """Read the cases of a file."""
     data = read_json(path)
     try:
         return [_case(data["metric"], entry) for entry in data["cases"]]
@@ -252,6 +258,7 @@ def _read(path: Path) -> list[Case]:
 
 
 def _case(metric: str, entry: dict[str, Any]) -> Case:
+    """Build a case from its entry in a file."""
     fields = {**entry, "metric": metric}
     for name in ("refused_by", "tags"):
         if name in entry:
@@ -336,19 +343,26 @@ def _separate(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
 
 
 def _build_batch(metric: Metric, cases: list[Case]) -> Batch:
+    """Gather the cases of one metric, with a judge that answers all of them."""
     samples = tuple(make_sample(case) for case in cases)
     if not isinstance(metric, JudgedMetric):
         return Batch(metric, tuple(cases), samples)
-    scripts: dict[Any, DecisionJudge | ScriptedJudge] = {}
-    marked: list[Sample] = []
+    judges: dict[Any, DecisionJudge | ScriptedJudge] = {}
+    distinct: list[Sample] = []
     for case, sample in zip(cases, samples, strict=True):
-        script = _make_judge(case)
-        if any(scripts.get(key, script) != script for key in _list_keys(metric, sample)):
-            sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the judge gets the marked sample
-        scripts.update(dict.fromkeys(_list_keys(metric, sample), script))
-        scripts[getattr(sample, metric.answer_field)] = script
-        marked.append(sample)
-    return Batch(metric.with_judge(CaseJudge(scripts)), tuple(cases), tuple(marked))
+        judge = _make_judge(case)
+        for key in _list_keys(metric, sample):
+            if key in judges and judges[key] != judge:
+                # Another case asks the same and has other replies: the id of the case makes the question its own.
+                sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the judge gets the changed sample
+                break
+        for key in _list_keys(metric, sample):
+            judges[key] = judge
+        # A request for claims has no contexts and no question: the answer is all of its key.
+        answer = getattr(sample, metric.answer_field)
+        judges[answer] = judge
+        distinct.append(sample)
+    return Batch(metric.with_judge(CaseJudge(judges)), tuple(cases), tuple(distinct))
 
 
 def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
@@ -357,7 +371,7 @@ def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
     answers = sample.references if answer is None and sample.references is not None else (answer,)
     contexts = (sample.retrieved_contexts or ())[: metric.top_k]
     if sample.stages:
-        contexts, _ = pool_of(metric.stages_of(sample, contexts).values())
+        contexts, _ = pool_contexts(metric.stages_of(sample, contexts).values())
     return [(text, contexts, sample.user_input or None) for text in answers]
 
 
@@ -365,32 +379,34 @@ class CaseJudge:
     """Gives each question the recorded replies of the case it comes from.
 
     Args:
-        scripts: Judges by answer, contexts and question; and, for claims, by the answer alone.
+        judges: The judge of each question, by answer, contexts and question. A request for claims has an answer only:
+            the answer alone is its key.
     """
 
     name = "golden"
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, scripts: Mapping[Any, Any]) -> None:
-        self._scripts = scripts
+    def __init__(self, judges: Mapping[Any, Any]) -> None:
+        self._judges = judges
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
-        return await self._script(request).attribute(request)
+        return await self._find_judge(request).attribute(request)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        return await self._script(request).rate(request)
+        return await self._find_judge(request).rate(request)
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims."""
-        return await self._script(text).decompose(text, language=language)
+        return await self._find_judge(text).decompose(text, language=language)
 
-    def _script(self, question: JudgeRequest | str) -> DecomposingJudge:
+    def _find_judge(self, question: JudgeRequest | str) -> DecomposingJudge:
+        """Find the judge of the case that asks this."""
         key: Any = question
         if not isinstance(question, str):
             key = (question.answer, question.contexts, question.user_input or None)
-        if key not in self._scripts:
+        if key not in self._judges:
             raise JudgeError("no case asks this: the sample that arrived is not the one that was given")
-        script: DecomposingJudge = self._scripts[key]
-        return script
+        judge: DecomposingJudge = self._judges[key]
+        return judge

@@ -107,13 +107,13 @@ from ctxmetrics_deepeval import wrapper
 
 SETTINGS = json.loads(Path("settings.json").read_text())
 measured = []
-read = wrapper._TestCases.read
+read = wrapper._TestCaseWrapper.read
 
 def counting(self, test_case):
     measured.append(f"{test_case.input} {self.metric.name}")
     return read(self, test_case)
 
-wrapper._TestCases.read = counting
+wrapper._TestCaseWrapper.read = counting
 
 class ForeignJudge:
     name, warnings = "foreign", ()

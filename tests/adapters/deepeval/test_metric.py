@@ -26,6 +26,7 @@ from deepeval.test_case import (
 )
 from deepeval.test_run.cache import Cache
 
+import ctxmetrics_deepeval
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
@@ -37,6 +38,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, ParameterError, SampleError
 from ctxmetrics.judges.base import Judgement
+from ctxmetrics.metrics.catalog import ALL_METRICS
 from ctxmetrics.verdicts import Verdict
 from ctxmetrics_deepeval import (
     ContextPrecisionMetric,
@@ -104,6 +106,16 @@ class SlowJudge:
 
 
 # ---- values and where they come from ----
+
+
+def test_every_metric_has_its_class() -> None:
+    for metric in ALL_METRICS.values():
+        kind = getattr(ctxmetrics_deepeval, f"{metric.__name__}Metric")
+        assert kind.core_class is metric
+        assert kind.__name__ in ctxmetrics_deepeval.__all__
+        assert kind.__name__ in dir(ctxmetrics_deepeval)
+        assert f"ctxmetrics.{metric.__name__}" in (kind.__doc__ or "")
+        assert pickle.loads(pickle.dumps(kind())) == kind()  # noqa: S301 - our own
 
 
 def test_the_seven_metrics_on_one_test_case(make_case: Callable[..., LLMTestCase]) -> None:
@@ -221,13 +233,24 @@ def test_missing_params_are_both_libraries_error(make_case: Callable[..., LLMTes
     assert str(caught.value) == "'expected_output' cannot be None for the 'context_recall' metric"
 
 
-@pytest.mark.parametrize("ids", ["a", ["a", None], [["a"]], {"a": 1}])
+@pytest.mark.parametrize("ids", ["a", ["a", 1.5], [["a"]], {"a": 1}])
 def test_a_wrong_type_in_a_test_case_raises(ids: Any, make_case: Callable[..., LLMTestCase]) -> None:
     metadata = {"retrieved_context_ids": ids, "reference_context_ids": ["a"]}
     metric = IDBasedContextRecallMetric()
     with pytest.raises(SampleError, match="retrieved_context_ids"):
         metric.measure(make_case(metadata=metadata))
     assert (metric.score, metric.reason, metric.success) == (None, None, None)
+
+
+def test_repeats_null_ids_and_placeholders_are_said(make_case: Callable[..., LLMTestCase]) -> None:
+    metadata = {"retrieved_context_ids": ["a", None, "a"], "reference_context_ids": ["a", ""]}
+    metric = IDBasedContextPrecisionMetric()
+    assert metric.measure(make_case(metadata=metadata)) == 1 / 2
+    assert "repeat one above (a)" in metric.reason
+    assert "empty" in metric.reason
+    recall = ContextRecallMetric(judge=LexicalJudge())
+    recall.measure(make_case(retrieval_context=["[IMAGE]", "https://example.org/a"]))
+    assert (recall.score, "not_text" in str(recall.error)) == (None, True)
 
 
 def test_a_conversation_without_a_search_lacks_the_contexts() -> None:
@@ -373,7 +396,7 @@ def test_success_of_a_state_that_somebody_set(
         (ContextRecallMetric, {"threshold": "high"}, "threshold='high' must be a number"),
         (ContextRecallMetric, {"threshold": math.nan}, "must be a number"),
         (ContextRecallMetric, {"top_k": -1}, "top_k=-1"),
-        (ContextRecallMetric, {"judge": "gpt"}, "judge=str is no judge"),
+        (ContextRecallMetric, {"judge": "gpt"}, "judge 'gpt' is unknown"),
         (ContextRecallMetric, {"model": object()}, "model=object is no DeepEvalBaseLLM"),
         (ContextRecallMetric, {"model": FakeLLM(), "judge": LexicalJudge()}, "model= or judge="),
         (ContextRecallMetric, {"core": ContextPrecision()}, "Give core= .a ContextRecall. alone"),
@@ -623,16 +646,16 @@ def test_abandoned_thread_cannot_write_its_result_later(
 
     def similarity(first: str, second: str) -> float:
         running.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return 1.0
 
     metric = NonLLMContextRecallMetric(similarity=similarity)
     thread = threading.Thread(target=metric.measure, args=[make_case()])
     thread.start()
-    running.wait(10)
+    assert running.wait(60)
     metric.error = "Timed out"
     go_on.set()
-    thread.join(10)
+    thread.join(60)
     assert (metric.error, metric.score) == ("Timed out", None)
 
 
@@ -669,7 +692,7 @@ def test_threads_that_share_one_object_each_get_their_own_score(
     quick = make_case(input="0", expected_output="Bananas are yellow.")
     with ThreadPoolExecutor() as pool:
         first = pool.submit(metric.measure, slow)
-        time.sleep(0.1)
+        time.sleep(0.1)  # the slow one has begun
         assert (pool.submit(metric.measure, quick).result(), first.result()) == (1.0, 0.0)
 
 

@@ -20,7 +20,7 @@ from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.base import Reply as ModelReply
-from ctxmetrics.text import find_quote
+from ctxmetrics.text.quote_search import find_quote
 from ctxmetrics.verdicts import Usage
 from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
 from support import FakeOpenAIServer, Reply

@@ -11,27 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the inspect extra is not installed")
-
-import inspect_ai
-from inspect_ai.dataset import Sample as Row
-from inspect_ai.log import read_eval_log
-from inspect_ai.solver import solver
-
-import ctxmetrics_inspect
 from ctxmetrics import ContextRecall, ScriptedJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.metrics import ALL_METRICS
-from ctxmetrics_inspect import context_precision, context_recall, id_based_context_recall
+from ctxmetrics.metrics.catalog import ALL_METRICS
+from support.later import later
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
+inspect_ai = later("inspect_ai")
+ctxmetrics_inspect = later("ctxmetrics_inspect")
 ADAPTER = Path(__file__).parents[3] / "adapters" / "ctxmetrics_inspect"
 PUMP = "The pump is red. It hums."
 
 
-def evaluated(rows: list[Row], scorer: Any, folder: Path, solving: Any = ()) -> EvalLog:
+@pytest.fixture(autouse=True)
+def inspect_is_installed() -> None:
+    pytest.importorskip("inspect_ai", reason="the inspect extra is not installed")
+
+
+def evaluated(rows: list[Any], scorer: Any, folder: Path, solving: Any = ()) -> EvalLog:
     task = inspect_ai.Task(rows, solver=list(solving), scorer=scorer)
     (log,) = inspect_ai.eval(task, model=None, display="none", log_dir=str(folder))
     assert log.status == "success", log.error
@@ -51,15 +50,23 @@ def means(log: EvalLog) -> dict[str, Any]:
 
 
 def test_there_is_a_scorer_for_every_metric() -> None:
-    assert set(ALL_METRICS) <= set(ctxmetrics_inspect.__all__)
+    from ctxmetrics_inspect import __all__ as names
+
+    assert set(ALL_METRICS) <= set(names)
 
 
 def test_contexts_of_the_metadata_and_a_sample_without_any(tmp_path: Path) -> None:
     rows = [
-        Row(id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]}),
-        Row(id=2, input="Which colour?", target=PUMP),
+        inspect_ai.dataset.Sample(
+            id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]}
+        ),
+        inspect_ai.dataset.Sample(id=2, input="Which colour?", target=PUMP),
     ]
-    log = evaluated(rows, [context_recall(threshold=0.5), context_precision()], tmp_path)
+    log = evaluated(
+        rows,
+        [ctxmetrics_inspect.context_recall(threshold=0.5), ctxmetrics_inspect.context_precision()],
+        tmp_path,
+    )
     first, second = scores(log, "context_recall")
     assert first.value == 0.5  # one of two sentences
     assert 's1 yes: "The pump is red."' in first.explanation
@@ -69,7 +76,6 @@ def test_contexts_of_the_metadata_and_a_sample_without_any(tmp_path: Path) -> No
     assert means(log) == {"context_recall": (0.5, 1, 1), "context_precision": (1.0, 1, 1)}
 
 
-@solver
 def retrieving() -> Any:
     async def solve(state: Any, generate: Any) -> Any:
         del generate
@@ -77,17 +83,23 @@ def retrieving() -> Any:
         state.store.set("retrieved_context_ids", ["d1"])
         return state
 
-    return solve
+    def retrieve() -> Any:
+        return solve
+
+    return inspect_ai.solver.solver(retrieve)()
 
 
 def test_what_the_solver_stored_comes_before_the_metadata(tmp_path: Path) -> None:
-    row = Row(
+    row = inspect_ai.dataset.Sample(
         id=1,
         input="Which colour?",
         target=PUMP,
         metadata={"retrieved_context_ids": ["x"], "reference_context_ids": ["d1", "d2"]},
     )
-    scorers = [context_recall(contexts_key="found"), id_based_context_recall()]
+    scorers = [
+        ctxmetrics_inspect.context_recall(contexts_key="found"),
+        ctxmetrics_inspect.id_based_context_recall(),
+    ]
     log = evaluated([row], scorers, tmp_path, [retrieving()])
     assert means(log) == {"context_recall": (0.5, 1, 0), "id_based_context_recall": (0.5, 1, 0)}
 
@@ -98,18 +110,22 @@ def test_a_judge_is_given_as_an_object(tmp_path: Path) -> None:
         "sentences": {"s1": {"evidence": [], "missing": "all", "supported": False}},
         "useful": {"c1": {"useful": False}},
     }
-    row = Row(id=1, input="q", target="It hums.", metadata={"contexts": ["It hums."]})
-    log = evaluated([row], context_recall(judge=ScriptedJudge({"joint": [reply]})), tmp_path)
+    row = inspect_ai.dataset.Sample(
+        id=1, input="q", target="It hums.", metadata={"contexts": ["It hums."]}
+    )
+    log = evaluated(
+        [row], ctxmetrics_inspect.context_recall(judge=ScriptedJudge({"joint": [reply]})), tmp_path
+    )
     assert means(log) == {"context_recall": (0.0, 1, 0)}  # the embedded judge says 1.0
 
 
 def test_misuse_is_named_before_anything_runs() -> None:
     with pytest.raises(ParameterError, match="thresold"):
-        context_recall(thresold=0.5)
+        ctxmetrics_inspect.context_recall(thresold=0.5)
     with pytest.raises(ParameterError, match="id_based_context_recall has no parameter 'judge'"):
         ctxmetrics_inspect.id_based_context_recall(judge=ScriptedJudge({}))
-    with pytest.raises(ParameterError, match="judge=str is no judge"):
-        ctxmetrics_inspect.metric_scorer(ContextRecall(), judge="openai/m")
+    with pytest.raises(ParameterError, match=r"judge 'opnai/m' is unknown\. Did you mean openai/m"):
+        ctxmetrics_inspect.metric_scorer(ContextRecall(), judge="opnai/m")
 
 
 @pytest.mark.slow
@@ -117,7 +133,9 @@ def test_a_log_that_was_made_before_is_scored_by_the_command(tmp_path: Path) -> 
     """As installed: Inspect puts the package's name before a scorer's where the package is in site-packages."""
     installed = tmp_path / "site-packages"
     shutil.copytree(ADAPTER, installed / ADAPTER.name)
-    row = Row(id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]})
+    row = inspect_ai.dataset.Sample(
+        id=1, input="Which colour?", target=PUMP, metadata={"contexts": ["The pump is red."]}
+    )
     log = evaluated([row], None, tmp_path / "logs")
     done = subprocess.run(
         [
@@ -132,4 +150,4 @@ def test_a_log_that_was_made_before_is_scored_by_the_command(tmp_path: Path) -> 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert means(read_eval_log(log.location)) == {"context_recall": (0.5, 1, 0)}
+    assert means(inspect_ai.log.read_eval_log(log.location)) == {"context_recall": (0.5, 1, 0)}

@@ -1,4 +1,4 @@
-"""Where contexts and ids come from: keys, retriever runs, and the six shapes a document has."""
+"""Where contexts and ids come from: keys, retriever runs, and the shapes that a document has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from ctxmetrics import ContextPrecision, IDBasedContextRecall, LexicalJudge
 from ctxmetrics.adapting import Wrapper
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.samples import Sample
+from ctxmetrics.samples.sample import Sample
 from ctxmetrics_langchain import (
     ContextRecallEvaluator,
     ContextUtilizationEvaluator,
@@ -19,6 +19,7 @@ from ctxmetrics_langchain import (
     RetrievalEvaluator,
 )
 from ctxmetrics_langchain.documents import SCHEMA, to_record
+from support.cases import each_case
 
 DOCUMENTS = [Document("one", id="d1"), Document("two", id="d2")]
 SERVER = [
@@ -37,6 +38,13 @@ SHAPES = {
     "(document, score) pairs as JSON lists": [[document, 0.5] for document in SERVER],
     "strings": ["one", "two"],
     "other text keys": [{"text": "one"}, {"content": "two"}],
+    "documents of JavaScript": [{"pageContent": "one"}, {"document": {"pageContent": "two"}}],
+    "parts": [
+        {"type": "search_result", "content": [{"type": "text", "text": text}]}
+        for text in ("one", "two")
+    ],
+    "records of Dify": [{"segment": {"content": "one"}}, {"segment": {"content": "two"}}],
+    "snippets": [{"title": "a", "snippet": "one"}, {"document": {"snippet": "two"}}],
 }
 
 
@@ -48,8 +56,18 @@ def ids_of(record, **keys):
     return Sample(**SCHEMA.read(record, keys, ("retrieved_context_ids",))).retrieved_context_ids
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
+def test_documents_of_a_retriever_keep_their_order():
+    scored = [
+        Document("one", id="d1", metadata={"relevance_score": 0.1}),
+        Document("two", id="d2", metadata={"relevance_score": 0.9}),
+    ]
+    record = {"outputs": {"documents": scored}}
+    assert contexts_of(record) == ("one", "two")
+    assert ids_of(record) == ("d1", "d2")
+
+
+@each_case("shape", SHAPES)
+@each_case(
     "key",
     [
         "retrieved_contexts",
@@ -230,22 +248,25 @@ def test_an_id_of_zero_is_an_id():
 
 
 @pytest.mark.parametrize(
-    ("item", "kind", "key"),
+    ("documents", "kind", "key"),
     [
-        (Document("one"), "Document has no id", None),
-        (Document("one", id="d1"), "Document has no source", "source"),
-        ("a text", "str has no id", None),
+        ([Document("one"), Document("two")], "item 1: a Document has no id", None),
+        ([Document("one", id="d1")], "item 1: a Document has no source", "source"),
+        ([Document("one", id="d1"), "a text"], "item 2: a str has no id", None),
     ],
 )
-def test_a_missing_id_raises_clearly(item, kind, key):
+def test_missing_ids_raise_clearly(documents, kind, key):
     keys = {} if key is None else {"id_key": key}
-    with pytest.raises(
-        SampleError, match=rf"Field 'retrieved_context_ids', item 2: a {kind}.*id_key="
-    ) as caught:
-        ids_of(
-            {"outputs": {"documents": [Document("x", id="d0", metadata={"source": "s"}), item]}}, **keys
-        )
+    with pytest.raises(SampleError, match=rf"Field 'retrieved_context_ids', {kind}.*id_key=") as caught:
+        ids_of({"outputs": {"documents": documents}}, **keys)
     assert "retrieved_ids_key=" in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "ids"), [(None, ("d0", "")), ("source", ("s", ""))])
+def test_a_document_without_an_id_keeps_its_place(key, ids):
+    keys = {} if key is None else {"id_key": key}
+    documents = [Document("x", id="d0", metadata={"source": "s"}), Document("one")]
+    assert ids_of({"outputs": {"documents": documents}}, **keys) == ids
 
 
 def test_int_and_str_ids_are_the_same_on_both_sides(make_run, case):

@@ -30,8 +30,8 @@ from ctxmetrics import (
     ScriptedJudge,
 )
 from ctxmetrics.errors import MissingFieldError, ParameterError
-from ctxmetrics.metrics import METRICS
-from ctxmetrics.samples import Sample
+from ctxmetrics.metrics.catalog import METRICS
+from ctxmetrics.samples.sample import Sample
 from ctxmetrics_langchain import (
     ContextPrecisionEvaluator,
     ContextRecallEvaluator,
@@ -169,7 +169,7 @@ def test_several_metrics_are_judged_at_the_same_time(case, client):
             waiting.append(both)
             if len(waiting) == 2:
                 both.set()
-            await asyncio.wait_for(both.wait(), 10)
+            await asyncio.wait_for(both.wait(), 60)
             return await judge(request)
 
     several = RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=Slow())
@@ -617,7 +617,8 @@ def test_two_metrics_of_one_name_are_refused():
         ({"convention": "ragaz"}, "convention='ragaz' is unknown"),
         ({"min_similarity": 0.5}, "'min_similarity'"),
         ({"feedback_key": "recall"}, r"key= names the feedback\.$"),
-        ({"judge": "gpt-4o"}, "judge=str is no judge.*chat|judge=str is no judge.*BaseChatModel"),
+        ({"judge": "gpt-4o"}, "judge 'gpt-4o' is unknown. Did you mean openai/gpt-4o?"),
+        ({"judge": 3}, "judge=int is no judge.*chat|judge=int is no judge.*BaseChatModel"),
     ],
 )
 def test_wrong_parameters_raise_at_once(params, message):
@@ -677,7 +678,7 @@ def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client)
 
 @RUNNERS
 def test_summary_evaluators_give_the_mean_with_its_interval(runner, case, client):
-    from ctxmetrics.formulas.intervals import mean_interval
+    from ctxmetrics.evaluation.statistics.intervals import mean_interval
 
     values = [1.0, 0.5, 0.5, 0.25]
     examples = [

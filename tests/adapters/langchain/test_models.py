@@ -20,9 +20,9 @@ from langsmith import aevaluate, evaluate
 from pydantic import Field
 
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, LLMJudge
-from ctxmetrics.cli import main
-from ctxmetrics.cli._run import build_judge
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.cli import main
+from ctxmetrics.evaluation.cli._run import build_judge
 from ctxmetrics.models.base import Model
 from ctxmetrics_langchain import (
     ChatModel,
@@ -243,7 +243,8 @@ def test_a_metric_s_own_judge_wins(case, make_run):
 
 @pytest.mark.parametrize("wrong", ["gpt-4o", 3, object()])
 def test_anything_else_is_refused(wrong):
-    with pytest.raises(ParameterError, match="is no judge"):
+    message = "Did you mean openai/gpt-4o" if isinstance(wrong, str) else "is no judge"
+    with pytest.raises(ParameterError, match=message):
         ContextRecallEvaluator(judge=wrong)
     with pytest.raises(ParameterError, match="is no BaseChatModel"):
         ChatModel(wrong)

@@ -12,7 +12,7 @@ import pytest
 
 import ctxmetrics_langchain
 from ctxmetrics.errors import install_command
-from ctxmetrics.metrics import ALL_METRICS
+from ctxmetrics.metrics.catalog import ALL_METRICS
 
 PACKAGE = Path(ctxmetrics_langchain.__file__).parent
 SOURCES = sorted(PACKAGE.glob("*.py"))

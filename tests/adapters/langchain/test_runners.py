@@ -7,9 +7,9 @@ from importlib.util import find_spec
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall
-from ctxmetrics.adapting.runners import CORE
-from ctxmetrics.metrics import METRICS
-from ctxmetrics.samples import Sample
+from ctxmetrics.evaluation.frameworks.parity import CORE
+from ctxmetrics.metrics.catalog import METRICS
+from ctxmetrics.samples.sample import Sample
 from ctxmetrics_langchain.runners import RUNNERS
 
 

@@ -20,8 +20,8 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
 
 from ctxmetrics import Sample, SpanBasedContextPrecision, SpanBasedContextRecall
-from ctxmetrics.adapting.runners import installed_runners
 from ctxmetrics_langchain import SpanBasedContextPrecisionEvaluator, SpanBasedContextRecallEvaluator
+from support.runners import runner_of
 
 TEXT = (Path(__file__).parents[3] / "docs" / "conventions.md").read_text(encoding="utf-8")
 SOURCE = "docs/conventions.md"
@@ -90,12 +90,10 @@ def test_the_same_labels_hold_for_every_chunking() -> None:
     "name", ["ragas.evaluate", "deepeval.evaluate", "langsmith.evaluate", "langchain.lcel"]
 )
 def test_the_runners_agree_with_the_core(name: str) -> None:
-    runners = {runner.name: runner for runner in installed_runners()[0]}
-    if name not in runners:
-        pytest.skip(f"no runner {name} is installed")
+    runner = runner_of(name)
     samples = [sample(splitter) for splitter in SPLITTERS]
     for metric in (SpanBasedContextRecall(), SpanBasedContextPrecision(formula="iou")):
-        assert runners[name].score(metric, samples) == [metric.score(one).value for one in samples]
+        assert runner.score(metric, samples) == [metric.score(one).value for one in samples]
 
 
 def store() -> InMemoryVectorStore:

@@ -23,7 +23,7 @@ from langsmith import evaluate, traceable
 from langsmith.schemas import Example, Run
 
 from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, Sample
-from ctxmetrics.stages import Search
+from ctxmetrics.samples.stages import Search
 from ctxmetrics_langchain import ContextRecallEvaluator, RetrievalEvaluator, results
 
 PAGES = {"where": "The tower stands in Paris.", "when": "The tower was finished in 1889."}

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("mlflow", reason="the mlflow extra is not installed")
+from ctxmetrics import ScriptedJudge
+from ctxmetrics.adapting.runners import isolated_process
+from support.later import later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+mlflow = later("mlflow")
 
 os.environ.update(
     {
@@ -18,14 +25,6 @@ os.environ.update(
         "MLFLOW_GENAI_EVAL_SKIP_TRACE_VALIDATION": "true",
     }
 )
-
-import mlflow
-
-from ctxmetrics import ScriptedJudge
-from ctxmetrics.adapting.runners import aside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 REFERENCE = "The Eiffel Tower stands in Paris. It was finished in 1889."
 CONTEXTS = ["Bananas are yellow.", "The Eiffel Tower stands in Paris, France."]
@@ -48,7 +47,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("mlflow")
     uri = f"sqlite:///{folder}/mlflow.db"
     before = mlflow.get_tracking_uri()
-    with aside({"MLFLOW_TRACKING_URI": None}, folder):  # where it puts its artifacts
+    with isolated_process({"MLFLOW_TRACKING_URI": None}, folder):  # where it puts its artifacts
         mlflow.set_tracking_uri(uri)
         mlflow.search_experiments()
         mlflow.set_tracking_uri(before)

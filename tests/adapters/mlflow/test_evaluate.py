@@ -6,9 +6,12 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-import mlflow
 import pandas as pd
 import pytest
+
+pytest.importorskip("mlflow", reason="the mlflow extra is not installed")
+
+import mlflow
 from mlflow.entities import Document, SpanType
 from pydantic import BaseModel
 

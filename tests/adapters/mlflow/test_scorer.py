@@ -11,19 +11,14 @@ import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextRecall, LexicalJudge
 from ctxmetrics.errors import ParameterError, install_command
-from ctxmetrics.metrics import ALL_METRICS
-from ctxmetrics_mlflow import (
-    ContextPrecisionScorer,
-    ContextRecallScorer,
-    IDBasedContextRecallScorer,
-    MetricScorer,
-    NonLLMContextRecallScorer,
-)
+from ctxmetrics.metrics.catalog import ALL_METRICS
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+scorers = later("ctxmetrics_mlflow")
 ROW: dict[str, Any] = {
     "outputs": {"retrieved_context_ids": ["a", "x"]},
     "expectations": {"reference_context_ids": ["a", "b"]},
@@ -31,7 +26,7 @@ ROW: dict[str, Any] = {
 
 
 def test_it_is_called_anywhere() -> None:
-    scorer = IDBasedContextRecallScorer()
+    scorer = scorers.IDBasedContextRecallScorer()
 
     async def inside_a_loop() -> Any:
         return scorer(**ROW)
@@ -40,9 +35,11 @@ def test_it_is_called_anywhere() -> None:
 
 
 def test_lack_of_data_raises_nothing() -> None:
-    feedback = ContextRecallScorer()(inputs={"question": "q"})
+    feedback = scorers.ContextRecallScorer()(inputs={"question": "q"})
     assert (feedback.value, feedback.error.error_code) == (None, "missing_field")
-    feedback = ContextRecallScorer()(outputs={"documents": [3]}, expectations={"reference": "A b."})
+    feedback = scorers.ContextRecallScorer()(
+        outputs={"documents": [3]}, expectations={"reference": "A b."}
+    )
     assert (feedback.value, feedback.error.error_code) == (None, "metric_error")
     assert "item 1 must be a string, not int" in feedback.error.error_message
 
@@ -51,16 +48,22 @@ def test_lack_of_data_raises_nothing() -> None:
     ("make", "message"),
     [
         (
-            lambda: ContextRecallScorer(treshold=0.5),
+            lambda: scorers.ContextRecallScorer(treshold=0.5),
             "no parameter 'treshold'. Did you mean 'threshold'?",
         ),
-        (lambda: ContextRecallScorer(min_similarity=0.5), "no parameter 'min_similarity'"),
-        (lambda: ContextRecallScorer(context_key="x"), "Did you mean 'contexts_key'?"),
-        (lambda: ContextRecallScorer(contexts_key=3), "contexts_key=3 must be a string or a function"),
-        (lambda: ContextRecallScorer(threshold=2), "threshold=2 must be a number from 0 to 1"),
-        (lambda: ContextRecallScorer(judge="gpt"), "judge=str is no judge"),
-        (lambda: IDBasedContextRecallScorer(judge=LexicalJudge()), "no parameter 'judge'"),
-        (lambda: MetricScorer(ContextRecall(), context_key="x"), "Did you mean 'contexts_key'?"),
+        (lambda: scorers.ContextRecallScorer(min_similarity=0.5), "no parameter 'min_similarity'"),
+        (lambda: scorers.ContextRecallScorer(context_key="x"), "Did you mean 'contexts_key'?"),
+        (
+            lambda: scorers.ContextRecallScorer(contexts_key=3),
+            "contexts_key=3 must be a string or a function",
+        ),
+        (lambda: scorers.ContextRecallScorer(threshold=2), "threshold=2 must be a number from 0 to 1"),
+        (lambda: scorers.ContextRecallScorer(judge="gpt"), "Did you mean openai/gpt?"),
+        (lambda: scorers.IDBasedContextRecallScorer(judge=LexicalJudge()), "no parameter 'judge'"),
+        (
+            lambda: scorers.MetricScorer(ContextRecall(), context_key="x"),
+            "Did you mean 'contexts_key'?",
+        ),
     ],
 )
 def test_misuse_raises_at_once(make: Any, message: str) -> None:
@@ -84,12 +87,12 @@ def test_every_metric_has_its_class() -> None:
 
 
 def test_equality_and_hash_are_those_of_metric_name_and_keys() -> None:
-    scorer = ContextRecallScorer(top_k=3, contexts_key="found")
-    assert scorer == ContextRecallScorer(top_k=3, contexts_key="found")
-    assert len({scorer, ContextRecallScorer(top_k=3, contexts_key="found")}) == 1
+    scorer = scorers.ContextRecallScorer(top_k=3, contexts_key="found")
+    assert scorer == scorers.ContextRecallScorer(top_k=3, contexts_key="found")
+    assert len({scorer, scorers.ContextRecallScorer(top_k=3, contexts_key="found")}) == 1
     others = [
-        ContextRecallScorer(top_k=3), ContextRecallScorer(top_k=2, contexts_key="found"),
-        ContextRecallScorer(top_k=3, contexts_key="found", name="x"), ContextPrecisionScorer(top_k=3, contexts_key="found"),
+        scorers.ContextRecallScorer(top_k=3), scorers.ContextRecallScorer(top_k=2, contexts_key="found"),
+        scorers.ContextRecallScorer(top_k=3, contexts_key="found", name="x"), scorers.ContextPrecisionScorer(top_k=3, contexts_key="found"),
         "context_recall",
     ]  # fmt: skip
     assert all(scorer != other for other in others)
@@ -101,7 +104,7 @@ def pickled(scorer: Any) -> Any:
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_copies_keep_everything(copied: Any) -> None:
-    scorer = IDBasedContextRecallScorer(
+    scorer = scorers.IDBasedContextRecallScorer(
         top_k=1, threshold=0.25, name="mine", retrieved_ids_key="outputs.found"
     )
     other = copied(scorer)
@@ -115,10 +118,10 @@ def test_copies_keep_everything(copied: Any) -> None:
 
 
 def test_the_pass_mark_is_what_mlflow_may_ask() -> None:
-    assert ContextRecallScorer().pass_if is None
-    passes = ContextRecallScorer(convention="aegis").pass_if
+    assert scorers.ContextRecallScorer().pass_if is None
+    passes = scorers.ContextRecallScorer(convention="aegis").pass_if
     assert (passes(80.0), passes(79.9), passes(None)) == (True, False, False)
-    assert NonLLMContextRecallScorer(strict=True).pass_if(0.99) is False
+    assert scorers.NonLLMContextRecallScorer(strict=True).pass_if(0.99) is False
 
 
 IMPORT = """

@@ -15,8 +15,8 @@ from pydantic_evals import Case, Dataset
 import ctxmetrics_pydantic_evals
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import ParameterError, install_command
-from ctxmetrics.metrics import ALL_METRICS
-from ctxmetrics.reading import KeyParams
+from ctxmetrics.metrics.catalog import ALL_METRICS
+from ctxmetrics.samples.schema import KeyParams
 from ctxmetrics_pydantic_evals import (
     EVALUATORS,
     ContextPrecisionEvaluator,

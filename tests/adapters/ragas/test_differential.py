@@ -31,7 +31,7 @@ CUTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9
 STRING_SAMPLES = 9_000
 ID_SAMPLES = 2_500
 ALPHABETS = ("ab", "abc ", "The café.", "где Эйфель?", "巴黎铁塔，", "ไทย", "e\u0301é🗼\u200d\n")
-IDS = ("a", "b", "1", 1, "01", 2, "2", "a ", "A", "", "é", "e\u0301", "文", 0, -1, "doc_1", 10**30)
+IDS = ("a", "b", "1", 1, "01", 2, "2", "a ", "A", "é", "e\u0301", "文", 0, -1, "doc_1", 10**30)
 
 
 def _texts(source: random.Random) -> list[str]:
@@ -120,6 +120,16 @@ def test_strings_and_ids_equal_ragas() -> None:
     assert (
         min(counts["nan"], counts["inside"], counts["edge"]) > 2_000
     )  # the inputs reach every kind of outcome
+
+
+def test_an_empty_id_counts_in_ragas_and_not_here() -> None:
+    sample = SingleTurnSample(retrieved_context_ids=["", "a"], reference_context_ids=["", "b"])
+
+    async def run() -> list[float]:
+        metrics = (IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas"))
+        return [await _value(metric, sample) for metric in metrics]
+
+    assert asyncio.run(run()) == [0.5, 0.0]
 
 
 def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:

@@ -227,7 +227,7 @@ def test_a_sync_client_does_not_block_the_loop(llms: Any) -> None:
         await asked
         return ticks
 
-    with FakeOpenAIServer(lambda request: YES, latency=0.3) as server:
+    with FakeOpenAIServer(lambda request: YES, latency=0.2, together=3) as server:
         model = RagasModel(llms.instructor_sync(server))
         ticks = asyncio.run(run(model))
         assert server.max_in_flight == 3

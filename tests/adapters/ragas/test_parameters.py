@@ -15,6 +15,7 @@ from ctxmetrics import ContextPrecision as CorePrecision
 from ctxmetrics import ContextRecall as CoreRecall
 from ctxmetrics import LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.metrics.catalog import ALL_METRICS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,16 @@ def test_name_is_the_cores(kind: type) -> None:
         kind(top_k=3, convention="ragas").name
         == f"{kind.core_class.base_name}(convention=ragas, top_k=3)"
     )
+
+
+def test_every_metric_has_its_class() -> None:
+    for metric in ALL_METRICS.values():
+        kind = getattr(ours, metric.__name__)
+        assert kind.core_class is metric
+        assert issubclass(kind, ours.JudgedMetric) is metric.judged
+        assert {kind.__name__} <= {*ours.__all__} & {*dir(ours)}
+        assert f"ctxmetrics.{metric.__name__}" in (kind.__doc__ or "")
+        assert pickle.loads(pickle.dumps(kind())) == kind()  # noqa: S301 - our own
 
 
 def test_ragas_own_names_are_kinds_of_ours() -> None:

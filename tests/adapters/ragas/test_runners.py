@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics import Sample, metrics
-from ctxmetrics.adapting.runners import CORE, Runner, installed_runners
+from ctxmetrics import Metric, Sample
+from ctxmetrics.adapting.runners import Runner
+from ctxmetrics.evaluation.frameworks.parity import CORE, installed_runners
+from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics_ragas.runners import RUNNERS
 
 
@@ -19,10 +21,8 @@ def test_they_are_found() -> None:
 
 @pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
 @pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
-@pytest.mark.parametrize("metric", metrics.METRICS.values(), ids=lambda metric: metric.base_name)
-def test_they_give_the_cores_values_and_none_for_nan(
-    runner: Runner, metric: type[metrics.Metric]
-) -> None:
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.base_name)
+def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: type[Metric]) -> None:
     fields = {
         "response": "It is red.",
         "reference": "It is red. It is blue.",

@@ -268,3 +268,9 @@ def test_mean_leaves_out_what_has_no_number(evaluate: Any) -> None:
     result = evaluate(rows, [ours.IDBasedContextRecall()])
     assert _shown(result["id_based_context_recall"]) == [1.0, NAN, 0.0]
     assert str(result) == "{'id_based_context_recall': 0.5000}"
+
+
+def test_a_list_mark_of_the_reference_is_not_missing(evaluate: Any) -> None:
+    row = {"reference": "1.1. Press the button.", "retrieved_contexts": ["Press the button."]}
+    result = evaluate([row], [ours.ContextRecall()])
+    assert list(result["context_recall"]) == [1.0]

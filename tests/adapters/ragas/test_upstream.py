@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import inspect
 import math
 import random
 from fractions import Fraction
 from typing import Any
 
 import pytest
+import ragas.evaluation
+import ragas.validation
 from datasets import Dataset
 from ragas import EvaluationDataset, SingleTurnSample
 from ragas.executor import Executor
@@ -18,6 +22,7 @@ from ragas.validation import remap_column_names, validate_required_columns, vali
 
 import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
+from support.cases import each_case
 
 # ---- average precision ----
 
@@ -90,8 +95,8 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("measure", list(DistanceMeasure))
-@pytest.mark.parametrize(("retrieved", "reference"), PAIRS)
+@each_case("measure", list(DistanceMeasure))
+@each_case(("retrieved", "reference"), PAIRS)
 def test_string_similarity_is_that_of_ragas(
     measure: DistanceMeasure, retrieved: str, reference: str
 ) -> None:
@@ -248,3 +253,52 @@ def test_legacy_and_collections_agree(kind: type) -> None:
         legacy = asyncio.run(metric.single_turn_ascore(SingleTurnSample(**sample)))
         modern = asyncio.run(metric.ascore(**sample)).value
         assert legacy == modern or (math.isnan(legacy) and math.isnan(modern))
+
+
+# ---- what Ragas' modules do with a metric: the adapter asks which module calls, as long as there is no other way ----
+
+
+def _attributes(module: Any, *owners: str) -> set[str]:
+    """Return what a module reads, calls and sets of the objects with these names: ``set llm``, ``init(run_config)``."""
+    found = set()
+    tree = ast.parse(inspect.getsource(module))
+    calls = {
+        id(node.func): ", ".join(map(ast.unparse, [*node.args, *node.keywords]))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or ast.unparse(node.value) not in owners:
+            continue
+        if isinstance(node.ctx, ast.Store):
+            found.add(f"set {node.attr}")
+        elif id(node) in calls:
+            found.add(f"{node.attr}({calls[id(node)]})")
+        else:
+            found.add(node.attr)
+    return found
+
+
+def test_ragas_own_check_reads_required_columns_only() -> None:
+    """If this fails, the check may have a way of its own to optional columns: `RagasMetric.required_columns`."""
+    check = ragas.validation.validate_required_columns
+    assert check.__module__ == "ragas.validation"  # the name by which the adapter knows it
+    assert [*inspect.signature(check).parameters] == ["ds", "metrics"]
+    assert _attributes(check, "m") == {"required_columns", "name"}
+
+
+def test_ragas_lends_its_llm_by_the_attribute_only() -> None:
+    """If this fails, `evaluate()` may say by itself that an LLM is lent: `_FrameworkJudgedMetric.__setattr__`."""
+    run = ragas.evaluation
+    assert _attributes(run, "metric") == {
+        "init(run_config)",
+        "llm",
+        "set llm",
+        "embeddings",
+        "set embeddings",
+        "answer_similarity",
+        "name",
+        "single_turn_ascore",
+        "multi_turn_ascore",
+    }
+    assert _attributes(run, "t.cast(MetricWithLLM, metrics[i])") == {"set llm"}

@@ -19,7 +19,13 @@ from urllib.parse import quote
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
-from ctxmetrics._internal.secrets import mask_logs_of, masked, remember_key, remember_keys_of, safe_text
+from ctxmetrics._internal.secrets import (
+    mask_logs_of,
+    masked,
+    remember_api_keys_of,
+    remember_key,
+    safe_text,
+)
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.openai.model import Key
 from ctxmetrics.models.runtime.background import run_sync
@@ -74,7 +80,11 @@ def test_no_object_shows_it(key):
     assert_hidden(key, model.identity, judge.name, metric.name, repr(hash(model)))
     assert not hasattr(model, "__dict__")
     assert_hidden(
-        key, repr(Key(key)), str(Key(key)), f"{Key(key)}", pickle.dumps(Key(key)).decode("latin-1")
+        key,
+        repr(Key(key)),
+        str(Key(key)),
+        f"{Key(key)}",
+        pickle.dumps(Key(key)).decode("latin-1"),
     )
 
 
@@ -245,7 +255,7 @@ def test_words_and_addresses_of_a_servers_message_stay():
     error = BadRequestError(
         f"{words} {KEYS[0]}", response=httpx.Response(400, request=request), body=body
     )
-    remember_keys_of(
+    remember_api_keys_of(
         [
             AsyncOpenAI(api_key=KEYS[1], base_url=address),
             OpenAIModel("m", base_url=address, max_tokens=9),
@@ -276,7 +286,7 @@ def test_the_keys_of_clients_and_of_requests_are_found():
     )
     held.itself = held
     held.note = b"an ordinary text of bytes"
-    remember_keys_of(held)
+    remember_api_keys_of(held)
     assert masked("an ordinary text of bytes, http://localhost, content-length") == (
         "an ordinary text of bytes, http://localhost, content-length"
     )
@@ -295,7 +305,7 @@ def test_an_object_that_changes_while_it_is_read_costs_nothing(kind):
             return "of-the-changing-6"
 
     held = kind([Changing(), "between"])
-    remember_keys_of(SimpleNamespace(held=held, api_key="of-the-model-7"))
+    remember_api_keys_of(SimpleNamespace(held=held, api_key="of-the-model-7"))
     assert masked("of-the-changing-6 of-the-model-7") == "[key] [key]"
 
 
@@ -315,7 +325,7 @@ def test_attribute_that_raises_costs_nothing_and_hides_no_key():
         def __class__(self):
             raise RuntimeError("no request")
 
-    remember_keys_of([Raising(), Secret(), Proxy(), {"api_key": "of-the-last-8"}])
+    remember_api_keys_of([Raising(), Secret(), Proxy(), {"api_key": "of-the-last-8"}])
     assert masked("of-the-last-8") == "[key]"
 
 

@@ -15,12 +15,16 @@ from ctxmetrics import (
     IDBasedContextRecall,
     LexicalJudge,
     NonLLMContextRecall,
+    Sample,
     ScriptedJudge,
 )
-from ctxmetrics.adapting.wrapper import MetricClass, Wrapper, as_judge, compact
+from ctxmetrics.adapting.judge_argument import as_judge
+from ctxmetrics.adapting.kept_scores import append_score, find_score, to_json_details
+from ctxmetrics.adapting.parameters import MetricClass
+from ctxmetrics.adapting.wrapper import Wrapper
 from ctxmetrics.errors import MissingFieldError, NotTextError, ParameterError, SampleError
 from ctxmetrics.models.frameworks import ForeignModel
-from ctxmetrics.reading import Place, Schema
+from ctxmetrics.samples.schema import Place, Schema
 
 SCHEMA = Schema(
     places={
@@ -173,7 +177,7 @@ def test_compact_is_json_and_holds_the_whole_score():
         "expected": {"answer": "The secret chunk stands here. So does gold."},
     }
     score = wrapped(recall).score(record)
-    told = compact(score)
+    told = to_json_details(score)
     assert json.loads(json.dumps(told)) == told
     assert (told["count"], told["verdicts"]) == (
         "1 of 2 sentences supported",
@@ -186,7 +190,7 @@ def test_compact_is_json_and_holds_the_whole_score():
 
 def test_malformed_records_are_errors_of_the_sample():
     with pytest.raises(SampleError):
-        wrapped().score({"said": {"ids": [None]}, "expected": {"ids": ["a"]}})
+        wrapped().score({"said": {"ids": [1.5]}, "expected": {"ids": ["a"]}})
 
 
 class Foreign:
@@ -208,10 +212,12 @@ def test_a_judge_may_be_given_in_three_ways():
     assert as_judge(Foreign(), Foreign, Wrapped).model == Wrapped(Foreign())
     assert as_judge(Wrapped(Foreign()), Foreign, Wrapped).model == Wrapped(Foreign())
     assert as_judge(Wrapped(Foreign())).model == Wrapped(Foreign())
+    assert as_judge("lexical:min_coverage=.5", Foreign, Wrapped) == LexicalJudge(min_coverage=0.5)
+    assert as_judge("gpt-4o", object, lambda name: Wrapped(Foreign(), name)).model.identity == "gpt-4o"
     with pytest.raises(
-        ParameterError, match=r"judge=str is no judge\. .* a Foreign with nothing around it"
+        ParameterError, match=r"judge=int is no judge\. .* a Foreign with nothing around it"
     ):
-        as_judge("gpt", Foreign, Wrapped)
+        as_judge(3, Foreign, Wrapped)
 
 
 def test_foreign_models_are_equal_by_identity_and_never_pickled():
@@ -223,3 +229,18 @@ def test_foreign_models_are_equal_by_identity_and_never_pickled():
     assert repr(one) == "Wrapped('foreign')"
     with pytest.raises(ParameterError, match="holds the client and key of Foreign"):
         pickle.dumps(one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "see ctxmetrics: the docs", "logs\nctxmetrics:abcd", "logs\nctxmetrics:", "logs\nctxmetrics:e30", "logs\nctxmetrics:MQ=="],
+)  # fmt: skip
+def test_a_text_of_another_metric_holds_no_score(text):
+    assert find_score(text) is None
+
+
+def test_a_score_is_read_from_the_text_that_keeps_it():
+    score = ContextRecall(judge=LexicalJudge()).score(
+        Sample(reference="It is red.", retrieved_contexts=["ctxmetrics: it is red."])
+    )
+    assert find_score(append_score("logs about\nctxmetrics: it is red", score)) == score.to_dict()

@@ -6,6 +6,7 @@ import math
 import re
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from ctxmetrics.formulas import (
     common_spans,
     covered_spans,
     hit_rate,
+    merge_repeats,
     merged_spans,
     ndcg,
     precision_at_k,
@@ -39,6 +41,7 @@ from ctxmetrics.formulas import (
     weighted_share,
 )
 from ctxmetrics.formulas.checks import check_number
+from support.cases import each_case
 
 T, F = True, False
 LOG2_3 = math.log2(3)
@@ -384,8 +387,8 @@ OVER_A_MATRIX = [
 ]
 
 
-@pytest.mark.parametrize("function", OVER_A_MATRIX)
-@pytest.mark.parametrize(
+@each_case("function", OVER_A_MATRIX)
+@each_case(
     ("matrix", "message"),
     [
         ([[T], [T, F]], "matrix[1] has another number of contexts than matrix[0], 2 and not 1: "),
@@ -428,8 +431,8 @@ OVER_VERDICTS = [
 NO_VERDICTS = [2, -1, None, 0.5, "yes", "1", math.nan, [], {}, [True]]
 
 
-@pytest.mark.parametrize("function", OVER_VERDICTS)
-@pytest.mark.parametrize("verdict", NO_VERDICTS)
+@each_case("function", OVER_VERDICTS)
+@each_case("verdict", NO_VERDICTS)
 def test_what_is_no_verdict_is_refused_by_its_place(function, verdict):
     with pytest.raises(ParameterError, match=r"\[2\] is .*: a verdict is True or False"):
         function([T, F, verdict, T])  # beyond k as well: a list is right or it is not
@@ -457,8 +460,8 @@ OVER_K = [
 ]
 
 
-@pytest.mark.parametrize("function", OVER_K)
-@pytest.mark.parametrize("k", [-1, 1.5, 1.0, True, False, "1", math.nan, [1]])
+@each_case("function", OVER_K)
+@each_case("k", [-1, 1.5, 1.0, True, False, "1", math.nan, [1]])
 def test_a_k_that_is_no_whole_number_from_zero_is_refused(function, k):
     with pytest.raises(ParameterError, match=r"^k is .*: write a whole number of at least 0$"):
         function(k)
@@ -564,5 +567,26 @@ def test_the_error_of_a_number_says_whether_none_is_allowed(optional, wanted):
     assert str(error.value) == f"top_k=0 must be a whole number {wanted}"
 
 
-def test_every_public_name_exists_and_is_tested_here():
-    assert set(formulas.__all__) - {"Span"} <= set(globals())
+@pytest.mark.parametrize(
+    ("verdicts", "repeats", "distinct"),
+    [
+        ([True, True, False], {1: 0}, [True, False]),
+        ([False, True, False, True], {3: 0}, [True, True, False]),
+        ([False, False], {1: 0}, [False]),
+        ([True, False], {}, [True, False]),
+        ([1, 0, 0], {2: 1}, [True, False]),
+    ],
+)
+def test_repeats_count_once_at_their_first_rank(verdicts, repeats, distinct):
+    assert merge_repeats(verdicts, repeats) == distinct
+
+
+def test_merging_checks_verdicts():
+    with pytest.raises(ParameterError, match="verdict"):
+        merge_repeats([True, None], {1: 0})
+
+
+def test_every_public_name_is_tested_here_or_by_its_metric():
+    rank_metrics = (Path(__file__).parents[1] / "metrics" / "test_ranks.py").read_text(encoding="utf-8")
+    in_its_metric = {name for name in formulas.ranks.__all__ if re.search(rf"\b{name}\b", rank_metrics)}
+    assert set(formulas.__all__) - {"Span"} <= set(globals()) | in_its_metric

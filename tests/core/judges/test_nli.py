@@ -34,9 +34,9 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge, JudgeRequest
-from ctxmetrics.judges.nli import joined, windows
+from ctxmetrics.judges.context_windows import choose_complementary, choose_windows
 from ctxmetrics.judges.pair_queue import PredictionError, read_scores
-from ctxmetrics.models.runtime.memo import hashed
+from ctxmetrics.models.runtime.memo import digest_key
 
 WORD = re.compile(r"\w+")
 
@@ -141,9 +141,9 @@ def test_a_unit_that_two_contexts_state_together_rests_on_both():
 def test_parts_are_chosen_for_the_words_that_each_adds():
     unit = "The tower is old and 90 metres high."
     contexts = ["The tower is old.", "The old tower.", "It is 90 metres high.", "High, this tower."]
-    ((_, rows),) = windows(request([unit], contexts), [unit], 3, 3)
-    assert [span.context for span in joined(rows, 3)] == [0, 2]
-    assert joined(rows[:2], 3) == ()
+    ((_, rows),) = choose_windows(request([unit], contexts), [unit], 3, 3)
+    assert [span.context for span in choose_complementary(rows, 3)] == [0, 2]
+    assert choose_complementary(rows[:2], 3) == ()
 
 
 def test_the_scores_of_a_context_do_not_depend_on_the_others():
@@ -171,7 +171,7 @@ def test_where_no_thread_can_be_started_the_next_call_starts_one(monkeypatch):
             attribute(judge, ["The car is red."], CARS)
     assert len(refused) == 1
     asked = judge.attribute(request(["The car is red."], CARS))
-    (verdict,) = asyncio.run(asyncio.wait_for(asked, 10)).verdicts
+    (verdict,) = asyncio.run(asyncio.wait_for(asked, 60)).verdicts
     assert verdict.value is True
 
 
@@ -218,12 +218,12 @@ def test_a_blank_context_is_asked_nothing():
 def test_windows_overlap_by_a_sentence_and_fullest_are_chosen():
     text = " ".join(f"Sentence number {number} speaks." for number in range(9)) + " The pump is blue."
     unit = "The pump is blue."
-    ((_, (row,)),) = windows(request([unit], [text]), [unit], size=3, most=2)
+    ((_, (row,)),) = choose_windows(request([unit], [text]), [unit], size=3, most_windows=2)
     assert [window.span.quote for window in row] == [
         "Sentence number 0 speaks. Sentence number 1 speaks. Sentence number 2 speaks.",
         "Sentence number 8 speaks. The pump is blue.",
     ]
-    ((_, (row,)),) = windows(request([unit], [text]), [unit], size=3, most=9)
+    ((_, (row,)),) = choose_windows(request([unit], [text]), [unit], size=3, most_windows=9)
     assert [len(window.span.quote.split(". ")) for window in row] == [3, 3, 3, 3, 2]
     assert all(window.span.quote == text[window.span.start : window.span.end] for window in row)
 
@@ -297,7 +297,7 @@ def test_a_score_that_was_changed_on_disk_is_asked_for_again(tmp_path):
     evaluate(samples(1), METRICS, judge=judge_of(model), cache=tmp_path, progress=False)
     asked = len(model.pairs)
     cache = VerdictCache(tmp_path)
-    for key in [hashed(("nli-1", "tiny-1", "None", "none", *pair)) for pair in model.pairs]:
+    for key in [digest_key(("nli-1", "tiny-1", "None", "none", *pair)) for pair in model.pairs]:
         seal, _, score = cache.get(key).partition(" ")
         cache.put(key, f"{seal} {1 - float(score)!r}")
     cache.close()
@@ -593,7 +593,7 @@ def test_a_forked_child_asks_for_itself(tmp_path):
         "    os._exit(0 if value('Blue') == 1.0 else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
-    done = subprocess.run([sys.executable, script], timeout=60, check=False, capture_output=True)
+    done = subprocess.run([sys.executable, script], timeout=300, check=False, capture_output=True)
     assert done.returncode == 0, done.stderr
 
 

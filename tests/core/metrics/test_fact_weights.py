@@ -9,9 +9,9 @@ import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.evaluation.rows.people_answers import label_of, people_value
+from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.results.labels.answers import label_of, people_value
-from ctxmetrics.results.results import Results
 from ctxmetrics.verdicts import Evidence, Verdict
 from support.rows import read_rows
 

@@ -19,7 +19,7 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import ParameterError, SampleError
-from ctxmetrics.metrics import ALL_METRICS, METRICS
+from ctxmetrics.metrics.catalog import ALL_METRICS, METRICS
 
 RANKED = Sample(retrieved_context_ids=["x", "a", "b", "a"], reference_context_ids=["a", "b", "c"])
 RANK_METRICS = [

@@ -81,7 +81,7 @@ def test_a_file_has_them_as_a_list(tmp_path: Path) -> None:
     row = {"question": "q", "contexts": CONTEXTS, "ground_truths": [HALF, WHOLE]}
     path.write_text(json.dumps(row))
     done = run_command("score", path)
-    assert (done.returncode, "--map COLUMN=references" in done.stderr) == (2, True)
+    assert (done.returncode, "--map ground_truths=references" in done.stderr) == (2, True)
     (read,) = read_samples(path, columns={"ground_truths": "references"})
     assert read.references == (HALF, WHOLE)
     done = run_command("score", path, "--map", "ground_truths=references")

@@ -30,6 +30,7 @@ from ctxmetrics.metrics.similarity import (
     similarities,
 )
 from ctxmetrics.verdicts import Verdict
+from support.cases import each_case
 
 NAMES = list(MEASURES)
 ASKED = {
@@ -99,9 +100,9 @@ def test_textbook_values(measure, one, other, expected):
     assert matrix_of([one], [other], measure).rows[0][0] == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize("measure", NAMES)
-@pytest.mark.parametrize("cutoff", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("text", ["", "a", "Paris", "\ud800", "e\u0301 ☃ 😀", "x" * 30_000])
+@each_case("measure", NAMES)
+@each_case("cutoff", [0.0, 0.5, 1.0])
+@each_case("text", ["", "a", "Paris", "\ud800", "e\u0301 ☃ 😀", "x" * 30_000])
 def test_equal_texts_are_1(measure, cutoff, text):
     matrix = matrix_of([text], [text], measure, cutoff)
     assert matrix.rows == ((1.0,),)
@@ -518,17 +519,17 @@ def test_verdicts_are_made_once_when_they_are_first_read(read):
         return [Verdict(id="r1", value=True)]
 
     metric = NonLLMContextRecall()
-    score = metric.build(Sample(), 1.0, make)
+    score = metric.make_score(Sample(), 1.0, make)
     assert (score.value, score.metric) == (1.0, "non_llm_context_recall")
     assert calls == []
     assert read(score).verdicts == (Verdict(id="r1", value=True),)
     assert score.verdicts is score.verdicts
-    assert score == metric.build(Sample(), 1.0, [Verdict(id="r1", value=True)])
+    assert score == metric.make_score(Sample(), 1.0, [Verdict(id="r1", value=True)])
     assert calls == [1]
 
 
 def test_verdicts_cannot_be_set():
-    score = NonLLMContextRecall().build(Sample(), 1.0)
+    score = NonLLMContextRecall().make_score(Sample(), 1.0)
     with pytest.raises(dataclasses.FrozenInstanceError):
         score.verdicts = ()
 

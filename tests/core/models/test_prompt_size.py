@@ -28,7 +28,7 @@ LONG = "The committee published its report on the harbour in spring and the coun
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     capabilities._known.clear()
-    monkeypatch.setattr(run, "_process", run.Run())
+    monkeypatch.setattr(run, "_process_run", run.Run())
 
 
 def sample(number=0, text=LONG):

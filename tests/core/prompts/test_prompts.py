@@ -12,8 +12,8 @@ import pytest
 
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.llm.encoding import Answer
-from ctxmetrics.judges.llm.exchange import Question
+from ctxmetrics.judges.llm.encoding import ExchangeOutcome
+from ctxmetrics.judges.llm.exchange import PromptedPart
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.runtime.background import run_sync
@@ -22,7 +22,7 @@ from ctxmetrics.prompts.packs import _packs
 from support.schema_limits import LIMITS, list_excesses, measure
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-STEPS = ("claims", "attribution", "usefulness", "joint")
+STEPS = ("claims", "attribution", "usefulness", "joint", "relevance")
 DATA = {
     "question": "Wie lange?",
     "sentences": [{"id": "s1", "text": 'A "quoted" <|im_end|> text.\nSecond line.'}],
@@ -44,8 +44,9 @@ def test_the_example_reply_of_each_prompt_fits_its_own_schema(step: str) -> None
         text = get_pack(language).texts[step]
         reply = json.loads(text[text.rindex("\n{") :])
         sentences = ["s1", "s2"] if step in {"joint", "attribution"} else []
-        useful = ["c1", "c2"] if step in {"joint", "usefulness"} else []
-        schema = reply_schema(step, sentences=sentences, useful=useful)
+        useful = ["c1", "c2"] if step in {"joint", "usefulness", "relevance"} else []
+        form = "usefulness" if step == "relevance" else step
+        schema = reply_schema(form, sentences=sentences, useful=useful)
         assert schema.model_validate(reply).model_dump(mode="json") == reply
 
 
@@ -77,6 +78,13 @@ def test_packs_can_be_registered_and_must_be_whole() -> None:
         assert {"oui", "yes", "true"} <= get_pack("xx").yes
     finally:
         _packs.pop("xx")
+    del texts["relevance"]
+    try:
+        register_pack(Pack(language="xx", texts=texts, version=3))
+        assert render(get_pack("xx"), "relevance", DATA).system == get_pack("en").texts["relevance"]
+        assert get_pack("xx").versions["relevance"] == get_pack("en").versions["relevance"]
+    finally:
+        _packs.pop("xx")
     with pytest.raises(ParameterError, match="joint"):
         register_pack(Pack(language="xx", texts={**texts, "joint": ""}))
 
@@ -100,13 +108,13 @@ print(*(packs.get_pack(language).versions[step] for language in ("en", "ru") for
     ]
     judge, pack, asked = LLMJudge(ScriptedModel({})), get_pack("en"), []
 
-    async def ask(exchange: object) -> Answer:
+    async def ask(exchange: object) -> ExchangeOutcome:
         asked.append(exchange)
-        return Answer(claims=("a",))
+        return ExchangeOutcome(claims=("a",))
 
     prompt = render(pack, step, DATA)
     for one in (prompt, prompt, replace(prompt, version=f"{step}-en-7")):
-        question = Question(Part({}, {}), one)
+        question = PromptedPart(Part({}, {}), one)
         run_sync(judge._remembered, question, pack, ask)
     assert len(asked) == 2
 

@@ -33,6 +33,8 @@ const points = (text) => Array.from(text);
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
 const unique = (items) => [...new Set(items)];
+const REFUSAL = /^(I don['’]t know|No Answer Present|Unanswerable|N\/A|The answer to given question is not present in context|The context does not contain information about the harbour|Контекст не содержит информации о гавани|I'm sorry\. The documents do not say)\.?$/i;
+
 function checkParams(metric, params) {
   const [[, formulas, units], convention] = [METRICS[metric], params.convention ?? "default"];
   const upTo = (top) => (value) => typeof value === "number" && value >= 0 && value <= top;
@@ -59,9 +61,15 @@ function averagePrecision(relevant, convention) {
 }
 const share = (flags) => flags.filter(Boolean).length / flags.length;
 const sourceOf = (id) => String(id).split("#char=")[0];
-function precision(verdicts, given, ids) {
-  const flags = given.group !== "source" || ids?.length !== verdicts.length ? verdicts
-    : unique(ids.map(sourceOf)).map((source) => verdicts.some((one, index) => one && sourceOf(ids[index]) === source));
+// A yes about any of the equal ones is one about the first.
+const once = (verdicts, keys) => unique(keys).map((key) => verdicts.some((one, index) => one && keys[index] === key));
+// What a text is known by: white space, invisible characters and Unicode's form aside. An empty one is no other.
+const keyOf = (text, index) => text.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").normalize("NFC").split(/\s+/).filter(Boolean).join(" ") || index;
+const isNoId = (id) => !/[^\s\p{Cf}]/u.test(String(id ?? ""));
+function precision(verdicts, given, ids, texts) {
+  const isEach = ["ragas", "deepeval"].includes(given.convention) || given.relevance === "adds" || !texts;
+  const bySource = given.group === "source" && ids?.length === verdicts.length && ids.map((id, index) => (isNoId(id) ? index : sourceOf(id)));
+  const flags = bySource ? once(verdicts, bySource) : isEach ? verdicts : once(verdicts, texts.map(keyOf));
   return given.formula === "share" ? share(flags) : averagePrecision(flags, given.convention);
 }
 const levenshtein = (a, b) => a.reduce((row, left, i) => {
@@ -121,7 +129,7 @@ function spanScore(isRecall, given, retrieved, reference, contexts) {
   if (!isRecall) {
     const verdicts = retrieved.map((span) => covered(span, reference) || reference.some((one) => covered(one, [span])));
     const total = sum(retrieved.map(lengthOf));
-    const ap = averagePrecision(verdicts, given.convention);
+    const ap = averagePrecision(once(verdicts, retrieved.map((span, index) => (lengthOf(span) ? JSON.stringify(span) : index))), given.convention);
     return { value: { share: shared / total, iou: shared / (total + expected - shared), ap }[given.formula], verdicts };
   }
   const fits = (one, index) => points(contexts?.[index] ?? "").length === lengthOf(one);
@@ -182,12 +190,16 @@ function asVerdict(value, language) {
 
 // --- replies: quotes ---
 // A text's characters in one form, each with the place of its code point: white space is one space, marks are plain.
-const plain = (text) => points(text).flatMap((char, place, all) => {
+// Of markup the cases have tags, a space's entity and bars between cells: marks in their place are dropped.
+const seen = (text) => text.replace(/<\/?[a-z]+>|(?<=&)nbsp;|(?<= )\| /g, (mark) => "\u2060".repeat(mark.length)).replaceAll("&\u2060", " \u2060");
+const plain = (text) => points(seen(text)).flatMap((char, place, all) => {
   const same = char.replace(/\s/u, " ").replace(/[“”„«»]/u, '"').replace(/[‘’‚`´]/u, "'").replace(/[‐-―−]/u, "-");
-  return same === " " && /\s/u.test(all[place - 1] ?? "") ? [] : points(same.normalize("NFKD")).map((one) => [one, place]);
+  return char === "\u2060" || same === " " && /\s/u.test(all[place - 1] ?? "") ? [] : points(same.normalize("NFKD")).map((one) => [one, place]);
 });
 const plainText = (text) => plain(text).map(([char]) => char).join("");
-const contains = (context, unit) => plainText(context).includes(plainText(unit).replace(/[.!?]+$/, ""));
+// Whether a context has a text's sentences as whole ones of its own; a question states nothing.
+const bare = (sentence) => plainText(sentence).replace(/[.!]+$/, "");
+const contains = (context, unit) => `\n${sentences(context).map(bare).join("\n")}\n`.includes(`\n${sentences(unit).map(bare).join("\n")}\n`);
 // Where a quote stands in a context: its first code point and one past its last; null where it does not.
 function locate(quote, context, from = 0) {
   const parts = quote.split(/\.{3}|…/).map((part) => part.trim());
@@ -231,8 +243,17 @@ class Judge {
       const found = this.read(this.next(step), pending, new Set(ids));
       for (const [id, now] of found) if (!settled.has(id) || now.value !== null) settled.set(id, now);
       pending = pending.filter((id) => turn < (found.get(id).again ?? 0));
+      // What contradicts itself joins a request that goes out anyway.
+      if (pending.length) pending = unique([...pending, ...this.conflicts(settled)]);
     }
     return settled;
+  }
+  // A yes and the contexts on which it rests that are called useless.
+  conflicts(settled) {
+    return [...settled].flatMap(([id, { value, rests }]) => {
+      const useless = (value && rests ? rests : []).map((index) => `c${index + 1}`).filter((one) => settled.get(one)?.value === false && settled.get(one).code !== "unverified_evidence");
+      return useless.length ? [id, ...useless] : [];
+    });
   }
   read(reply, pending, known) {
     const all = (code, again) => new Map(pending.map((id) => [id, { value: null, code, again }]));
@@ -244,6 +265,8 @@ class Judge {
       [...(evidence ?? []), ...(quote ? [{ context: id, quote }] : [])].map((one) => ({ id, ...this.find(one) })));
     const echoes = String(reply.code).startsWith(CODE);
     if (!echoes && !(entries.length === every.length && quotes.length && quotes.every((one) => one.place && !one.elsewhere))) return all("wrong_data", 1);
+    // In a list that lacks an id, an entry counts if its own words are nearer to its unit than to each other one.
+    const isLost = (id) => id in this.texts && pending.some((other) => other in this.texts && !entries.some((one) => one.id === other)) && entries.some((one) => one.id === id) && !this.isAbout(id, entries.filter((one) => one.id === id));
     // A part that lacks an id that was asked and holds one that is not in the data may be shifted.
     const shifted = new Set(["sentences", "useful"].filter((name) => {
       const ids = new Set(Object.keys(reply[name] ?? {}).map((id) => id.trim()));
@@ -252,11 +275,18 @@ class Judge {
     }));
     return new Map(pending.map((id) => {
       const own = entries.filter((entry) => entry.id === id);
-      if (shifted.has(id in this.texts ? "sentences" : "useful")) return [id, { value: null, code: "invalid_reply", again: 2 }];
+      if (isLost(id) || shifted.has(id in this.texts ? "sentences" : "useful")) return [id, { value: null, code: "invalid_reply", again: 2 }];
       if (own.some(isBlank)) return [id, { value: null, code: "wrong_data", again: 2 }];
       const found = id in this.texts ? this.unit(id, own, quotes) : this.context(id, own, quotes);
       return [id, !echoes && found.code === null ? { ...found, code: "no_echo" } : found];
     }));
+  }
+  isAbout(id, own) {
+    const isYes = own.some((one) => asVerdict(one.supported, this.language));
+    const words = wordsOf(own.flatMap((one) => (isYes ? (one.evidence ?? []).map(({ quote }) => quote) : [one.missing])).join(" "));
+    const near = (a, b) => wordsOf(this.texts[a]).filter((word) => !wordsOf(this.texts[b]).includes(word));
+    const held = (list) => (list.length ? list.filter((word) => words.includes(word)).length / list.length : 0);
+    return Object.keys(this.texts).every((other) => other === id || held(near(id, other)) > held(near(other, id)));
   }
   // The verdict that the entries about one id agree on, or why there is none.
   said(entries, key) {
@@ -275,9 +305,12 @@ class Judge {
       if (!isProven) return { value: false, code: "unverified_evidence", again: 1 };
       const spans = found.map((one) => [one.index, ...one.place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
       const rests = (whole.length ? whole : found).map((one) => one.index);
-      const isDenied = found.some((one) => denies(sentenceAt(this.contexts[one.index], one.place[0]), this.texts[id]));
-      for (const one of isDenied ? found : []) this.denying.add(one.index);
-      return { ...verdict, ...(isDenied && { code: "contradicted" }), rests, spans, isWhole: whole.length > 0 };
+      const isDenied = found.some((one) => [denies, differsInValue].some((check) => check(sentenceAt(this.contexts[one.index], one.place[0]), this.texts[id])));
+      const isPart = !whole.length && this.contexts.length > 1 && unique(found.map((one) => JSON.stringify([one.index, ...one.place]))).length === 1;
+      const isMissing = entries.some(({ missing }) => typeof missing === "string" && !NOTHING.test(missing.trim()));
+      const isCharged = isDenied || isPart || isMissing;
+      for (const one of isCharged ? found : []) this.denying.add(one.index);
+      return { ...verdict, ...(isCharged && { code: "contradicted" }), rests, spans, isWhole: whole.length > 0 };
     }
     const stands = this.contexts.some((context) => contains(context, this.texts[id]));
     if (verdict.value === null || (!whole.length && !stands)) return verdict;
@@ -296,27 +329,32 @@ class Judge {
   find({ context, quote, whole }) {
     if (typeof quote !== "string" || !quote) return { place: null };
     const named = String(context).slice(1) - 1;
-    const places = this.contexts.map((text) => locate(quote, text));
+    const inside = quote.match(/^c\d+: ["“](.*)["”]$/)?.[1] ?? quote; // the marks that the cases have
+    const places = this.contexts.map((text) => locate(quote, text) ?? locate(inside, text));
     const others = places.filter(Boolean).length === 1 ? places.findIndex(Boolean) : -1;
     const index = places[named] ? named : others;
     return { index, place: places[index], elsewhere: index !== named, whole: asVerdict(whole, this.language) === true };
   }
 }
+// What a model writes where nothing is missing; the telling words of a text.
+const NOTHING = /^(?:none|nothing|n\/a|)$/i;
+const wordsOf = (text) => unique((text.toLowerCase().match(/\p{L}{3,}|\p{N}+/gu) ?? []).filter((word) => !["the", "and", "was"].includes(word)));
 // A sentence ends at its mark or at a line's end; marks of list items go; a piece without letter or digit is none.
 function sentences(text) {
   const lines = text.split("\n").map((line) => line.replace(/(^\s*[-*•]|(?<=^\s*|[.!?]\s+)\d+[.)])\s+/g, ""));
   const ends = /(?<=[.!?]["”»']?)(?<!\b(?:Step|am) \d+\.)\s+|(?<=[。！？।])|(?<=\p{Script=Thai})\s+(?=\p{Script=Thai})/u;
   return lines.flatMap((line) => line.split(ends)).map((piece) => piece.trim()).filter(hasWord);
 }
+// Times, ratios, dates and lengths in the forms that the cases have; whether a sentence has another value than a unit, and none of its own.
+const QUANTITIES = [[/\b(\d\d?)(?::(\d\d)\b| (pm)\b)/g, ([, hour, minute, pm]) => (Number(hour) + (pm ? 12 : 0)) * 60 + Number(minute ?? 0)], [/\b\d:\d\b/g, String], [/\b(\d+) (k?)m\b/g, ([, number, kilo]) => number * (kilo ? 1000 : 1)], [/\b(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2} \d\d?, \d{4})\b/g, (date) => +new Date(`${date} 00:00Z`)]];
+const values = (text, [pattern, read]) => [...text.matchAll(pattern)].map(read);
+const differsInValue = (there, own) => QUANTITIES.some((kind) => values(own, kind).length && values(there, kind).length && !values(own, kind).some((one) => values(there, kind).includes(one)));
 // The sentence in which a place stands; whether it denies a word that a unit does not deny.
 const sentenceAt = (text, start) => {
   const begin = Math.max(...[".", "!", "?"].map((mark) => text.lastIndexOf(mark, start - 1) + 1));
   return text.slice(begin).match(/^[^.!?]*/)[0];
 };
-function denies(sentence, unit) {
-  const [, word] = sentence.match(/\b(?:not|never) (\w+)/) ?? [];
-  return Boolean(word) && unit.includes(word) && !/\b(?:not|never)\b/.test(unit);
-}
+const denies = (sentence, unit) => !/\b(?:not|never)\b/.test(unit) && [...sentence.matchAll(/\b(?:not|never|failed to) (\w+)/g)].slice(0, 1).some(([, word]) => unit.includes(word));
 // The distinct contexts of all stages, and the places in it of those of the last one.
 function poolOf({ stages, retrieved_contexts: contexts, retrieved_context_ids: ids }) {
   if (!stages) return { pool: contexts, places: contexts.map((_, index) => index) };
@@ -357,7 +395,8 @@ function judgedScore(metric, given, sample, replies) {
   const units = ofResponse ? [] : given.unit === "claim" ? judge.claims() : sentences(sample.reference);
   if (!units) return { value: null, verdicts: metric === "context_recall" ? [null] : places.map(() => null) };
   const found = replies.decisions ? decided(units, contexts, replies.decisions[0]) : judge.verdicts(ofResponse ? "usefulness" : "joint", units);
-  const pooled = units.map((_, index) => found.get(`s${index + 1}`));
+  const charged = replies.decisions ? [] : judge.conflicts(found);
+  const pooled = units.map((_, index) => ({ ...found.get(`s${index + 1}`), ...(charged.includes(`s${index + 1}`) && { code: "contradicted" }) }));
   const ofUnits = pooled.map((one) => within(one, places));
   const told = (items) => ({ verdicts: items.map((one) => one.value), codes: items.map((one) => one.code) });
   if (metric === "context_recall")
@@ -370,10 +409,10 @@ function judgedScore(metric, given, sample, replies) {
   const ofContexts = places.map((place, index) => {
     const own = found.get(`c${place + 1}`);
     if (given.relevance === "supports" || given.relevance === "adds")
-      return rests.has(index) && !(given.relevance === "adds" && repeats(index)) ? { value: true, code: null } : { value: open ? null : false, code: open?.code ?? null };
+      return rests.has(index) && !(given.relevance === "adds" && repeats(index)) ? { value: true, code: resting(index).every((one) => one.code) ? resting(index)[0].code : null } : { value: open ? null : false, code: open?.code ?? null };
     return own.value === false && inPool.has(place) ? { value: true, code: "contradicted" } : own;
   });
-  return { value: precision(ofContexts.map((one) => one.value), given, sample.retrieved_context_ids), ...told(ofContexts) };
+  return { value: precision(ofContexts.map((one) => one.value), given, sample.retrieved_context_ids, sample.retrieved_contexts), ...told(ofContexts) };
 }
 
 // --- a score ---
@@ -395,10 +434,10 @@ function counted(metric, given, sample, retrieved, expected, replies) {
   const above = isRecall && given.convention === "ragas"; // above the cut, not at it
   const likeness = (a, b) => SIMILARITIES[given.similarity](points(a), points(b));
   const enough = (value) => (above ? value > given.min_similarity : value >= given.min_similarity);
-  const alike = (a, b) => (metric.startsWith("id_") ? a === b : enough(likeness(a, b)));
+  const alike = (a, b) => (metric.startsWith("id_") ? a !== "" && a === b : enough(likeness(a, b)));
   const [items, others] = isRecall ? [expected, retrieved] : [retrieved, expected];
   const verdicts = items.map((item) => others.some((other) => alike(item, other)));
-  return { value: isRecall ? share(verdicts) : precision(verdicts, given, sample.retrieved_context_ids), verdicts };
+  return { value: isRecall ? share(verdicts) : precision(verdicts, given, sample.retrieved_context_ids, metric.startsWith("id_") ? null : sample.retrieved_contexts), verdicts };
 }
 // The searches as stages, and the last stage: what they brought together, each context once.
 function stagesOf(searches) {
@@ -414,6 +453,10 @@ function filled(sample) {
     if (value && sample[field] && JSON.stringify(value.map(String)) !== JSON.stringify(sample[field].map(String))) fail("invalid_sample");
   return { ...last, ...sample };
 }
+// Whether each context is an address, a UUID or a placeholder, and none is expected.
+const NO_TEXT = /^(?:(?:[a-z][a-z0-9+.-]*:\/\/|www\.)\S+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[[<({](?:image|figure|table)\b[^\][<>(){}]*[\]>)}])$/i;
+const holdNoText = (texts, { reference = "", response = "", reference_contexts: wanted = [] }) =>
+  texts.length > 0 && texts.every((text) => NO_TEXT.test(text) && ![reference, response, ...wanted].some((one) => one?.includes(text)));
 function score(metric, params, sample, replies) {
   const [given, [[expectedField, retrievedField]]] = [checkParams(metric, params), METRICS[metric]];
   if (!replies && given.unit === "claim") fail("cannot_decompose");
@@ -423,18 +466,22 @@ function score(metric, params, sample, replies) {
   if (sample.searches?.length > 1 && !metric.endsWith("recall")) return scaled(false, given, { value: null, reason_code: "several_searches" });
   if (sample.references && expectedField === "reference") return best(metric, params, sample, replies);
   if (sample[expectedField] == null || sample[retrievedField] == null) fail("missing_field");
-  if (expectedField === "reference" && /^(I don['’]t know|No Answer Present|Unanswerable)\.?$/i.test(sample.reference)) return scaled(false, given, { value: null, reason_code: "unanswerable" });
+  if (expectedField === "reference" && REFUSAL.test(sample.reference)) return scaled(false, given, { value: null, reason_code: "unanswerable" });
   if (params.group === "source" && sample.retrieved_context_ids?.length !== sample.retrieved_contexts.length) fail("invalid_sample");
   const cut = { ...sample };
   for (const field of ["retrieved_contexts", "retrieved_context_ids"])
     if (sample[field]) cut[field] = sample[field].slice(0, given.top_k);
   let [retrieved, expected] = [cut[retrievedField], cut[expectedField]];
   if (metric.startsWith("span_")) {
-    const sources = unique([...sample[retrievedField], ...expected].map((id) => spanOf(String(id)).source));
+    expected = expected.filter((id) => !isNoId(id));
+    const sources = unique([...sample[retrievedField], ...expected].filter((id) => !isNoId(id)).map((id) => spanOf(String(id)).source));
     if (unique(sources.map(spelling)).length < sources.length) fail("invalid_sample");
-    [retrieved, expected] = [retrieved.map(spanOf), expected.map(spanOf)];
+    [retrieved, expected] = [retrieved.map((id) => (isNoId(id) ? { source: "", start: 0, end: 0 } : spanOf(id))), expected.map(spanOf)];
     expected = unique(expected.map((span) => JSON.stringify(span))).map((text) => JSON.parse(text));
-  } else if (metric.startsWith("id_")) [retrieved, expected] = [unique(retrieved.map(String)), unique(expected.map(String))];
+  } else if (metric.startsWith("id_")) {
+    [retrieved, expected] = [retrieved, expected].map((ids) => ids.map((id) => (isNoId(id) ? "" : String(id))).filter((id, index, all) => !id || all.indexOf(id) === index));
+    expected = expected.filter(Boolean);
+  } else if (holdNoText(retrieved, sample)) return scaled(false, given, { value: null, reason_code: "not_text" });
   const nothingExpected = Array.isArray(expected) ? !expected.length : !hasWord(expected);
   const value = emptyValue(metric, given.convention, !retrieved.length, nothingExpected);
   const missing = expectedField === "response" ? "no_response" : "no_reference";

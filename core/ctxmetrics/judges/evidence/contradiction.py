@@ -9,15 +9,31 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, compress, islice, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
+from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
+from ctxmetrics.judges.evidence.words import (
+    LISTS,
+    Token,
+    base_language,
+    held_keys,
+    is_named,
+    split_date,
+    stem_keys,
+    tokens,
+    word_list,
+)
+from ctxmetrics.text.list_marks import skip_list_marks
 
 # Words after a denial among which the word it denies is looked for; words on either side of a word of the evidence, and
 # before one of the unit, within which something may deny it.
-_SCOPE, _NEAR, _SHORTLY = 6, 7, 4
+_SCOPE = 6
+_NEAR = 7
+_SHORTLY = 4
 # The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
 _ENOUGH = 0.35
 # The share that it must hold to give another number.
@@ -26,15 +42,21 @@ _MOST = 0.5
 _FOLLOWS = frozenset(("de", "fr", "tr"))
 
 
-# White space before a mark, as in texts that were cut into words: the mark belongs to the word before it.
-_LOOSE_MARK = re.compile(r"\s+(?=[.,;:!?](?:\s|$))")
+# White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
+# space is read from its first character only.
+_LOOSE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
+
+
+# Faster than by name.
+_get_key = itemgetter(Token._fields.index("key"))
+_get_folded = itemgetter(Token._fields.index("folded"))
 
 
 class Contradiction(NamedTuple):
     """Why a yes is doubtful.
 
     Attributes:
-        kind: ``negation`` or ``number``.
+        kind: ``negation``, ``number``, ``name`` or ``reservation``.
         unit: The words of the unit.
         context: The words of the evidence against it; empty for a negation that only the unit has.
     """
@@ -47,7 +69,7 @@ class Contradiction(NamedTuple):
         return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
 
 
-class _Text:
+class _WordsOfText:
     """A text, read for this check.
 
     Args:
@@ -57,72 +79,126 @@ class _Text:
 
     Attributes:
         tokens: Its words.
-        counts: Whether each of them is a content word.
-        places: The positions of each key.
         negations: The positions of words that deny.
-        denials: The positions of words that deny, and of those that may ("lacks", "refused").
-        content: The keys of its content words.
-        shared: How many content words of the unit it holds.
     """
 
-    def __init__(self, text: str, language: str, unit: _Text | None = None) -> None:
-        self.tokens = tokens(_LOOSE_MARK.sub("", text))
+    def __init__(self, text: str, language: str, unit: _WordsOfText | None = None) -> None:
+        words = text[skip_list_marks(text, language) :]
+        self.tokens = tokens(_LOOSE_MARK.sub("", words))
         self.language = language
-        stop, may_deny = listed("stop", language), keys("denials", language)
-        denying, harmless = listed("negations", language), listed("no_negation_before", language)
-        self.counts: list[bool] = []
-        self.places: dict[str, list[int]] = {}
-        content = set()
-        self.negations: list[int] = []
-        denials = set()
+        self._unit = unit or self
+        self.negations: Sequence[int] = ()
+        denying = word_list("negations", language)
+        if not denying.isdisjoint(map(_get_folded, self.tokens)):
+            self.negations = self._find_negations(denying)
+
+    def _find_negations(self, denying: frozenset[str]) -> list[int]:
+        harmless = word_list("no_negation_before", self.language)
+        positions = []
         for position, token in enumerate(self.tokens):
-            self.places.setdefault(token.key, []).append(position)
-            counts = token.folded not in stop and token.kind != "character"
-            self.counts.append(counts)
-            if counts:
-                content.add(token.key)
-            if token.key in may_deny:
-                denials.add(position)
             if token.folded in denying:
-                after = self.tokens[position + 1 : position + 2]
-                if not after or after[0].folded not in harmless:
-                    self.negations.append(position)
-                    denials.add(position)
-        self.denials = frozenset(denials)
-        self.content = frozenset(content)
-        self.shared = len((unit or self).content & self.places.keys())
+                next_words = self.tokens[position + 1 : position + 2]
+                if not next_words or next_words[0].folded not in harmless:
+                    positions.append(position)
+        return positions
+
+    # The following properties are computed on first use: most texts deny nothing, and most units have no number.
+
+    @cached_property
+    def is_content(self) -> Sequence[bool]:
+        """Whether each word is a content word, by its position."""
+        stop = word_list("stop", self.language)
+        return [token.folded not in stop and token.kind != "character" for token in self.tokens]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of its words, and of the words and parts of its quantities."""
+        return frozenset(held_keys(self.tokens))
+
+    def find(self, key: str) -> Sequence[int]:
+        """Return the positions of a key, also of one that quantities hold."""
+        if key not in self.keys:
+            return ()
+        return [
+            position
+            for position, token in enumerate(self.tokens)
+            if token.key == key or key in token.parts
+        ]
+
+    @cached_property
+    def denials(self) -> frozenset[int]:
+        """The positions of words that deny, and of those that may ("lacks", "refused")."""
+        may_deny = stem_keys("denials", self.language)
+        positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
+        return frozenset((*positions, *self.negations))
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The keys of its content words."""
+        return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
+
+    @cached_property
+    def shared(self) -> int:
+        """The number of content words of the unit that it has."""
+        return len(self._unit.content & self.keys)
 
     def scope(self, position: int, step: int = 1) -> Iterator[int]:
-        """Yield the content words after (or before) a word, up to a mark that ends the clause."""
-        for other in range(position + step, position + step * (_SCOPE + 1), step):
-            if not 0 <= other < len(self.tokens) or self.tokens[other - (step > 0)].ends:
+        """Yield the positions of the content words after a word (step 1) or before it (step -1) in its clause."""
+        for neighbour in range(position + step, position + step * (_SCOPE + 1), step):
+            if not 0 <= neighbour < len(self.tokens):
                 return
-            if self.counts[other]:
-                yield other
+            # The first of the two tokens between which a clause may end.
+            boundary = neighbour - 1 if step > 0 else neighbour
+            if self.tokens[boundary].ends:
+                return
+            if self.is_content[neighbour]:
+                yield neighbour
 
-    def after_aside(self, negation: int) -> Iterator[int]:
-        """Yield the content words after an insertion that follows a negation: "no longer, as they say, thrives"."""
+    def after_insertion(self, negation: int) -> Iterator[int]:
+        """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
         near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
         marks = [position for position in near if self.tokens[position].ends]
         if len(marks) > 1 and marks[0] <= negation + 1:
-            after = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
-            for position in after:
-                if self.counts[position]:
+            clause = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
+            for position in clause:
+                if self.is_content[position]:
                     yield position
 
-    def limits(self, negation: int) -> bool:
-        """Whether a negation denies the comparative after it and nothing else: no more than, no longer than."""
-        after = self.tokens[negation + 2 : negation + 3]
-        return bool(after) and after[0].folded == LISTS["than"].get(base_language(self.language))
+    def denies_comparative(self, negation: int) -> bool:
+        """Whether a negation denies only the comparative after it: no more than, no longer than."""
+        next_words = self.tokens[negation + 2 : negation + 3]
+        return bool(next_words) and next_words[0].folded == LISTS["than"].get(
+            base_language(self.language)
+        )
 
-    def denied(self, position: int, before: int = _NEAR, after: int = _NEAR) -> bool:
-        """Whether something within so many words before or after a word may deny it."""
-        return not self.denials.isdisjoint(range(position - before, position + after + 1))
+    def is_denied(
+        self,
+        position: int,
+        before: int = _NEAR,
+        after: int = _NEAR,
+        *,
+        but: Collection[int] = (),
+    ) -> bool:
+        """Whether a word near another one may deny it.
 
-    def spelled(self, first: int, last: int) -> str:
+        Args:
+            position: The position of the word.
+            before: How many words before it are looked at.
+            after: How many words after it.
+            but: The positions of words that do not deny it.
+        """
+        near = self.denials.intersection(range(position - before, position + after + 1))
+        return not near.issubset(but)
+
+    def spell(self, first: int, last: int) -> str:
         """Return the text from one word to another, both included."""
         start, end = min(first, last), max(first, last) + 1
         return " ".join(token.spelling for token in self.tokens[start:end])
+
+
+@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
+def _read_unit(text: str, language: str) -> _WordsOfText:
+    return _WordsOfText(text, language)
 
 
 def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -141,30 +217,52 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     >>> str(contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
-    claim = _Text(unit, language)
-    sentences = [_Text(text, language, claim) for text in evidence]
-    for check in (_denied_by_the_unit, _denied_by_the_evidence, _numbers):
+    claim = _read_unit(unit, language)
+    sentences = [_WordsOfText(text, language, claim) for text in evidence]
+    checks = (_find_denials_of_unit, _find_denials_of_evidence, _find_other_numbers, _opposite_bounds)
+    for check in checks:
         for match in check(claim, sentences):
             return match
     return None
 
 
-def _denied_by_the_unit(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
-    """The unit denies a word that stands undenied in the evidence."""
+def states_plainly(unit: str, language: str) -> bool:
+    """Whether a unit denies nothing and holds no number: only evidence with one of `denying_keys` contradicts it."""
+    claim = _read_unit(unit, language)
+    if claim.negations:
+        return False
+    return not any(token.measures or token.kind == "number" for token in claim.tokens)
+
+
+def denying_keys(language: str) -> frozenset[str]:
+    """Return the keys of which a text that denies something holds one."""
+    return stem_keys("negations", language)
+
+
+def _find_denials_of_unit(
+    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the words that the unit denies and the evidence does not."""
+    checked = set()
     for position in unit.negations:
         for denied in _find_denied(unit, position):
             key = unit.tokens[denied].key
-            places = [(text, place) for text in evidence for place in text.places.get(key, ())]
-            most = max((text.shared for text, _ in places), default=0)
-            if most < _ENOUGH * len(unit.content):
+            if key in checked:
                 continue
-            if not any(text.denied(place) for text, place in places):
-                yield Contradiction("negation", unit.spelled(position, denied), "")
+            checked.add(key)
+            occurrences = [
+                (text, position_in_text) for text in evidence for position_in_text in text.find(key)
+            ]
+            most_shared = max((text.shared for text, _ in occurrences), default=0)
+            if most_shared < _ENOUGH * len(unit.content):
+                continue
+            if not any(text.is_denied(position_in_text) for text, position_in_text in occurrences):
+                yield Contradiction("negation", unit.spell(position, denied), "")
 
 
-def _find_denied(unit: _Text, negation: int) -> Iterator[int]:
+def _find_denied(unit: _WordsOfText, negation: int) -> Iterator[int]:
     """Yield the words that a negation of the unit denies: the nearest one, in some languages on either side."""
-    if unit.limits(negation):
+    if unit.denies_comparative(negation):
         yield negation + 1
         return
     yield from islice(unit.scope(negation), 1)
@@ -172,63 +270,228 @@ def _find_denied(unit: _Text, negation: int) -> Iterator[int]:
         yield from islice(unit.scope(negation, -1), 1)
 
 
-def _denied_by_the_evidence(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
-    """The evidence denies a word that stands undenied in the unit."""
-    after = _NEAR if base_language(unit.language) in _FOLLOWS else 0
+def _find_denials_of_evidence(
+    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the words that the evidence denies and the unit does not."""
+    words_after = _NEAR if base_language(unit.language) in _FOLLOWS else 0
     for text in evidence:
-        if text.shared < _ENOUGH * len(unit.content):
+        if not text.negations or text.shared < _ENOUGH * len(unit.content):
             continue
+        checked = set()
         for position in text.negations:
             denied = _find_denied_in_evidence(text, position)
             if denied is None or text.tokens[denied].key not in unit.content:
                 continue
             key = text.tokens[denied].key
-            if all(unit.denied(place, _SHORTLY, after) for place in unit.places[key]):
+            if key in checked:
+                continue
+            checked.add(key)
+            if any(unit.is_denied(place, _SHORTLY, words_after) for place in unit.find(key)):
                 continue
             if not _stands_undenied(key, evidence, text.shared):
-                own = unit.places[key][0]
-                yield Contradiction("negation", unit.spelled(own, own), text.spelled(position, denied))
+                position_in_unit = unit.find(key)[0]
+                yield Contradiction(
+                    "negation",
+                    unit.spell(position_in_unit, position_in_unit),
+                    text.spell(position, denied),
+                )
 
 
-def _find_denied_in_evidence(text: _Text, negation: int) -> int | None:
+def _find_denied_in_evidence(text: _WordsOfText, negation: int) -> int | None:
     """Find the word that a negation of the evidence denies."""
-    if text.limits(negation):
+    if text.denies_comparative(negation):
         return negation + 1
-    skipped = listed("skipped_after_negation", text.language)
-    for place in chain(text.scope(negation), text.after_aside(negation)):
-        if text.tokens[place].folded not in skipped:
-            return place
+    skipped = word_list("skipped_after_negation", text.language)
+    for position in chain(text.scope(negation), text.after_insertion(negation)):
+        if text.tokens[position].folded not in skipped:
+            return position
     return None
 
 
-def _stands_undenied(key: str, evidence: Sequence[_Text], least: int) -> bool:
+def _stands_undenied(key: str, evidence: Sequence[_WordsOfText], least_shared: int) -> bool:
     """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
     for text in evidence:
-        if text.shared < least:
+        if text.shared < least_shared:
             continue
-        if not all(text.denied(place) for place in text.places.get(key, ())):
-            return True
+        positions = text.find(key)
+        if all(text.is_denied(position) for position in positions):
+            # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
+            denying = [
+                negation
+                for negation in text.negations
+                if _find_denied_in_evidence(text, negation) in positions
+            ]
+            stated = [position for position in positions if denying and position < denying[0]]
+            if all(text.is_denied(position, but=denying) for position in stated):
+                continue
+        return True
     return False
 
 
-def _numbers(unit: _Text, evidence: Sequence[_Text]) -> Iterator[Contradiction]:
-    """Another number stands before the same word in the sentence that holds most of the unit."""
-    for position, token in enumerate(unit.tokens[:-1]):
-        noun = unit.tokens[position + 1]
-        if token.kind != "number" or token.ends or noun.kind != "word" or not unit.counts[position + 1]:
+def _find_other_numbers(
+    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the numbers and quantities of the unit that differ in the sentence that shares most words with the unit."""
+    for position, token in enumerate(unit.tokens):
+        if token.measures:
+            yield from _other_values(unit, position, evidence)
+        elif token.kind == "number" and position + 1 < len(unit.tokens):
+            yield from _other_numbers(unit, position, evidence)
+
+
+def _other_values(
+    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the values that the evidence has instead of a quantity of the unit.
+
+    Only sentences count that share more of the other words of the unit than each sentence with the unit's value does.
+    """
+    quantity = unit.tokens[position]
+    forms = _find_forms(quantity)
+    texts_with_value = [text for text in evidence if not forms.isdisjoint(text.keys)]
+    shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
+    other_words = len(unit.content) - 1
+    for text in evidence:
+        is_close = text.shared > shared_with_value and text.shared >= _MOST * other_words
+        if text in texts_with_value or not is_close:
             continue
-        same = 0
-        others: list[tuple[int, _Text]] = []
-        for text in evidence:
-            if token.key not in text.places:
-                others.append((text.shared, text))
-            elif noun.key in text.places:
-                same = max(same, text.shared - 1)
-        for shared, text in others:
-            if shared <= same or shared < _MOST * len(unit.content):
-                continue
-            for place in text.places.get(noun.key, ()):
-                other = text.tokens[place - 1]
-                if place and other.kind == "number" and not other.ends:
-                    against = text.spelled(place - 1, place)
-                    yield Contradiction("number", unit.spelled(position, position + 1), against)
+        for token in text.tokens:
+            if _is_rival(token, quantity) and token.key not in unit.keys:
+                yield Contradiction("number", quantity.spelling, token.spelling)
+
+
+def _find_forms(quantity: Token) -> frozenset[str]:
+    """Return the keys under which a text may have a quantity; a date also without its year."""
+    year, forms, _ = split_date(quantity.key)
+    return frozenset((quantity.key, *forms)) if year else frozenset((quantity.key,))
+
+
+_A_DIGIT = re.compile(r"\d")
+
+
+def _is_rival(token: Token, quantity: Token) -> bool:
+    """Whether a word is another value of what a quantity measures, in the same form."""
+    if token.measures != quantity.measures or token.key == quantity.key:
+        return False
+    is_range = ".." in token.key
+    if is_range != (".." in quantity.key):
+        return False
+    if quantity.measures != "date":
+        return True
+    shape = _A_DIGIT.sub("0", quantity.key)
+    is_day_instead_of_month = len(token.key) == len("2024-05-12") and shape == "0000-00"
+    if is_day_instead_of_month:
+        return False
+    return any(_A_DIGIT.sub("0", key) == shape for key in (token.key, *token.parts))
+
+
+def _other_numbers(
+    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the numbers that the evidence has before the same word."""
+    token, noun = unit.tokens[position : position + 2]
+    if token.ends or noun.kind != "word" or not unit.is_content[position + 1]:
+        return
+    shared_with_number = 0
+    candidates: list[tuple[int, _WordsOfText]] = []
+    for text in evidence:
+        if token.key not in text.keys:
+            candidates.append((text.shared, text))
+        elif noun.key in text.keys:
+            shared_with_number = max(shared_with_number, text.shared - 1)
+    for shared, text in candidates:
+        if shared <= shared_with_number or shared < _MOST * len(unit.content):
+            continue
+        for noun_position in text.find(noun.key):
+            number = text.tokens[noun_position - 1]
+            if noun_position and number.kind == "number" and not number.ends:
+                against = text.spell(noun_position - 1, noun_position)
+                yield Contradiction("number", unit.spell(position, position + 1), against)
+
+
+_NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
+
+
+def other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Look for a name with a number for which the evidence has one with another number, and not the unit's.
+
+    >>> str(other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
+    "name: 'X200' against 'X210'"
+    """
+    names_of_unit = _find_names(unit)
+    if not names_of_unit:
+        return None  # the usual case
+    names_of_evidence: dict[str, dict[str, str]] = {}
+    for text in evidence:
+        for name, spellings in _find_names(text).items():
+            names_of_evidence.setdefault(name, {}).update(spellings)
+    for name, spellings in names_of_unit.items():
+        if name in names_of_evidence and spellings.keys().isdisjoint(names_of_evidence[name]):
+            return Contradiction(
+                "name", next(iter(spellings.values())), next(iter(names_of_evidence[name].values()))
+            )
+    return None
+
+
+def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the names with numbers of a text (X200, COVID-19): their spellings by the word and by the whole name."""
+    names: dict[str, dict[str, str]] = {}
+    words = tokens(text)
+    for word, number in pairwise(words):
+        match = _NAME_WITH_NUMBER.fullmatch(number.key) if number.kind == "number" else None
+        if match and match[1] == word.key:
+            spelling = word.spelling + number.spelling
+            names.setdefault(match[1], {}).setdefault(number.key, spelling)
+    return names
+
+
+def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
+    """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or the other way round."""
+    for position, token in enumerate(unit.tokens):
+        if not is_amount(token) or not any(token.key in text.keys for text in evidence):
+            continue
+        phrases = read_phrases()
+        bound = phrases.find(unit.tokens, position)
+        if bound is None:
+            continue  # the usual case
+        opposite = [
+            evidence_bound
+            for text in evidence
+            for text_position in text.find(token.key)
+            if (evidence_bound := phrases.find(text.tokens, text_position)) is not None
+        ]
+        if opposite and all(evidence_bound.is_least != bound.is_least for evidence_bound in opposite):
+            yield Contradiction("number", bound.spelling, opposite[0].spelling)
+
+
+def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+    """Look for a quantity of a unit that its evidence has with another value, and not with the unit's.
+
+    A day, a month or an ordinal counts only in a sentence that holds most of the unit: a text has many of them.
+
+    >>> str(other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
+    "number: '8 am' against '9:30'"
+    """
+    words = tokens(unit)
+    if not any(token.measures or token.kind == "number" for token in words):
+        return None  # the usual case
+    claim = _read_unit(unit, language)
+    sentences = [_WordsOfText(text, language, claim) for text in evidence]
+    for position, token in enumerate(claim.tokens):
+        if is_named(token):
+            for match in _other_values(claim, position, sentences):
+                return match
+    for match in _opposite_bounds(claim, sentences):
+        return match
+    quantities = [token for token in words if token.measures and not is_named(token)]
+    evidence_tokens = [token for text in evidence for token in tokens(text)]
+    evidence_keys = frozenset(held_keys(evidence_tokens))
+    for quantity in quantities:
+        same_kind = [token for token in quantities if token.measures == quantity.measures]
+        if any(not evidence_keys.isdisjoint(_find_forms(token)) for token in same_kind):
+            continue
+        for token in evidence_tokens:
+            if _is_rival(token, quantity):
+                return Contradiction("number", quantity.spelling, token.spelling)
+    return None

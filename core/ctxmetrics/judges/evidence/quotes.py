@@ -4,35 +4,65 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
-from ctxmetrics.judges.evidence.words import LISTS, base_language, keys, listed, tokens
-from ctxmetrics.text import Effort, Span, find_quote, has_content, sentence_spans
+from ctxmetrics.judges.evidence.contradiction import (
+    Contradiction,
+    contradiction,
+    other_name,
+    other_value,
+)
+from ctxmetrics.judges.evidence.gaps import hides_statement
+from ctxmetrics.judges.evidence.quote_marks import take_off_marks
+from ctxmetrics.judges.evidence.reservations import find_reservation
+from ctxmetrics.judges.evidence.words import (
+    LISTS,
+    base_language,
+    held_keys,
+    stem_keys,
+    tokens,
+    word_list,
+)
+from ctxmetrics.text.character_spans import Span, has_content
+from ctxmetrics.text.list_marks import skip_list_marks
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.quote_search import Effort, find_quote, stands_in
+from ctxmetrics.text.sentences import sentence_spans
+from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
 
 # The sentences that hold the quotes deny the unit.
 DENIED = "denied"
-# Why evidence may prove little: what `Unit.doubt` says; the quote names another context; its ellipsis hides a denial; what
-# `Unit.shares_little` and its like, and `Unit.denial` say.
+# Why evidence may prove little: what `QuotedUnit.doubt` says; the quote names another context; its ellipsis hides a denial;
+# what `QuotedUnit.shares_little` and its like, and `QuotedUnit.denial` say.
 _DOUBTS_OF_QUOTES = frozenset({"fragment", "whole_context", "unrelated", "heading"})
 DOUBTS = _DOUBTS_OF_QUOTES | {"another_context", "broken_quote", "few_words", DENIED}
 # Characters of a span, and of a unit or a context, that are searched for telling words.
-_LONGEST_COMPARED, _LONGEST_READ = 1_000, 10_000
+_LONGEST_COMPARED = 1_000
+_LONGEST_READ = 10_000
 _SHORTEST_WORD = 3
 # Measured by `benchmarks/validity/doubts.py`: the telling words of a unit of which more than one must stand in the sentences
 # that hold its quotes, and in the contexts that hold them; the share of them that a context quoted as a whole must hold.
-_MANY_WORDS, _SEVERAL_WORDS, _LEAST_SHARE = 8, 6, 0.25
+_MANY_WORDS = 8
+_SEVERAL_WORDS = 6
+_LEAST_SHARE = 0.25
 # The fewest contexts that have a topic, the shares of them that hold its words, and the other telling words of a unit of which
 # one must stand in its evidence.
-_FEW_CONTEXTS, _IN_ALL, _IN_MOST, _OTHER_WORDS = 3, 1.0, 0.7, 3
+_FEW_CONTEXTS = 3
+_IN_ALL = 1.0
+_IN_MOST = 0.7
+_OTHER_WORDS = 3
+# Words that stand one after the other in a unit and in its evidence.
+_PHRASE = 3
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
-_NEARLY_ALL, _FEW_SENTENCES = 0.9, 3
+_NEARLY_ALL = 0.9
+_FEW_SENTENCES = 3
 # The most words of a line that may be a heading.
 _LONGEST_HEADING = 8
 _SENTENCE_END = tuple(".!?;…。！？।")
@@ -44,12 +74,13 @@ _YEAR = re.compile(r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![^\W_]|[.,]\d)")
 _PLAIN_WORD = re.compile(r"[a-z]{4,}")
 # Letters and digits of scripts with spaces; from Thai on there are none.
 _LETTER = r"[^\W_\u0e00-\U0010ffff]"
-_TWO_LETTERS, _FIRST_LETTERS = re.compile(_LETTER * 2), re.compile(rf"\A{_LETTER}+")
+_TWO_LETTERS = re.compile(_LETTER * 2)
+_FIRST_LETTERS = re.compile(rf"\A{_LETTER}+")
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 
 
 @dataclass(frozen=True)
-class Unit:
+class QuotedUnit:
     """A unit of the reference, or the whole answer, with which quotes are compared.
 
     Attributes:
@@ -64,6 +95,12 @@ class Unit:
     contexts: Collection[str]
     language: str
 
+    def __post_init__(self) -> None:
+        """Keep what a reader sees of the texts."""
+        object.__setattr__(self, "text", see(self.text).text)
+        object.__setattr__(self, "answer", see(self.answer).text)
+        object.__setattr__(self, "contexts", tuple(see(context).text for context in self.contexts))
+
     def doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
 
@@ -73,65 +110,78 @@ class Unit:
         """
         if covers(context, spans) and len(split_context(context)) > _FEW_SENTENCES:
             return "whole_context"
+        context, spans = see_spans(context, spans)
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
-        plain -= listed("stop", self.language)
-        pieces: list[str] = []
-        headings, usual = 0, False
+        plain -= word_list("stop", self.language)
+        quoted_texts: list[str] = []
+        headings = [span for span in spans if _is_heading(span, context)]
+        shares_word = False
         for span in spans:
             # The quote without the parts of words at its ends.
-            piece = context[span.start : span.end]
+            quoted_text = context[span.start : span.end]
             if _TWO_LETTERS.fullmatch(context, max(span.start - 1, 0), span.start + 1):
-                piece = _FIRST_LETTERS.sub("", piece)
+                quoted_text = _FIRST_LETTERS.sub("", quoted_text)
             if _TWO_LETTERS.fullmatch(context, span.end - 1, span.end + 1):
-                piece = _FIRST_LETTERS.sub("", piece[::-1])[::-1]
-            pieces.append(piece)
-            # The quote is a line of a few words that does not end as a sentence does, and more text
-            # follows.
-            begin, end = context.rfind("\n", 0, span.start) + 1, context.find("\n", span.end)
-            line = context[begin:end].strip(_AROUND_HEADING)
-            headings += (
-                end >= 0
-                and "\n" not in span.quote
-                and has_content(context[end:])
-                and len(line.split()) <= _LONGEST_HEADING
-                and not line.endswith(_SENTENCE_END)
-                and not _DATA_LINE.search(line)
-                and span.quote.strip(_AROUND_HEADING) in line
-            )
-            usual |= not plain.isdisjoint(_PLAIN_WORD.findall(piece[:_LONGEST_COMPARED].casefold()))
-        if usual and not headings:
+                quoted_text = _FIRST_LETTERS.sub("", quoted_text[::-1])[::-1]
+            quoted_texts.append(quoted_text)
+            if not plain.isdisjoint(_PLAIN_WORD.findall(quoted_text[:_LONGEST_COMPARED].casefold())):
+                shares_word = True
+        if shares_word and not headings:
             return None  # the usual case: a word in common that needs no analysis
-        telling, quoted = self._words, set[str]()
-        for piece in pieces:
-            quoted |= _read_telling_words(piece[:_LONGEST_COMPARED], self.language)
+        telling = self._words
+        quoted = set[str]()
+        for quoted_text in quoted_texts:
+            quoted |= read_telling_words(quoted_text[:_LONGEST_COMPARED], self.language)
         if not quoted:
             return "fragment"
-        if not telling & quoted and self._comparable(" ".join(pieces)):
+        if not telling & quoted and self._comparable(" ".join(quoted_texts)):
             return "unrelated"
-        return "heading" if headings == len(spans) and not telling <= quoted else None
+        return "heading" if len(headings) == len(spans) and not telling <= quoted else None
 
     def denial(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
-        They have years and none of the unit's, of which no context has one; or one side has a negation. Other numbers are not
+        They have another year; they have another value of what a quantity of the unit measures, and not the unit's; they name
+        X210 for X200; one side has a negation; or they take back what they say (`find_reservation`). Plain numbers are not
         looked at: in what people chose for true claims they stand as often as for false ones.
 
         Args:
             sentences: The sentences.
             contexts: All contexts of the request.
         """
-        own, others = set(_YEAR.findall(self.text)), set(_YEAR.findall(" ".join(sentences)))
-        if others and own.isdisjoint(others):
-            for year in sorted(own):
-                if not any(year in context for context in contexts):
-                    return Contradiction("number", year, min(others))
-        denying, texts = listed("negations", self.language), (self.text, *sentences)
-        if not any(word.folded in denying for text in texts for word in tokens(text)):
-            return None  # the usual case
-        if [*sentences] == [self.text]:
+        other = (
+            self.other_year(sentences, contexts)
+            or other_value(self.text, sentences, self.language)
+            or other_name(self.text, sentences)
+        )
+        if other is not None:
+            return other
+        if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
             return None
-        match = contradiction(self.text, sentences, self.language)
-        return match if match and match.kind == "negation" else None
+        denying = word_list("negations", self.language)
+        texts = (self.text, *sentences)
+        if any(word.folded in denying for text in texts for word in tokens(text)):
+            match = contradiction(self.text, sentences, self.language)
+            if match and match.kind == "negation":
+                return match
+        return find_reservation(self.text, sentences, self.language)
+
+    def other_year(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
+        """Return the year that sentences have and the one of the unit, if they have none of its years and no context has it."""
+        years: list[set[str]] = []
+        for text in (self.text, " ".join(sentences)):
+            dates = [word for word in tokens(text) if word.measures == "date"]
+            parts = [part for date in dates for part in date.parts if _YEAR.fullmatch(part)]
+            years.append({*_YEAR.findall(text), *parts})
+            if not years[-1]:
+                return None
+        years_of_unit, quoted_years = years
+        if not years_of_unit.isdisjoint(quoted_years):
+            return None
+        for year in sorted(years_of_unit):
+            if not any(year in context for context in contexts):
+                return Contradiction("number", year, min(quoted_years))
+        return None
 
     def shares_little(
         self, sentences: Sequence[str], contexts: Sequence[str], *, common: bool = False
@@ -147,9 +197,10 @@ class Unit:
             common: The topic's words are those that most contexts have, and one word beside those of all contexts is not
                 enough.
         """
-        if self._shares_plain_words(sentences, 2 if common else 1):
+        if self._shares_plain_words(sentences, 2 if common else 1) or self._shares_phrase(sentences):
             return False
-        total, shared = len(self._words), self._shared(sentences)
+        total = len(self._words)
+        shared = self._shared(sentences)
         few = total >= _SEVERAL_WORDS and len(shared) <= 1
         if few and total < _MANY_WORDS:
             few = len(self._shared(contexts)) <= 1
@@ -176,20 +227,39 @@ class Unit:
         """Whether sentences share several words with the unit, some of them not the topic: the usual case, seen at once."""
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
         plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
-        common = plain.intersection(_PLAIN_WORD.findall(text)) - listed("stop", self.language)
+        common = plain.intersection(_PLAIN_WORD.findall(text)) - word_list("stop", self.language)
         contexts = [context.casefold() for context in self.contexts]
         most = _IN_MOST * len(contexts)
         rare = [word for word in common if sum(word in context for context in contexts) < most]
         return len(common) > 1 and len(rare) >= least
 
+    def _shares_phrase(self, sentences: Sequence[str]) -> bool:
+        """Whether a sentence has words of the unit one after the other, one of them telling: "to go out and murder".
+
+        Words that stand so in most contexts name the topic.
+        """
+        own = _phrases(self.text[:_LONGEST_COMPARED])
+        stop = word_list("stop", self.language)
+        shared = {
+            phrase
+            for text in sentences
+            for phrase in own & _phrases(text[:_LONGEST_COMPARED])
+            if not stop.issuperset(phrase)
+        }
+        if not shared:
+            return False
+        contexts = [_phrases(text[:_LONGEST_COMPARED]) for text in self.contexts]
+        most = max(_FEW_CONTEXTS, _IN_MOST * len(contexts))
+        return any(sum(phrase in context for context in contexts) < most for phrase in shared)
+
     def _shared(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""
         if any(len(text) > _LONGEST_READ for text in texts):
             return self._words
-        keys = frozenset[str]()
+        stem_keys = frozenset[str]()
         for text in texts:
-            keys |= _read_telling_words(text, self.language)
-        return self._words & keys
+            stem_keys |= read_telling_words(text, self.language)
+        return self._words & stem_keys
 
     def _find_topic(self, share: float) -> frozenset[str]:
         """Return the telling words of the unit that such a share of the contexts hold."""
@@ -200,8 +270,8 @@ class Unit:
     def _same_language(self, texts: Sequence[str]) -> bool:
         """Whether texts are written in the script and the language of the answer, so that words can be shared."""
         text = " ".join(texts)
-        tongue = _tongue(self.answer, self.language)
-        return self._comparable(text) and _tongue(text, self.language) == tongue
+        tongue = _guess_language(self.answer, self.language)
+        return self._comparable(text) and _guess_language(text, self.language) == tongue
 
     def _comparable(self, text: str) -> bool:
         """Whether a quote should share words with the unit: it need not across scripts."""
@@ -217,65 +287,184 @@ class Unit:
     @cached_property
     def _words(self) -> frozenset[str]:
         """The telling words of the unit."""
-        return _read_telling_words(self.text[:_LONGEST_READ], self.language)
+        return read_telling_words(self.text[:_LONGEST_READ], self.language, held=False)
 
 
 @lru_cache(maxsize=512)
-def _read_telling_words(text: str, language: str) -> frozenset[str]:
-    """Return the keys of the words that say something: numbers, words of three letters, pairs of characters."""
-    stop = listed("stop", language)
-    keys = set()
+def read_telling_words(text: str, language: str, *, held: bool = True) -> frozenset[str]:
+    """Return the keys of the words that say something: numbers, words of three letters, pairs of characters.
+
+    Args:
+        text: The text.
+        language: ISO 639 code; it chooses the stop words.
+        held: Whether what quantities hold is among them.
+    """
+    stop = word_list("stop", language)
+    stem_keys = set()
     for word in tokens(text):
         long = word.kind == "word" and len(word.folded) >= _SHORTEST_WORD
         if word.kind in {"number", "characters"} or (long and word.folded not in stop):
-            keys.add(word.key)
-    return frozenset(keys)
+            stem_keys.update(held_keys([word]) if held else [word.key])
+    return frozenset(stem_keys)
+
+
+@lru_cache(maxsize=512)
+def _phrases(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the runs of words of a text."""
+    words: list[str] = []
+    for word in tokens(text):
+        if word.folded == "nt" and words:  # "are n't", as some texts are cut into words
+            words[-1] += word.folded
+        else:
+            words.append(word.folded)
+    return frozenset(zip(*(words[start:] for start in range(_PHRASE)), strict=False))
+
+
+def _is_heading(span: Evidence, context: str) -> bool:
+    """Whether a quote is a line of a few words that does not end as a sentence does, and more text follows."""
+    begin = context.rfind("\n", 0, span.start) + 1
+    end = context.find("\n", span.end)
+    line = context[begin:end].strip(_AROUND_HEADING)
+    return (
+        end >= 0
+        and "\n" not in span.quote
+        and has_content(context[end:])
+        and len(line.split()) <= _LONGEST_HEADING
+        and not line.endswith(_SENTENCE_END)
+        and not _DATA_LINE.search(line)
+        and span.quote.strip(_AROUND_HEADING) in line
+    )
 
 
 def covers(context: str, spans: Sequence[Evidence]) -> bool:
     """Whether quotes are nearly all of a context."""
+    context, spans = see_spans(context, spans)
     covered = sum(end - start for start, end in {(span.start, span.end) for span in spans})
     return covered >= _NEARLY_ALL * len(context)
+
+
+def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Evidence]]:
+    """Return what a reader sees of a context, and where the quotes stand in that."""
+    view = see(context)
+    if view.is_plain:
+        return context, spans
+    visible = []
+    for span in spans:
+        start, end = view.to_visible(span.start), view.to_visible(span.end)
+        visible.append(replace(span, start=start, end=end, quote=view.text[start:end]))
+    return view.text, visible
 
 
 split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
-# The first and last character of a quote in a context, and whether its ellipsis hides what matters.
-Place: TypeAlias = tuple[int, int, bool]
+def stands_as_sentence(text: str, context: str) -> bool:
+    """Whether a context has a text's sentences as whole sentences of its own, one after the other.
+
+    A sentence that stands inside another one may be denied there ("the claim that ..."), and a question states nothing.
+    """
+    if not stands_in(text, context):
+        return False
+    sentences = _list_sentences(text)
+    context_sentences = _list_sentences(context)
+    size = len(sentences)
+    starts = range(len(context_sentences) - size + 1)
+    return any(context_sentences[start : start + size] == sentences for start in starts)
 
 
-def find_place(effort: Effort, language: str, quote: str, context: str) -> Place | None:
+@lru_cache(maxsize=128)
+def _list_sentences(text: str) -> Sequence[str]:
+    """List the sentences of a text in their normal form, without marks of lists and the last full stop."""
+    view = see(text)
+    sentences = []
+    for span in split_context(text):
+        sentence = view.cut(span)
+        sentence = sentence[skip_list_marks(sentence, "en") :]
+        sentences.append(normalise(sentence).strip().rstrip(".!。！ "))
+    return sentences
+
+
+class QuoteMatch(NamedTuple):
+    """Where a quote stands in a context.
+
+    Attributes:
+        start: Its first character.
+        end: One past its last character.
+        is_broken: Whether an ellipsis in the quote hides what matters.
+    """
+
+    start: int
+    end: int
+    is_broken: bool
+
+
+def match_quote(effort: Effort, language: str, quote: str, context: str) -> QuoteMatch | None:
     """Find a quote in a context.
 
-    An ellipsis hides what matters where it hides a word that denies, or the end of a sentence. None where the quote is not there, or does not deny as often as
-    the text that was found for it: an alignment may pass over a "not".
+    A quote that is not found is looked for again without the marks that models write around a quote
+    (`take_off_marks`). An ellipsis hides what matters if it hides a word that denies, the end of a sentence, or what
+    `hides_statement` says. None if the quote is not found, or if the quote and the text that was found for it do not
+    have the same negations: an alignment may pass over a "not".
 
     Raises:
         EffortExceededError: Finding it takes more work than is left.
     """
     pieces = find_quote(quote, context, effort)
+    bare = quote if pieces else take_off_marks(quote)
+    if bare != quote:
+        quote = bare
+        pieces = find_quote(quote, context, effort)
     if not pieces:
         return None
     start, end = pieces[0].start, pieces[-1].end
+    view = see(context)
     for before, after in pairwise(pieces):
-        gap = context[before.end : after.start]
-        if _ENDED.search(gap) or _denials(gap, language) or _denied(gap, language):
-            return start, end, True
-    text = context[start:end]
-    if quote == text or _denials(quote, language) == _denials(text, language):
-        return start, end, False
-    return None
+        gap = view.cut(Span(before.end, after.start))
+        if not has_content(gap):
+            continue  # the dots are the text's own
+        if (
+            _ENDED.search(gap)
+            or _count_negations(gap, language)
+            or _has_denial(gap, language)
+            or _ends_sentence(context, before.end, after.start)
+            or hides_statement(view.cut(before), gap, view.cut(after), language)
+        ):
+            return QuoteMatch(start, end, is_broken=True)
+    text = view.cut(Span(start, end))
+    if quote != text:
+        quoted_negations = _count_negations(see(quote).text, language)
+        if quoted_negations != _count_negations(text, language):
+            return None
+    return QuoteMatch(start, end, is_broken=False)
 
 
-def _denials(text: str, language: str) -> Counter[str]:
-    denying = listed("negations", language) | listed("negations", "en")
-    return Counter(word.folded for word in tokens(text) if word.folded in denying)
+def _ends_sentence(context: str, start: int, end: int) -> bool:
+    """Whether the sentence that reaches one position of a context ends before another position."""
+    sentence_ends = [span.end for span in split_context(context)]
+    index = bisect_left(sentence_ends, start)
+    return index < len(sentence_ends) and sentence_ends[index] <= end
 
 
-def _denied(text: str, language: str) -> bool:
-    denying = keys("denials", language) | keys("denials", "en")
-    return any(word.key in denying for word in tokens(text))
+def _has_same_words(text: str, other: str) -> bool:
+    """Whether two texts hold the same words in the same order: also where white space stands before the marks of one."""
+    return text == other or [word.key for word in tokens(text)] == [word.key for word in tokens(other)]
+
+
+def _count_negations(text: str, language: str) -> Counter[str]:
+    """Count each negation of a text, such as "not", in its language and in English."""
+    negations = word_list("negations", language) | word_list("negations", "en")
+    return Counter(word.folded for word in tokens(text) if word.folded in negations)
+
+
+def _has_denial(text: str, language: str) -> bool:
+    """Whether a text has a word that may deny, such as "refused", in its language or in English."""
+    denials = stem_keys("denials", language) | stem_keys("denials", "en")
+    return any(word.key in denials for word in tokens(text))
+
+
+def share_script(text: str, other: str) -> bool:
+    """Whether two texts are written in one script, or the first one has no letter."""
+    return _script(text) in (None, _script(other))
 
 
 def _script(text: str) -> str | None:
@@ -290,13 +479,15 @@ def _script_of(letter: str) -> str:
     return "CJK" if name in _EAST_ASIAN else name
 
 
-def _tongue(text: str, language: str) -> str:
-    """Return the language whose stop words stand most often in a text; the one that is given where none has more."""
+def _guess_language(text: str, language: str) -> str:
+    """Return the language whose stop words are most frequent in a text; the given language if none has more."""
     words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
 
-    def count_stop_words(tongue: str) -> int:
-        stop = listed("stop", tongue) if tongue in LISTS["stop"] else frozenset()
-        return sum(word in stop for word in words)
+    def count_stop_words(candidate: str) -> int:
+        if candidate not in LISTS["stop"]:
+            return 0
+        stop_words = word_list("stop", candidate)
+        return len([word for word in words if word in stop_words])
 
     languages: list[str] = [base_language(language), *LISTS["stop"]]
     return max(languages, key=count_stop_words)  # the first of equals

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from array import array
-from bisect import bisect_left
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from operator import itemgetter
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import tokens
-from ctxmetrics.models.runtime.memo import hashed
-from ctxmetrics.text import Span, sentence_spans
+from ctxmetrics.judges.evidence.words import read_words_and_keys, split_date
+from ctxmetrics.models.runtime.memo import digest_key
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.sentences import sentence_spans, split_visible
+from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
 
 # Contexts of more characters together are indexed for the words of the request only: memory stays in
@@ -21,31 +21,29 @@ from ctxmetrics.verdicts import Evidence
 MAX_INDEXED = 1_000_000
 # A sentence of more characters (a table, a log) is cut at white space: evidence stays readable.
 MAX_SENTENCE = 1_000
-# The key of a token: faster than by its name.
-_key = itemgetter(0)
 
 
-def sentences(text: str) -> Sequence[Span]:
-    """Return the sentences of a text, none of them longer than `MAX_SENTENCE`."""
-    spans = sentence_spans(text)
+def sentences(text: str) -> Sequence[tuple[int, int]]:
+    """Return where each sentence of a text begins and ends; none is longer than `MAX_SENTENCE`."""
+    view = see(text)
+    spans = split_visible(view.text) if view.is_plain else sentence_spans(text)
     if len(text) <= MAX_SENTENCE:
         return spans
-    return [piece for span in spans for piece in _pieces(text, span)]
+    return [piece for start, end in spans for piece in _pieces(text, start, end)]
 
 
-def _pieces(text: str, span: Span) -> Iterator[Span]:
+def _pieces(text: str, start: int, last: int) -> Iterator[tuple[int, int]]:
     """Cut a sentence that is too long: at a line, a space, or anywhere."""
-    start, last = span
     while last - start > MAX_SENTENCE:
         middle = start + MAX_SENTENCE // 2
         marks = (text.rfind(mark, middle, start + MAX_SENTENCE) + 1 for mark in "\n ")
         end = next((place for place in marks if place), start + MAX_SENTENCE)
-        yield Span(start, start + len(text[start:end].rstrip()))
+        yield start, start + len(text[start:end].rstrip())
         start = end
-    yield Span(start, last)
+    yield start, last
 
 
-class Index:
+class WordIndex:
     """Where each word stands in the contexts, by sentence.
 
     Attributes:
@@ -57,7 +55,7 @@ class Index:
         weight: About how many bytes all that takes.
     """
 
-    __slots__ = ("_places", "ends", "first", "lengths", "owners", "starts", "weight")
+    __slots__ = ("_keys", "_places", "ends", "first", "lengths", "owners", "starts", "weight")
 
     def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
         self.starts: array[int] = array("I")
@@ -65,46 +63,88 @@ class Index:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        # For each key the sentences it stands in, once for every time it does.
-        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        # For each sentence the keys that it holds, once for every time it does.
+        self._keys: list[Sequence[str]] = []
+        # For each key that was looked for the sentences it stands in.
+        self._places: dict[str, list[int]] = {}
         for number, context in enumerate(contexts):
             words = 0
+            view = see(context)
+            is_plain = view.is_plain
             for start, end in sentences(context):
-                inside = tokens(context[start:end])
+                sentence = context[start:end] if is_plain else view.cut(Span(start, end))
+                inside, keys = read_words_and_keys(sentence)
                 words += len(inside)
-                for key in map(_key, inside):
-                    if wanted is None or key in wanted:
-                        self._places[key].append(len(self.starts))
+                if wanted is not None:
+                    keys = [*filter(wanted.__contains__, keys)]
+                self._keys.append(keys)
                 self.starts.append(start)
                 self.ends.append(end)
                 self.owners.append(number)
             self.lengths.append(words)
             self.first.append(len(self.starts))
-        places = sum(map(len, self._places.values()))
-        self.weight: int = 16 * len(self.starts) + 9 * places + 250 * len(self._places)
+        self.weight: int = 100 * len(self.starts) + 120 * sum(map(len, self._keys))
 
-    def sentences(self, key: str, context: int | None = None) -> Sequence[int]:
-        """Return the sentences a word stands in, once for every time it does."""
-        places = self._places.get(key, [])
-        if context is None:
+    def look_for(self, keys: AbstractSet[str]) -> None:
+        """Find the sentences of some words: all words of a request together, since each search reads all contexts."""
+        unknown = keys - self._places.keys()
+        if not unknown:
+            return
+        places: dict[str, list[int]] = {key: [] for key in unknown}
+        for sentence, held in enumerate(self._keys):
+            for key in filter(unknown.__contains__, held):
+                places[key].append(sentence)
+        self._places.update(places)  # another thread that looks for the same keys writes the same
+
+    def _find(self, key: str) -> Sequence[int]:
+        if key not in self._places:
+            self.look_for({key})
+        return self._places[key]
+
+    def sentences(self, key: str) -> Sequence[int]:
+        """Return the sentences a word stands in, once for every time it does; of a date also those with its day and no year."""
+        places = self._find(key)
+        if key[4:5] != "-":
+            return places  # the usual case
+        year, forms, excluded = split_date(key)
+        if not year:
             return places
-        start = bisect_left(places, self.first[context])
-        end = bisect_left(places, self.first[context + 1])
-        return places[start:end]
+        dated = frozenset(self._find(excluded))
+        for form in forms:
+            places = [*places, *(one for one in self._find(form) if one not in dated)]
+        return sorted(places)
 
-    def masks(self, keys: Iterable[str]) -> dict[int, int]:
-        """Return what sentences hold of some words: the first word is the lowest bit. Without those that hold none."""
+    def masks(self, bits: Mapping[str, int]) -> dict[int, dict[int, int]]:
+        """Return by context what its sentences hold of some words, by the bits of each word. Without those that hold none."""
         masks: dict[int, int] = {}
-        bit = 1
-        for key in keys:
-            for sentence in self._places.get(key, ()):
-                masks[sentence] = masks.get(sentence, 0) | bit
-            bit <<= 1
-        return masks
+        for key, bit in bits.items():
+            for sentence in self.sentences(key):
+                if sentence in masks:
+                    masks[sentence] |= bit
+                else:
+                    masks[sentence] = bit
+        by_context: dict[int, dict[int, int]] = {}
+        for sentence in sorted(masks):
+            context = self.owners[sentence]
+            if context not in by_context:
+                by_context[context] = {}
+            by_context[context][sentence] = masks[sentence]
+        return by_context
+
+    def hold_any(self, sentences: Iterable[int], keys: AbstractSet[str]) -> bool:
+        """Whether one of some sentences holds one of some keys."""
+        return not all(keys.isdisjoint(self._keys[sentence]) for sentence in sentences)
+
+    def read(self, sentence: int, contexts: Sequence[str]) -> str:
+        """Return what is seen of a sentence."""
+        span = Span(self.starts[sentence], self.ends[sentence])
+        return see(contexts[self.owners[sentence]]).cut(span)
 
     def evidence(self, sentence: int, contexts: Sequence[str], *, whole: bool = True) -> Evidence:
         """Return a sentence as evidence."""
-        owner, start, end = self.owners[sentence], self.starts[sentence], self.ends[sentence]
+        owner = self.owners[sentence]
+        start = self.starts[sentence]
+        end = self.ends[sentence]
         return Evidence(owner, start, end, contexts[owner][start:end], whole)
 
 
@@ -115,9 +155,9 @@ class Memory:
         self._max_weight = max_weight
         self._weight = 0
         self._lock = threading.Lock()
-        self._known: OrderedDict[object, Index] = OrderedDict()
+        self._known: OrderedDict[object, WordIndex] = OrderedDict()
 
-    def get(self, key: object, make: Callable[[], Index]) -> Index:
+    def get(self, key: object, make: Callable[[], WordIndex]) -> WordIndex:
         """Return the index of a key; made now if it is not known, once however many threads ask for it."""
         with self._lock:  # also while it is made: reading holds the interpreter anyway
             index = self._known.get(key)
@@ -142,10 +182,17 @@ class Memory:
 memory: Memory = Memory(max_weight=64_000_000)
 
 
-def shared_index(request: JudgeRequest) -> Index:
-    """Return the index of the request's contexts; one is kept for all questions about the same contexts."""
-    key = hashed(request.contexts)
+def shared_index(
+    request: JudgeRequest, find_keys: Callable[[JudgeRequest], AbstractSet[str]]
+) -> WordIndex:
+    """Return the index of the request's contexts; one is kept for all questions about the same contexts.
+
+    Args:
+        request: The request.
+        find_keys: Finds the keys that a request looks for: long contexts are indexed for these only.
+    """
+    digest = digest_key(request.contexts)
     if sum(map(len, request.contexts)) <= MAX_INDEXED:
-        return memory.get(key, lambda: Index(request.contexts))
-    wanted = frozenset(token.key for text in (request.answer, *request.units) for token in tokens(text))
-    return memory.get((key, wanted), lambda: Index(request.contexts, wanted))
+        return memory.get(digest, lambda: WordIndex(request.contexts))
+    wanted = find_keys(request)
+    return memory.get((digest, wanted), lambda: WordIndex(request.contexts, wanted))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, ClassVar, get_args
@@ -12,7 +12,8 @@ from typing import Any, ClassVar, get_args
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.lexical.index import Index, shared_index
+from ctxmetrics.judges.evidence.contradiction import denying_keys
+from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
@@ -23,7 +24,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 # What every score of this judge carries: one line.
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
 # Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again.
-VERSION = "lexical-37d98d062e7b"
+VERSION = "lexical-433747990cc8"
 # Characters of the contexts up to which a request is answered at once, in the event loop.
 _MAX_AT_ONCE = 200_000
 
@@ -99,49 +100,74 @@ class LexicalJudge(Rules):
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
-        return Judgement(verdicts=await _run(self.support, request), served_model=VERSION)
+        if _is_short(request):
+            return Judgement(verdicts=_answer(self.support, request), served_model=VERSION)
+        verdicts = await in_thread(partial(self.support, request))
+        return Judgement(verdicts=verdicts, served_model=VERSION)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        return Judgement(verdicts=await _run(self.usefulness, request), served_model=VERSION)
+        if _is_short(request):
+            return Judgement(verdicts=_answer(self.usefulness, request), served_model=VERSION)
+        verdicts = await in_thread(partial(self.usefulness, request))
+        return Judgement(verdicts=verdicts, served_model=VERSION)
 
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
         """The verdicts of `attribute`, one a unit."""
-        index, contexts = shared_index(request), request.contexts
+        index = shared_index(request, find_keys)
+        contexts = request.contexts
+        units = [Phrase.of(text, request.language) for text in request.units]
+        index.look_for(frozenset().union(*(unit.find_forms() for unit in units)))
         verdicts = []
-        for id_, text in zip(request.unit_ids, request.units, strict=True):
-            unit = Phrase.of(text, request.language)
+        for id_, unit in zip(request.unit_ids, units, strict=True):
             if not unit.content:
-                verdicts.append(_literal_verdict(id_, text, contexts))
+                verdicts.append(_literal_verdict(id_, unit.text, contexts))
                 continue
             support = attribute(unit, index, self, contexts, request.language)
             verdicts.append(_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
-        """The verdicts of `rate`, one a context."""
+        """The verdicts of `rate`, one a context.
+
+        A context that stands several times is judged once: else its words would be frequent, and worth nothing.
+        """
+        distinct = replace(request, contexts=tuple(dict.fromkeys(request.contexts)))
         answer = Phrase.of(request.answer, request.language)
-        return usefulness(answer, shared_index(request), request, self)
+        index = shared_index(distinct, find_keys)
+        index.look_for(answer.find_forms())
+        verdicts = usefulness(answer, index, distinct, self)
+        if len(distinct.contexts) == len(request.contexts):
+            return verdicts
+        by_text = dict(zip(distinct.contexts, verdicts, strict=True))
+        copies: list[Verdict] = []
+        for place, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
+            evidence = tuple(replace(span, context=place) for span in by_text[text].evidence)
+            copies.append(replace(by_text[text], id=id_, evidence=evidence))
+        return tuple(copies)
+
+
+def find_keys(request: JudgeRequest) -> frozenset[str]:
+    """Return the keys that a request looks for in its contexts: those of its texts, and of words that deny."""
+    texts = (request.answer, *request.units)
+    phrases = [Phrase.of(text, request.language) for text in texts]
+    return denying_keys(request.language).union(*(phrase.find_forms() for phrase in phrases))
 
 
 # Metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts.
 _answer: Any = lru_cache(maxsize=16)(operator.call)
 
 
-async def _run(
-    question: Callable[[JudgeRequest], tuple[Verdict, ...]], request: JudgeRequest
-) -> tuple[Verdict, ...]:
-    """Answer at once, or in a worker thread where reading the contexts would hold up the event loop."""
-    if sum(map(len, request.contexts)) <= _MAX_AT_ONCE:
-        verdicts: tuple[Verdict, ...] = _answer(question, request)
-        return verdicts
-    return await in_thread(partial(question, request))
+def _is_short(request: JudgeRequest) -> bool:
+    """Whether the contexts are read at once: reading longer ones would hold up the event loop, so a worker thread does it."""
+    return sum(map(len, request.contexts)) <= _MAX_AT_ONCE
 
 
 def _verdict(
-    id_: str, unit: Phrase, support: Support, index: Index, contexts: Sequence[str]
+    id_: str, unit: Phrase, support: Support, index: WordIndex, contexts: Sequence[str]
 ) -> Verdict:
-    supported, nearest = support.smallest_k is not None, support.shown
+    supported = support.smallest_k is not None
+    nearest = support.shown
     details = _measure(unit, support)
     evidence: list[Evidence] = []
     if supported:
@@ -154,10 +180,11 @@ def _verdict(
     else:
         places = []
         for sentence in nearest.sentences:
-            span = index.evidence(sentence, contexts)
-            places.append({"context": span.context, "start": span.start, "end": span.end})
+            context = index.owners[sentence]
+            start = index.starts[sentence]
+            places.append({"context": context, "start": start, "end": index.ends[sentence]})
         details["nearest"] = tuple(places)
-    reasons = [f"{nearest.held.bit_count()} of {len(unit.content)} words found"]
+    reasons = [f"{nearest.held.bit_count()} of {unit.size} words found"]
     for kind in ("words", "numbers", "names"):
         missing = details[f"missing_{kind}"]
         if missing:
@@ -180,17 +207,17 @@ def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
     nearest = support.shown
     lost: list[str] = []
     absent: set[str] = set()
-    for number, key in enumerate(unit.content):
-        if not nearest.held >> number & 1:
+    for key, bits in unit.bits.items():
+        if not nearest.held & bits:
             lost.append(key)
-        if not nearest.present >> number & 1:
+        if not nearest.present & bits:
             absent.add(key)
     numbers = [key for key in unit.numbers if key in absent]
     names = [key for key in unit.names if key in absent]
     words = [key for key in lost if key not in numbers]
     return {
         "score": support.score,
-        "coverage": nearest.held.bit_count() / len(unit.content),
+        "coverage": nearest.held.bit_count() / unit.size,
         "missing_words": unit.spelled(words),
         "missing_numbers": unit.spelled(numbers),
         "missing_names": unit.spelled(names),

@@ -6,10 +6,32 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, listed, tokens
+from ctxmetrics.judges.evidence.words import Token, base_language, split_date, tokens, word_list
 from ctxmetrics.judges.lexical.index import sentences
+from ctxmetrics.text.list_marks import skip_list_marks
+from ctxmetrics.text.visible import see
 
+# Kinds of words that are content words, whatever they are.
+_ALWAYS_COUNTED = frozenset(("number", "characters"))
 _NOUNS_ARE_CAPITALISED = frozenset(("de", "lb"))
+# What an answer is called that was retrieved: the retrieved text, this document.
+_SOURCE = r"""
+    (?:the[ ]|this[ ]|these[ ])?
+    (?:(?:retrieved|provided|given|above|following|available)[ ])?
+    (?:text|context|passage|document|source|article|information)s?
+"""
+# How a sentence begins that names its source before it states anything, by language.
+LEAD_INS: dict[str, re.Pattern[str]] = {
+    "en": re.compile(
+        rf"""
+        (?:according[ ]to|based[ ]on|as[ ](?:stated|described|mentioned|noted|shown)[ ](?:in|by))[ ]
+        {_SOURCE},?[ ]
+        |
+        {_SOURCE}[ ](?:says?|states?|shows?|mentions?|notes?|suggests?|indicates?)[ ]that[ ]
+        """,
+        re.IGNORECASE | re.VERBOSE,
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,61 +40,109 @@ class Phrase:
 
     Attributes:
         text: The text.
-        tokens: All its words, stop words included; without those of a lead-in ("According to the retrieved text, ..").
-        content: Its content words by key, each with its first position among all words.
+        visible: What a reader sees of it: the words come from there.
+        tokens: All its words, stop words included; without those of a lead-in ("According to the retrieved text, ..")
+            and the marks of lists ("Step 1.").
+        content: Its content words by key, each with its first position among all words. The year of a date is one more.
+        bits: The bits that stand for each of them in a number: one, of a quantity as many as it has words.
         sequence: The keys of its content words as they follow each other.
         numbers: The keys that are numbers.
         names: The keys that are names: capitalised words of two letters or more that begin no sentence.
         sentences: How many sentences it has.
+        size: As how many words the content words count.
     """
 
     text: str
+    visible: str
     tokens: Sequence[Token]
     content: Mapping[str, int]
+    bits: Mapping[str, int]
     sequence: tuple[str, ...]
     numbers: tuple[str, ...]
     names: tuple[str, ...]
     sentences: int
+    size: int
 
     @classmethod
     def of(cls, text: str, language: str) -> Phrase:
         """Read a text; the language chooses the stop words."""
-        stop = listed("stop", language)
+        visible = see(text).text
+        stop = word_list("stop", language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
-        lead_in = re.match(LISTS["lead_in"].get(base_language(language), ""), text, re.IGNORECASE)
-        body = text[lead_in.end() :] if lead_in else text
+        pattern = LEAD_INS.get(base_language(language))
+        lead_in = pattern.match(visible) if pattern else None
+        body = visible[lead_in.end() :] if lead_in else visible
         spans = sentences(body)
         words: list[Token] = []
         content: dict[str, int] = {}
         sequence: list[str] = []
         names: dict[str, None] = {}
-        for span in spans:
+        for start, end in spans:
             first = len(words)
-            words += tokens(body[span.start : span.end])
+            sentence = body[start:end]
+            words += tokens(sentence[skip_list_marks(sentence, language) :])
             for position, token in enumerate(words[first:], first):
-                written, long = token.spelling, len(token.folded) > 1
-                named = has_names and position > first and token.kind == "word" and written[0].isupper()
-                if token.kind in {"number", "characters", "character"}:
-                    counts = token.kind != "character"
-                elif token.folded in stop:  # US, WHO, IT
-                    counts = named and long and written.isupper()
+                kind = token.kind
+                folded = token.folded
+                is_long = len(folded) > 1
+                named = (
+                    position > first and has_names and kind == "word" and token.spelling[0].isupper()
+                )
+                if folded in stop:
+                    counts = named and is_long and token.spelling.isupper()  # US, WHO, IT
                 else:
-                    counts = named or long or not token.folded.isascii()
-                if counts:
-                    content.setdefault(token.key, position)
-                    sequence.append(token.key)
-                if counts and named and long:  # one letter is an initial or a unit's symbol
-                    names[token.key] = None
+                    counts = named or is_long or not folded.isascii()
+                if not (counts or kind in _ALWAYS_COUNTED) or kind == "character":
+                    continue
+                key = token.key
+                if token.parts:
+                    for key in _find_keys(token, is_last=position + 1 == len(words)):
+                        content.setdefault(key, position)
+                        sequence.append(key)
+                else:
+                    content.setdefault(key, position)
+                    sequence.append(key)
+                if named and is_long:  # one letter is an initial or a unit's symbol
+                    names[key] = None
         numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
-        return cls(text, words, content, tuple(sequence), numbers, tuple(names), len(spans))
+        bits: dict[str, int] = {}
+        size = 0
+        for key, position in content.items():
+            token = words[position]
+            width = _measure(token, key) if token.measures else token.size
+            bits[key] = (1 << width) - 1 << size
+            size += width
+        return cls(
+            text,
+            visible,
+            words,
+            content,
+            bits,
+            tuple(sequence),
+            numbers,
+            tuple(names),
+            len(spans),
+            size,
+        )
+
+    def find_forms(self) -> set[str]:
+        """Return the keys that are looked for in contexts: those of the content words, and other forms of dates."""
+        forms = set(self.content)
+        for key in self.numbers:
+            _, undated, excluded = split_date(key)
+            forms.update((*undated, excluded))
+        return forms
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the words of these keys as the text writes them; overlapping pairs of characters are joined."""
         words: list[str] = []
         before = -1
-        for position in sorted(self.content[key] for key in keys):
-            spelling, shared = self.tokens[position].spelling, 0
-            if self.tokens[position].kind == "characters" and before == position - 1 and words:
+        content = self.content
+        for position in sorted({content[key] for key in keys}):
+            token = self.tokens[position]
+            spelling = token.spelling
+            shared = 0
+            if before == position - 1 and words and token.kind == "characters":
                 shared = _overlap(words[-1], spelling)
             if shared:
                 words[-1] += spelling[shared:]
@@ -80,6 +150,23 @@ class Phrase:
                 words.append(spelling)
             before = position
         return tuple(words)
+
+
+def _measure(quantity: Token, key: str) -> int:
+    """Return as how many words a key of a quantity counts: of a date its year is a word of its own."""
+    if quantity.measures == "date" and key.isdecimal():
+        return 1
+    return max(1, quantity.size - 1) if split_date(key)[0] else quantity.size
+
+
+def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
+    """Return the keys of a content word: of a date also its year; of a number that counts nothing, that of any amount."""
+    if token.measures:
+        year = split_date(token.key)[0]
+        return (token.key, year) if year else (token.key,)
+    if token.kind == "number" and (is_last or token.ends) and token.parts:
+        return token.parts
+    return (token.key,)
 
 
 def _overlap(left: str, right: str) -> int:

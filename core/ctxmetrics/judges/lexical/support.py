@@ -14,8 +14,13 @@ from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
 
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
-from ctxmetrics.judges.lexical.index import Index
+from ctxmetrics.judges.evidence.contradiction import (
+    Contradiction,
+    contradiction,
+    denying_keys,
+    states_plainly,
+)
+from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
@@ -77,7 +82,7 @@ class Support(NamedTuple):
 
 
 def attribute(
-    unit: Phrase, index: Index, rules: Rules, contexts: Sequence[str], language: str
+    unit: Phrase, index: WordIndex, rules: Rules, contexts: Sequence[str], language: str
 ) -> Support:
     """Judge a unit against each context alone, and against the first k together for every k.
 
@@ -88,26 +93,33 @@ def attribute(
         contexts: Their texts.
         language: ISO 639 code of the unit.
     """
+    denying = denying_keys(language)
 
     @cache
     def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
-        texts = [index.evidence(sentence, contexts).quote for sentence in sentences]
-        return None if texts == [unit.text] else contradiction(unit.text, texts, language)
+        if not index.hold_any(sentences, denying) and states_plainly(unit.visible, language):
+            return None
+        texts = [index.read(sentence, contexts) for sentence in sentences]
+        return None if texts == [unit.visible] else contradiction(unit.visible, texts, language)
 
-    row = _Row(unit, index, rules)
-    best = Candidate(row.score(0, 0, 1, 1))
+    row = _UnitWords(unit, index, rules)
+    best = Candidate(row.score(0, 0, row.find_cost(1, 1)))
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}  # by the last context of the first k
     pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
     present = 0
     for context, masks in row.contexts.items():
-        last = index.first[context + 1]
-        present |= row.present[context]
+        own = row.present[context]
+        present |= own
         for sentence, mask in masks.items():
             pool.setdefault(mask, sentence)
-        alone[context] = row.best(masks, last - index.first[context])
-        best = max(best, alone[context], key=_score)
-        if row.score(present, present, 2, last) > best.score:
+        last = index.first[context + 1]
+        count = last - index.first[context]
+        highest = row.score(own, own, row.find_cost(1, count))
+        if highest > best.score or highest >= row.bar:
+            alone[context] = row.best(masks, count)
+            best = max(best, alone[context], key=_score)
+        if row.score(present, present, row.find_cost(2, last)) > best.score:
             together[context] = row.best({sentence: mask for mask, sentence in pool.items()}, last)
             best = max(best, together[context], key=_score)
     full = [one for one in (*alone.values(), *together.values()) if one.score >= row.bar]
@@ -137,76 +149,101 @@ def attribute(
 _score = itemgetter(0)
 
 
-class _Row:
-    """What the sentences hold of one unit.
+class _UnitWords:
+    """The words of one unit that the sentences of the contexts have.
 
     Attributes:
-        contexts: What each sentence holds, by context.
-        present: What each context holds.
+        contexts: For each context the words of the unit in each sentence, as a bit mask.
+        present: For each context the words of the unit in it, as a bit mask.
         bar: The score that supports the unit.
     """
 
-    def __init__(self, unit: Phrase, index: Index, rules: Rules) -> None:
-        keys = tuple(unit.content)
-        bits = {key: 1 << number for number, key in enumerate(keys)}
+    def __init__(self, unit: Phrase, index: WordIndex, rules: Rules) -> None:
+        bits = unit.bits
         self._numbers = sum(bits[key] for key in unit.numbers)
         self._names = sum(bits[key] for key in unit.names)
-        self._rules, self._owners, self._count = rules, index.owners, len(keys)
-        self._own, self._size = unit.sentences - 1, max(rules.max_sentences, unit.sentences)
-        self._price = rules.search_weight / len(keys)
+        self._rules = rules
+        self._owners = index.owners
+        self._count = unit.size
+        self._own = unit.sentences - 1
+        self._size = max(rules.max_sentences, unit.sentences)
+        self._price = rules.search_weight / unit.size
+        self._prices: dict[int, float] = {}  # by the sentences to choose from
+        self._missing: dict[int, float] = {}  # by the words that are present
         self.bar: float = rules.min_coverage - TOLERANCE
-        self.contexts: dict[int, dict[int, int]] = {}
-        for sentence, mask in sorted(index.masks(keys).items()):
-            self.contexts.setdefault(index.owners[sentence], {})[sentence] = mask
+        self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
         self.present: dict[int, int] = {
             context: reduce(or_, masks.values()) for context, masks in self.contexts.items()
         }
 
-    def score(self, held: int, present: int, count: int, n: int) -> float:
-        """Return the score of so many sentences, chosen from n.
+    def score(self, held: int, present: int, cost: float) -> float:
+        """Return the score of some sentences.
 
         Args:
             held: The words that they hold.
             present: Those that stand in their contexts.
-            count: How many sentences; a unit of several sentences counts as one, so its further
-                sentences are subtracted.
-            n: From how many they were chosen: with more choices more words are found by chance. A
-                sentence that holds every word supports the unit for any n.
+            cost: What is subtracted for them.
         """
-        price = self._price * log2(max(n, _FREE) / _FREE)
-        search = min(price, 1 - self._rules.min_coverage) * max(1, count - self._own)
+        missing = self._missing.get(present)
+        if missing is None:
+            missing = self._missing[present] = self._subtract_missing(present)
+        return held.bit_count() / self._count - cost - missing
+
+    def _subtract_missing(self, present: int) -> float:
+        """Return what is subtracted for the numbers and names that do not stand in some contexts."""
         missing = self._rules.number_weight if self._numbers & ~present else 0.0
-        if names := self._names & ~present:
+        names = self._names & ~present
+        if names:
             missing += self._rules.name_weight * names.bit_count() / self._names.bit_count()
-        return held.bit_count() / self._count - search - missing
+        return missing
+
+    def find_cost(self, count: int, n: int) -> float:
+        """Return what is subtracted for so many sentences, chosen from n: with more choices more words are found by chance.
+
+        A unit of several sentences counts as one, so its further sentences are free. A sentence that holds every word
+        supports the unit for any n.
+        """
+        price = self._prices.get(n)
+        if price is None:
+            price = self._price * log2(max(n, _FREE) / _FREE)
+            price = self._prices[n] = min(price, 1 - self._rules.min_coverage)
+        return price * max(1, count - self._own)
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:
         """Return the sentences with the highest score, chosen one by one from n for what each adds."""
-        best, chosen, present = Candidate(-inf), list[int](), 0
+        highest = -inf
+        best = Candidate(highest)
+        chosen: tuple[int, ...] = ()
+        present = 0
         for sentence, held in islice(_greedy(masks), self._size):
-            chosen.append(sentence)
+            chosen = (*chosen, sentence)
             present |= self.present[self._owners[sentence]]
-            score = self.score(held, present, len(chosen), n)
-            if score > best.score:
-                best = Candidate(score, tuple(chosen), held, present)
+            score = self.score(held, present, self.find_cost(len(chosen), n))
+            if score > highest:
+                highest = score
+                best = Candidate(score, chosen, held, present)
         return best
 
 
-def fullest(masks: Mapping[int, int], sentences: range, limit: int) -> tuple[int, ...]:
-    """Return those of some sentences that hold most of the words of `Index.masks`, chosen one by one."""
-    own = {sentence: masks[sentence] for sentence in sentences if sentence in masks}
-    return tuple(sentence for sentence, _ in islice(_greedy(own), limit))
+def fullest(masks: Mapping[int, int], limit: int) -> tuple[int, ...]:
+    """Return those of some sentences that hold most of the words of `WordIndex.masks`, chosen one by one."""
+    return tuple(sentence for sentence, _ in islice(_greedy(masks), limit))
 
 
 def _greedy(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Choose sentences one by one, each the one that adds most, the first of equals; yield it and what all hold."""
-    held, fullest = 0, 0
+    held = 0
+    free = -1  # the bits that no chosen sentence holds
+    fullest = 0
     while masks:
         most = 0
         for sentence, mask in masks.items():
-            if (count := (mask & ~held).bit_count()) > most:
-                most, fullest = count, sentence
+            count = (mask & free).bit_count()
+            if count > most:
+                most = count
+                fullest = sentence
         if not most:
             return
         held |= masks[fullest]
+        free = ~held
         yield fullest, held

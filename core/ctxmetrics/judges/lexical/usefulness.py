@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from math import log
+from operator import or_
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import Token, tokens
-from ctxmetrics.judges.lexical.index import Index
+from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, fullest
-from ctxmetrics.text import INSIDE_NUMBER
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.numbers import INSIDE_NUMBER
+from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Verdict
 
-_K1, _B = 1.2, 0.75
+_K1 = 1.2
+_B = 0.75
 _LONGEST_LIST = 6
 
 
@@ -28,12 +33,13 @@ def join_items(items: Sequence[str]) -> str:
 
 
 def usefulness(
-    answer: Phrase, index: Index, request: JudgeRequest, rules: Rules
+    answer: Phrase, index: WordIndex, request: JudgeRequest, rules: Rules
 ) -> tuple[Verdict, ...]:
     """Return one verdict a context."""
     if not answer.content:
         return _literal_usefulness(answer.text, request)
-    shares, masks = bm25_shares(answer, index), index.masks(answer.content)
+    shares = bm25_shares(answer, index)
+    masks = index.masks(answer.bits)
     best = max(shares, default=0.0) or 1.0
     verdicts = []
     for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
@@ -41,15 +47,16 @@ def usefulness(
         # A yes has evidence, whatever the bars.
         near = relative >= rules.min_relative - TOLERANCE
         useful = share >= rules.min_share - TOLERANCE and near and share > 0
-        inside = range(index.first[number], index.first[number + 1] if useful else 0)
-        keys = [key for key in answer.content if index.sentences(key, number)]
+        own = masks.get(number, {})
+        present = reduce(or_, own.values(), 0)
+        keys = [key for key, bits in answer.bits.items() if present & bits]
         matched = answer.spelled(keys)
         reason = f"{len(keys)} of {len(answer.content)} words of the answer"
         if keys:
             reason += f": {join_items(matched)}"
         if keys and not useful:
             reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
-        fullest_sentences = fullest(masks, inside, rules.max_sentences)
+        fullest_sentences = fullest(own, rules.max_sentences) if useful else ()
         verdicts.append(
             Verdict(
                 id=id_,
@@ -63,7 +70,7 @@ def usefulness(
     return tuple(verdicts)
 
 
-def bm25_shares(answer: Phrase, index: Index) -> list[float]:
+def bm25_shares(answer: Phrase, index: WordIndex) -> list[float]:
     """Return for each context BM25 of the answer's words over what a context that is the answer itself would get.
 
     BM25 is ``sum(idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)))`` with ``idf = ln(1 + (n - df +
@@ -73,10 +80,16 @@ def bm25_shares(answer: Phrase, index: Index) -> list[float]:
     n = len(index.lengths)
     mean = sum(index.lengths) / max(1, n) or 1.0
     damping = [_damping(length / mean) for length in index.lengths]
-    own, itself = _damping(len(answer.tokens) / mean), Counter(answer.sequence)
-    totals, most = [0.0] * n, 0.0
+    own = _damping(len(answer.tokens) / mean)
+    itself = Counter(answer.sequence)
+    owners = index.owners
+    totals = [0.0] * n
+    most = 0.0
     for key in answer.content:
-        counts = Counter(index.owners[sentence] for sentence in index.sentences(key))
+        counts: dict[int, int] = {}
+        for sentence in index.sentences(key):
+            owner = owners[sentence]
+            counts[owner] = counts.get(owner, 0) + 1
         idf = log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
         most += idf * itself[key] / (itself[key] + own)
         for context, count in counts.items():
@@ -112,10 +125,15 @@ def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]
 
 def find_literal(text: str, context: str, number: int) -> Evidence | None:
     """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
+    view = see(context)
+    text = see(text).text
     words = tokens(text)
     pattern = _pattern(words) if words else re.compile(re.escape(text.strip()) or "(?!)")
-    match = pattern.search(context)
-    return Evidence(number, *match.span(), match[0]) if match else None
+    match = pattern.search(view.text)
+    if match is None:
+        return None
+    start, end = view.to_source(Span(*match.span()))
+    return Evidence(number, start, end, context[start:end])
 
 
 def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
@@ -123,8 +141,14 @@ def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
 
     No letter or digit stands before the first and after the last, and a number is no part of another ("1" in "0.1").
     """
-    spellings = [re.sub("['’]", "['’]", re.escape(word.spelling)) for word in words]
+    spellings = [_spelling_pattern(word) for word in words]
     before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
     after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
     pattern = before + r"[\W_]+".join(spellings) + after
     return re.compile(rf"(?!{INSIDE_NUMBER}){pattern}(?!{INSIDE_NUMBER})", re.IGNORECASE)
+
+
+def _spelling_pattern(word: Token) -> str:
+    """Return the pattern of a word: any apostrophe for another, any white space inside a quantity."""
+    pieces = map(re.escape, word.spelling.split())
+    return r"\s+".join(re.sub("['’]", "['’]", piece) for piece in pieces)

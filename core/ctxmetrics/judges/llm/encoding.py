@@ -1,4 +1,4 @@
-"""What is remembered of a judgement, and how it is written down. Only complete, checked answers are kept."""
+"""Write the outcome of an exchange to the memo and the cache, and read it back. Only complete, checked outcomes are kept."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain_fields
-from ctxmetrics.judges.evidence.quotes import DOUBTS
 from ctxmetrics.judges.llm.checking import check, with_doubts
+from ctxmetrics.judges.llm.comparing import DOUBTS
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
-from ctxmetrics.text import find_quote
+from ctxmetrics.text.quote_search import find_quote
 from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict
 
 FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What one exchange brought: verdicts by id, or claims.
+class ExchangeOutcome:
+    """The outcome of one exchange: verdicts by id, or claims.
 
     Attributes:
-        verdicts: By the ids of the part.
-        claims: For a decomposition.
-        code: Why a decomposition brought nothing.
-        usage: What it cost.
-        raw: The replies, where they are kept.
-        run: Which run asked.
-        served_model: The model's name as the server gave it.
-        stray_ids: How many ids of the replies were not asked about.
-        unusable: Whether it is not complete, and its replies are the reason.
+        verdicts: The verdicts, by the ids of the part.
+        claims: The claims of a decomposition.
+        code: Why a decomposition has no claims.
+        usage: The tokens and requests of the exchange.
+        raw: The replies, if they are kept.
+        run: The number of the run.
+        served_model: The model's name in the replies.
+        stray_ids: The number of ids in the replies that the request did not have.
+        unusable: Whether the outcome is not complete because of its replies.
     """
 
     verdicts: Mapping[str, Verdict] = field(default=EMPTY)
@@ -52,7 +52,7 @@ class Answer:
         return bool(self.claims)
 
 
-def encode(answer: Answer) -> str:
+def encode(answer: ExchangeOutcome) -> str:
     """Write an answer as JSON text. Texts are not repeated: the key of the cache stands for them."""
     verdicts = {
         id_: {
@@ -72,21 +72,21 @@ def encode(answer: Answer) -> str:
     return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
 
 
-def decode(stored: str, part: Part, pack: Pack) -> Answer | None:
-    """Read an answer back and check it as a reply that has just come; anything that does not fit is no answer.
+def decode(stored: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
+    """Read a stored answer, and check it like a new reply; None if it does not pass.
 
     Args:
-        stored: What was stored. Untrusted: the file may have been changed.
-        part: What was shown, to take the texts and quotes from, and what needs a verdict; empty for claims.
+        stored: The text of `encode`. Untrusted: the file may have been changed.
+        part: The part of the question: its texts, and the ids that need a verdict. Empty for claims.
         pack: The prompt's language.
     """
     try:
         data = json.loads(stored)
         verdicts = data["verdicts"]
-        if data["format"] != FORMAT or not _holds_texts(data):
+        if data["format"] != FORMAT or not _fields_hold_texts(data):
             return None
-        answer = Answer(
-            verdicts=FrozenDict(_checked(verdicts, part, pack)),
+        answer = ExchangeOutcome(
+            verdicts=FrozenDict(_check_verdicts(verdicts, part, pack)),
             claims=tuple(data["claims"]),
             raw=tuple(data["raw"]),
             served_model=data["served_model"],
@@ -96,23 +96,23 @@ def decode(stored: str, part: Part, pack: Pack) -> Answer | None:
     return answer if answer.complete else None
 
 
-def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:
-    """Check stored verdicts as the reply that says the same.
+def _check_verdicts(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:
+    """Check stored verdicts like a reply with the same content.
 
     Raises:
-        KeyError: An id is missing, an id or a context was not shown, or the check finds no verdict.
-        ValueError: A quote counts no longer, a verdict differs, or a code is no flag.
+        KeyError: An id is missing, the part does not have an id or a context, or the check finds no verdict.
+        ValueError: A quote does not count any more, a verdict differs, or a code is no flag.
     """
     evidence: dict[str, tuple[Evidence, ...]] = {}
     entries: dict[str, Mapping[str, Any]] = {}
     for id_, item in stored.items():
-        evidence[id_] = tuple(_span(part, *span) for span in item["evidence"])
+        evidence[id_] = tuple(_to_evidence(part, *fields) for fields in item["evidence"])
         entries[id_] = _build_entry(item, evidence[id_])
     reply = {
         "sentences": {id_: entries[id_] for id_ in part.units},
         "useful": {id_: entries[id_] for id_ in part.rated},
     }
-    decisions, _ = check(reply, part, tuple(part.units), part.rated, pack)
+    decisions, _ = check(data=reply, part=part, units=tuple(part.units), contexts=part.rated, pack=pack)
     verdicts: dict[str, Verdict] = {}
     for id_, item in stored.items():
         verdict, problem = decisions[id_]
@@ -131,7 +131,7 @@ def _checked(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Ver
 
 
 def _build_entry(item: Mapping[str, Any], evidence: Sequence[Evidence]) -> Mapping[str, Any]:
-    """Build the entry of a reply that says what was stored."""
+    """Build the entry of a reply from a stored verdict."""
     quotes = []
     for span in evidence:
         context = f"c{span.context + 1}"
@@ -145,8 +145,8 @@ def _build_entry(item: Mapping[str, Any], evidence: Sequence[Evidence]) -> Mappi
     }
 
 
-def _holds_texts(data: Mapping[str, Any]) -> bool:
-    """Whether everything is a text that should be one."""
+def _fields_hold_texts(data: Mapping[str, Any]) -> bool:
+    """Tell whether every field of texts holds texts only."""
     texts = [*data["claims"], *data["raw"]]
     notes = [data["served_model"]]
     for item in data["verdicts"].values():
@@ -156,7 +156,12 @@ def _holds_texts(data: Mapping[str, Any]) -> bool:
     return all(isinstance(text, str) for text in texts)
 
 
-def _span(part: Part, context: int, start: int, end: int, whole: bool) -> Evidence:
+def _to_evidence(part: Part, context: int, start: int, end: int, whole: bool) -> Evidence:
+    """Convert the stored fields of one piece of evidence.
+
+    Raises:
+        ValueError: The place is outside the context, or its text does not count as a quote.
+    """
     text = part.contexts[f"c{context + 1}"]
     if not (0 <= start < end <= len(text) and find_quote(text[start:end], text)):
         raise ValueError("a span outside the text, or a quote that is none")

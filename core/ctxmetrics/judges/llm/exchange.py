@@ -1,48 +1,49 @@
-"""What a model is asked, and asked again until every id has a verdict."""
+"""The requests to a model about one question, repeated until every id has a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.secrets import hide_keys, masked, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm import parsing
-from ctxmetrics.judges.llm.checking import check, count_strays, settle
-from ctxmetrics.judges.llm.encoding import Answer
+from ctxmetrics.judges.llm.checking import Decision, check
+from ctxmetrics.judges.llm.comparing import find_conflicts, settle_conflicts
+from ctxmetrics.judges.llm.encoding import ExchangeOutcome
+from ctxmetrics.judges.llm.entries import count_strays
 from ctxmetrics.judges.llm.splitting import Part
-from ctxmetrics.models.asking import ask
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
+from ctxmetrics.models.model_requests import ask
 from ctxmetrics.models.runtime.failures import CONTENT_CODES
-from ctxmetrics.models.runtime.run import current_run
+from ctxmetrics.models.runtime.run import Run, current_run
 from ctxmetrics.prompts import Pack, Step, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
-T = TypeVar("T")
-# A reply about other data is asked again once.
-_MOST_WRONG = 2
+# After so many replies about other data the judgement ends: such a reply is asked again once.
+_MAX_REPLIES_ABOUT_OTHER_DATA = 2
 # Why a verdict has no value, by its code, where no error says more.
 _REASONS: Mapping[str, str] = read_data("judges.llm", "words.toml")["reasons"]
 
 
 def describe_part(part: Part) -> tuple[Step, dict[str, object]]:
-    """Return the step that asks about a part, and the fields of its data; the names are those the prompts explain."""
+    """Return the step that asks about a part, and the data of its prompt, whose field names the prompts explain."""
     data: dict[str, object] = {"question": part.request.user_input}
+    step: Step = "relevance"
     if part.units:
+        step = "joint" if part.rated else "attribution"
         data["sentences"] = [{"id": id_, "text": text} for id_, text in part.units.items()]
-    else:
+    elif part.request.answer:
+        step = "usefulness"
         data["answer"] = part.request.answer
     data["contexts"] = [{"id": id_, "text": text} for id_, text in part.contexts.items()]
-    if not part.units:
-        return "usefulness", data
-    return "joint" if part.rated else "attribution", data
+    return step, data
 
 
-class Question(NamedTuple):
+class PromptedPart(NamedTuple):
     """One request of a judgement.
 
     Attributes:
@@ -54,6 +55,21 @@ class Question(NamedTuple):
     prompt: Prompt
 
 
+class Failure(NamedTuple):
+    """Why a request brought no verdict.
+
+    Attributes:
+        code: The reason code.
+        reason: The error in words, where there was one.
+    """
+
+    code: str
+    reason: str | None = None
+
+
+_UNREADABLE = Failure("invalid_reply")
+
+
 @dataclass(slots=True, kw_only=True)
 class Exchange:
     """The requests of one question to a model: what they cost, and how they ended.
@@ -62,133 +78,175 @@ class Exchange:
         model: The model.
         pack: The prompts' language.
         question: The question.
-        max_repairs: How often a reply that brings nothing new is asked again.
+        max_repairs: How many replies with a fault may follow each other before the exchange ends.
         keep_raw: Keep the raw replies.
+        run: The run whose limits hold for the requests.
     """
 
     model: Model
     pack: Pack
-    question: Question
+    question: PromptedPart
     max_repairs: int
     keep_raw: bool
+    run: Run = field(default_factory=current_run)
     _attempt: int = 0
     _failures: int = 0
     _note: str = ""
     _usage: Usage = field(default_factory=Usage)
     _raw: list[str] = field(default_factory=list)
-    # Of the last failure: where it was no fault of the reply, asking again does not help.
-    _code: str = "invalid_reply"
-    _reason: str | None = None
+    _last_failure: Failure = _UNREADABLE
     _served: str | None = None
-    # The verdicts, and why an id without a verdict has none.
+    # The verdicts, and the code of each id whose verdict was not accepted, both by id.
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _codes: dict[str, str] = field(default_factory=dict)
+    # The ids about which a reply had a verdict with doubtful evidence.
     _doubted: set[str] = field(default_factory=set)
-    _weak: set[str] = field(default_factory=set)
-    # Replies that were about other data: at the second one, the judgement ends.
-    _wrong: int = 0
+    # The ids whose verdicts are flagged, and those of them that were asked again in another request.
+    _flagged: set[str] = field(default_factory=set)
+    _flagged_and_asked: set[str] = field(default_factory=set)
+    _replies_about_other_data: int = 0
     _stray_ids: int = 0
-    # The texts of the requests and replies, and whether the last of either was there before.
+    # All requests and replies so far, and whether the last request or reply is equal to an earlier one.
     _sent: set[str] = field(default_factory=set)
     _received: set[str] = field(default_factory=set)
-    _unchanged: bool = False
+    _is_repetition: bool = False
 
-    async def claims(self, text: str) -> Answer:
+    async def claims(self, text: str) -> ExchangeOutcome:
         """Ask for the claims of a text."""
-        read = partial(parsing.parse_claims, text=text, examples=self.pack.examples)
         claims: tuple[str, ...] | None = None
-        while claims is None and self._goes_on:
-            claims = await self._ask("claims", {"text": text}, None, read)
-        return self._answer(claims=claims or (), code=None if claims else self._code)
+        while claims is None and self._may_ask_again:
+            reply = await self._send("claims", {"text": text}, None)
+            if reply is None:
+                continue
+            try:
+                claims = parsing.parse_claims(
+                    reply, self.question.prompt.data_code, text=text, examples=self.pack.examples
+                )
+            except parsing.UnreadableReplyError as problem:
+                self._note_unreadable(problem)
+        code = None if claims else self._last_failure.code
+        return self._build_outcome(claims=claims or (), code=code)
 
-    async def verdicts(self) -> Answer:
+    async def verdicts(self) -> ExchangeOutcome:
         """Ask for verdicts, and again for those that are missing.
 
-        The joint question is asked whole or not at all: whether a context is useful must not be judged
-        against a part of the answer. It is asked again with the same data, for the missing units or contexts
-        only, and for fewer at a time after a reply that a length limit cut off. Verdicts with weak
-        evidence join a request that goes out anyway, once. A yes that comes twice, both times without a
-        quote that is there, is a no.
+        Each request shows all units and contexts of the part, because a context must be judged against the whole
+        answer. A second request asks only for the verdicts that are missing, and for fewer at a time after a reply that
+        a length limit cut off. If a second request is sent, it also asks once for the flagged verdicts. A yes without a
+        quote that stands in a context becomes a no when it comes a second time.
         """
         part = self.question.part
         step, data = describe_part(part)
-        units, contexts = tuple(part.units), part.rated
-        most: int | None = None  # ids per request, after a truncated reply
-        while left := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
+        units = tuple(part.units)
+        contexts = part.rated
+        ids_per_request: int | None = None  # limited after a truncated reply
+        while missing := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
             ids = {*units, *contexts}
-            if self._verdicts or most:
-                ids = {*left[:most], *self._weak}
-                self._weak.clear()
-            about = [id_ for id_ in units if id_ in ids], [id_ for id_ in contexts if id_ in ids]
-            note = await self._ask(step, data, ids, partial(self._read, about))
-            if note is not None:
-                # Ids that a reply left out count as one failure; a reply without a fault clears the
-                # failures before it.
-                self._note, self._failures = note, self._failures + 1 if note else 0
-            elif self._code == "truncated":
-                most = max(1, len(ids) // 2)
-            if self._unchanged or (self._failures and not self._goes_on):
+            if ids_per_request is not None:
+                ids = {*missing[:ids_per_request]}
+            elif self._verdicts:
+                ids = {*missing, *self._take_flagged()}
+            asked_ids = [id_ for id_ in units if id_ in ids], [id_ for id_ in contexts if id_ in ids]
+            reply = await self._send(step, data, ids)
+            is_readable = False
+            if reply is not None:
+                try:
+                    content = self._parse(reply, asked_ids)
+                    decisions, note = check(
+                        content,
+                        part,
+                        *asked_ids,
+                        self.pack,
+                        code=self.question.prompt.data_code,
+                        earlier_verdicts=self._verdicts,
+                    )
+                    self._stray_ids += count_strays(content, part, contexts)
+                    self._accept(decisions, note)
+                    is_readable = True
+                except parsing.UnreadableReplyError as problem:
+                    self._note_unreadable(problem)
+            if not is_readable and self._last_failure.code == "truncated":
+                ids_per_request = max(1, len(ids) // 2)
+            if self._is_repetition or (self._failures and not self._may_ask_again):
                 break
-        settle(self._verdicts, part)
-        for id_, text in (*part.units.items(), *part.contexts.items()):
-            if id_ in self._verdicts or not (id_ in units or id_ in contexts):
-                continue
-            code = self._code
-            if code in CONTENT_CODES:
-                code = self._codes.get(id_, code)
-            reason = self._reason or _REASONS.get(code)
-            self._verdicts[id_] = Verdict(id=id_, value=None, text=text, code=code, reason=reason)
-        return self._answer(verdicts=FrozenDict(self._verdicts))
+        settle_conflicts(self._verdicts, part)
+        texts = {**part.units, **part.contexts}
+        for id_ in missing:
+            if id_ not in self._verdicts:
+                self._verdicts[id_] = self._build_missing(id_, texts[id_])
+        return self._build_outcome(verdicts=FrozenDict(self._verdicts))
 
-    def _read(self, about: tuple[Sequence[str], Sequence[str]], reply: Reply, code: str) -> str:
-        """Take over what a reply decides, and return the note to the model for when it is asked again.
+    def _build_missing(self, id_: str, text: str) -> Verdict:
+        """Build the verdict of an id that no reply decided."""
+        code = self._last_failure.code
+        if code in CONTENT_CODES:
+            code = self._codes.get(id_, code)
+        reason = self._last_failure.reason or _REASONS.get(code)
+        return Verdict(id=id_, value=None, text=text, code=code, reason=reason)
 
-        A doubt about evidence that comes a second time is settled: the verdict stands.
+    def _take_flagged(self) -> set[str]:
+        """Return the flagged ids that were not asked again yet, and note that they are now."""
+        ids = self._flagged - self._flagged_and_asked
+        self._flagged_and_asked |= ids
+        return ids
+
+    def _parse(self, reply: Reply, asked_ids: tuple[Sequence[str], Sequence[str]]) -> Mapping[str, Any]:
+        """Parse a reply.
+
+        Args:
+            reply: The reply.
+            asked_ids: The ids of the units, and those of the contexts, that it should decide.
+
+        Raises:
+            UnreadableReplyError: The reply decides nothing.
         """
-        keys = [key for key, ids in zip(("sentences", "useful"), about, strict=True) if ids]
-        data = parsing.parse(reply, keys, code=code)
-        decisions, note = check(
-            data, self.question.part, *about, self.pack, code=code, known=self._verdicts
-        )
-        self._stray_ids += count_strays(data, self.question.part, self.question.part.rated)
+        keys = [key for key, ids in zip(("sentences", "useful"), asked_ids, strict=True) if ids]
+        return parsing.parse(reply, keys, code=self.question.prompt.data_code)
+
+    def _accept(self, decisions: Mapping[str, Decision], note: str) -> None:
+        """Accept the verdicts of a reply, and keep the note for the next request.
+
+        A verdict with doubtful evidence is accepted when it comes a second time. A reply with any fault counts as one
+        failure; a reply without a fault sets the number of failures to 0.
+        """
         for id_, (verdict, problem) in decisions.items():
-            known = id_ in self._verdicts
-            if verdict and (not problem or (id_ in self._doubted and not known)):
-                if verdict.code == "weak_evidence" and not known:
-                    self._weak.add(id_)
+            comes_again = id_ in self._doubted and id_ not in self._verdicts
+            if verdict and (not problem or comes_again):
+                if verdict.code in ("weak_evidence", "contradicted"):
+                    self._flagged.add(id_)
                 self._verdicts[id_] = verdict
                 continue
             self._codes[id_] = str(problem)
             if verdict:
                 self._doubted.add(id_)
-        return note
+        for unit_id, context_id, _ in find_conflicts(self._verdicts, self.question.part):
+            self._flagged |= {unit_id, context_id}
+        self._note = note
+        self._failures = self._failures + 1 if note else 0
 
     @property
-    def _goes_on(self) -> bool:
+    def _may_ask_again(self) -> bool:
+        """Whether another request may bring what is missing, within the limits of the exchange."""
         return (
-            self._code in CONTENT_CODES
+            self._last_failure.code in CONTENT_CODES
             and self._failures <= self.max_repairs
-            and self._wrong < _MOST_WRONG
+            and self._replies_about_other_data < _MAX_REPLIES_ABOUT_OTHER_DATA
         )
 
-    async def _ask(
-        self,
-        step: Step,
-        data: Mapping[str, Any],
-        ids: Collection[str] | None,
-        read: Callable[[Reply, str], T],
-    ) -> T | None:
-        """Send one request, and return what was read from the reply; None where it decides nothing.
+    async def _send(
+        self, step: Step, data: Mapping[str, Any], ids: Collection[str] | None
+    ) -> Reply | None:
+        """Send one request, and return the reply; None if no reply came.
 
-        A request that was sent before is not sent again, and a reply that came before ends the judgement.
+        A request equal to an earlier one is not sent. It, and a reply equal to an earlier one, set `_is_repetition`.
         """
         prompt = self.question.prompt
         if self._attempt:
             prompt = render(
                 self.pack, step, data, ids=ids, note=self._note, attempt=self._attempt, vote=prompt.vote
             )
-        self._unchanged = prompt.user in self._sent
-        if self._unchanged:
+        self._is_repetition = prompt.user in self._sent
+        if self._is_repetition:
             self._failures += 1
             return None
         self._sent.add(prompt.user)
@@ -196,44 +254,53 @@ class Exchange:
         self._note = ""
         schema = reply_schema(prompt.step, sentences=prompt.sentences, useful=prompt.useful)
         try:
-            reply = await ask(current_run(), self.model, prompt, schema)
-            self._usage += reply.usage
-            content = str(reply.content)
-            self._unchanged = content in self._received
-            self._received.add(content)
-            if self.keep_raw:
-                self._raw.append(masked(content))
-            self._served = (reply.served_model and served_name(reply.served_model)) or self._served
-            return read(reply, prompt.data_code)
-        except parsing.UnreadableReplyError as problem:
-            self._note, self._code, self._reason = problem.note, problem.reason_code, None
-            self._wrong += isinstance(problem, parsing.WrongDataError)
+            reply = await ask(self.run, self.model, prompt, schema)
         except JudgeError as problem:
             self._usage += problem.lost
-            self._code, self._reason = problem.reason_code, safe_text(problem)
-            # A reply that was cut off is asked for again with fewer ids, every other one with a note.
+            self._last_failure = Failure(problem.reason_code, safe_text(problem))
+            # After a truncated reply the next request has fewer ids; after any other unusable reply it has a note.
             if problem.reason_code in CONTENT_CODES - {"truncated"}:
                 self._note = parsing.NOT_JSON
         except BudgetExceededError as problem:
-            self._code, self._reason = problem.code, safe_text(problem)
+            self._last_failure = Failure(problem.code, safe_text(problem))
+        else:
+            content = str(reply.content)
+            self._usage += reply.usage
+            self._is_repetition = content in self._received
+            self._received.add(content)
+            if self.keep_raw:
+                self._raw.append(masked(content))
+            if reply.served_model:
+                self._served = served_name(reply.served_model) or self._served
+            return reply
         self._failures += 1
         return None
 
-    def _answer(self, **content: Any) -> Answer:
-        run = current_run()
-        answer = Answer(
-            # All requests but the first ask again.
+    def _note_unreadable(self, problem: parsing.UnreadableReplyError) -> None:
+        """Note why a reply decides nothing."""
+        self._failures += 1
+        self._note = problem.note
+        self._last_failure = Failure(problem.reason_code)
+        if isinstance(problem, parsing.WrongDataError):
+            self._replies_about_other_data += 1
+
+    def _build_outcome(self, **content: Any) -> ExchangeOutcome:
+        """Build the outcome, and tell the breaker whether the model's replies were usable."""
+        outcome = ExchangeOutcome(
+            # All requests but the first are repeats.
             usage=replace(self._usage, repeats=max(0, self._usage.calls - 1)),
             raw=tuple(self._raw),
-            run=id(run),
+            run=id(self.run),
             served_model=self._served,
             stray_ids=self._stray_ids,
             **content,
         )
-        answer = replace(answer, unusable=not answer.complete and self._code in CONTENT_CODES)
-        breaker = run.breaker_of(hide_keys(self.model.identity))
-        if answer.complete or any(verdict.value is not None for verdict in answer.verdicts.values()):
+        has_bad_content = self._last_failure.code in CONTENT_CODES
+        outcome = replace(outcome, unusable=has_bad_content and not outcome.complete)
+        has_verdict = any(verdict.value is not None for verdict in outcome.verdicts.values())
+        breaker = self.run.breaker_of(hide_keys(self.model.identity))
+        if outcome.complete or has_verdict:
             breaker.usable()
-        elif self._code in CONTENT_CODES:
-            breaker.unusable(self._code)
-        return answer
+        elif has_bad_content:
+            breaker.unusable(self._last_failure.code)
+        return outcome

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from itertools import chain
+from types import NoneType
 from typing import Any, ClassVar, Literal
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, remember_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
-from ctxmetrics.judges.llm.encoding import Answer, decode, encode
-from ctxmetrics.judges.llm.exchange import Exchange, Question, describe_part
+from ctxmetrics.judges.llm.encoding import ExchangeOutcome, decode, encode
+from ctxmetrics.judges.llm.exchange import Exchange, PromptedPart, describe_part
 from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.models.base import Model
@@ -37,9 +38,8 @@ MAX_IDS = 64
 MEMORY = 2048
 # How often a reply that brings nothing new is asked again.
 MAX_REPAIRS = 3
-# How many requests are kept for the next metric: the metrics of a sample ask the same questions one
-# after the other.
-_LAST = 64
+# How many plans of questions are kept for the next metric: the metrics of a sample ask the same questions one after the other.
+_KEPT_PLANS = 64
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,16 @@ class LLMJudge:
         max_characters: Characters of data in one request.
         max_repairs: How often a reply that brings nothing new is asked again.
         reuse: Remember finished judgements for the rest of the process.
-        evidence: ``"flag"`` keeps a yes whose evidence proves little and flags it; ``"strict"`` makes it a no.
+        evidence: ``"flag"`` keeps a yes whose evidence proves little and flags it; ``"strict"`` makes it a no,
+            as it does a yes that the reply or the evidence contradicts.
 
     Raises:
         ParameterError: The model is no `Model`, or a number is out of range.
     """
 
     _kind: ClassVar[str] = "llm:"
+    rates_without_answer: ClassVar[bool] = True
+    """It can say whether a context answers a question whose answer is not known."""
 
     model: Model
     _: KW_ONLY
@@ -95,9 +98,18 @@ class LLMJudge:
             )
         for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
             check_number(f"LLMJudge: {name}", getattr(self, name), least, whole=True)
+        if not isinstance(self.language, (str, NoneType)):
+            raise ParameterError(
+                f"LLMJudge: language={self.language!r} must be an ISO 639 code such as 'en'."
+            )
         if self.evidence not in ("flag", "strict"):
             raise ParameterError(f"LLMJudge: evidence={self.evidence!r} must be 'flag' or 'strict'.")
-        remember_keys_of(self.model)
+        remember_api_keys_of(self.model)
+
+    @property
+    def judges_contexts_apart(self) -> bool:
+        """Whether it asks about each context by itself: the same context again costs nothing."""
+        return self.per_context
 
     @property
     def name(self) -> str:
@@ -115,32 +127,50 @@ class LLMJudge:
         return await self._judge(request, "attribution")
 
     async def rate(self, request: JudgeRequest) -> Judgement:
-        """Say for each context whether it is useful for giving the answer."""
-        return await self._judge(request, "usefulness")
+        """Say for each context whether it is useful for giving the answer; without one, for answering the question."""
+        return await self._judge(request, "usefulness" if request.answer else "relevance")
 
     async def decompose(self, text: str, *, language: str) -> Claims:
         """Break a text into claims, once a text."""
         pack = get_pack(self.language or language)
         prompt = render(pack, "claims", {"text": text})
-        question = Question(Part({}, {}), prompt)
+        question = PromptedPart(Part({}, {}), prompt)
         answer = await self._remembered(question, pack, lambda exchange: exchange.claims(text))
         return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
+        """Ask about units or contexts, in parts that fit into a request, and merge the verdicts of the parts and votes."""
         pack = get_pack(self.language or request.language)
-        form, questions = self._choose_questions(request, step, pack)
-        ids, texts = request.context_ids, request.contexts
+        form, questions = _plan(
+            request,
+            step,
+            pack,
+            votes=self.votes,
+            per_context=self.per_context,
+            characters=self.max_characters,
+            joint=self.joint,
+        )
+        ids = request.context_ids
+        texts = request.contexts
         if step == "attribution":
-            ids, texts = request.unit_ids, request.units
+            ids = request.unit_ids
+            texts = request.units
         if not questions:  # no context holds a text
             return Judgement(verdicts=merge(ids, texts, ()), prompt=pack.versions[form])
-        groups = [self._ask_in_halves(question, pack) for question in questions]
-        replies = await asyncio.gather(*groups) if len(groups) > 1 else [await groups[0]]
-        votes = self._merge_votes(ids, texts, replies)
-        verdicts, stability = votes[0], None
+        requests = [self._ask_in_halves(question, pack) for question in questions]
+        replies = await asyncio.gather(*requests) if len(requests) > 1 else [await requests[0]]
+        # The replies of the first vote stand first, then those of the second, and so on.
+        replies_per_vote = len(replies) // self.votes
+        votes = []
+        for first in range(0, len(replies), replies_per_vote):
+            pairs = chain.from_iterable(replies[first : first + replies_per_vote])
+            vote = merge(ids, texts, ((part, answer.verdicts) for part, answer in pairs))
+            votes.append(tuple(map(_to_strict, vote)) if self.evidence == "strict" else vote)
+        verdicts = votes[0]
+        stability = None
         if len(votes) > 1:
             verdicts, stability = _majority(votes)
-        answers = [answer for group in replies for _, answer in group]
+        answers = [answer for pairs in replies for _, answer in pairs]
         served = sorted({answer.served_model for answer in answers if answer.served_model})
         return Judgement(
             verdicts=verdicts,
@@ -152,35 +182,14 @@ class LLMJudge:
             stray_ids=sum(answer.stray_ids for answer in answers),
         )
 
-    def _choose_questions(
-        self, request: JudgeRequest, step: Step, pack: Pack
-    ) -> tuple[Step, tuple[Question, ...]]:
-        """Choose the joint form, or that of the step alone, and return its questions."""
-        cut = self.votes, self.per_context, self.max_characters
-        if self.joint and request.units:
-            questions = _questions(request, "joint", pack, cut)
-            if all(len(question.part.units) == len(request.units) for question in questions):
-                return "joint", questions
-            # With so many units, the joint question would be asked about the contexts several times.
-        return step, _questions(request, step, pack, cut)
-
-    def _merge_votes(
-        self, ids: Sequence[str], texts: Sequence[str], replies: Sequence[Sequence[tuple[Part, Answer]]]
-    ) -> list[tuple[Verdict, ...]]:
-        """Merge the answers of each vote to one verdict an id."""
-        size = len(replies) // self.votes
-        votes = []
-        for first in range(0, len(replies), size):
-            answers = chain.from_iterable(replies[first : first + size])
-            vote = merge(ids, texts, ((part, answer.verdicts) for part, answer in answers))
-            votes.append(tuple(map(_strict, vote)) if self.evidence == "strict" else vote)
-        return votes
-
-    async def _ask_in_halves(self, question: Question, pack: Pack) -> list[tuple[Part, Answer]]:
+    async def _ask_in_halves(
+        self, question: PromptedPart, pack: Pack
+    ) -> list[tuple[Part, ExchangeOutcome]]:
         """Ask a question; where it is too long for the model, ask about each half of it."""
         # The tokens that the model takes, where its server has stated that in this run.
         limit = current_run().token_limits.get(self.model.identity)
-        parts, usage = None, Usage()
+        parts = None
+        usage = Usage()
         if limit is not None and least_tokens(question.prompt.text) > limit:
             parts = halves(question.part)
         if parts is None:
@@ -191,16 +200,22 @@ class LLMJudge:
                 return [(question.part, answer)]
             usage = answer.usage
         vote = question.prompt.vote
-        questions = [Question(part, render(pack, *describe_part(part), vote=vote)) for part in parts]
+        questions = [
+            PromptedPart(part, render(pack, *describe_part(part), vote=vote)) for part in parts
+        ]
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
         (part, answer), *others = first
         return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
 
     async def _remembered(
-        self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]]
-    ) -> Answer:
+        self,
+        question: PromptedPart,
+        pack: Pack,
+        ask: Callable[[Exchange], Coroutine[Any, Any, ExchangeOutcome]],
+    ) -> ExchangeOutcome:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
-        run, prompt = current_run(), question.prompt
+        run = current_run()
+        prompt = question.prompt
         # Everything that may change the answer, with the length of each text, so that two lists of
         # texts never give one key.
         texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
@@ -208,15 +223,25 @@ class LLMJudge:
         written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
         # A name may hold a lone surrogate.
         key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
-        look_up_or_ask = partial(self._look_up_or_ask, question, pack, ask, key)
-        if not self.reuse:
-            return await look_up_or_ask()
         memo = run.memo or _memo
         while True:
-            bad: Answer | None = run.unusable.get(key)
+            exchange = Exchange(
+                model=self.model,
+                pack=pack,
+                question=question,
+                max_repairs=self.max_repairs,
+                keep_raw=self.keep_raw,
+                run=run,
+            )
+            compute: Callable[[], Coroutine[Any, Any, ExchangeOutcome]] = partial(ask, exchange)
+            if run.cache is not None:
+                compute = partial(_through_cache, run.cache, key, exchange, compute)
+            if not self.reuse:
+                return await compute()
+            bad: ExchangeOutcome | None = run.unusable.get(key)
             if bad is not None:
                 return replace(bad, usage=Usage(reused=1))
-            answer, shared = await memo.get(key, look_up_or_ask)
+            answer, shared = await memo.get(key, compute)
             if not shared:
                 if run.ends and answer.unusable and len(run.unusable) < MEMORY:
                     run.unusable[key] = answer
@@ -225,51 +250,68 @@ class LLMJudge:
             if answer.complete or answer.run == id(run):
                 return replace(answer, usage=Usage(reused=1))
 
-    async def _look_up_or_ask(
-        self, question: Question, pack: Pack, ask: Callable[[Exchange], Awaitable[Answer]], key: str
-    ) -> Answer:
-        exchange = Exchange(
-            model=self.model,
-            pack=pack,
-            question=question,
-            max_repairs=self.max_repairs,
-            keep_raw=self.keep_raw,
-        )
-        cache = current_run().cache
-        if cache is None:
-            return await ask(exchange)
 
-        async def ask_and_keep() -> Answer:
-            answer = await ask(exchange)
-            if answer.complete:
-                cache.put(key, encode(answer))
-            return answer
+async def _through_cache(
+    cache: RunCache, key: str, exchange: Exchange, ask: Callable[[], Awaitable[ExchangeOutcome]]
+) -> ExchangeOutcome:
+    """Answer from a cache, or ask and keep a complete answer."""
 
-        look_up = partial(_look_up, cache, key, question.part, pack)
-        cached = look_up()
-        if cached is not None:
-            return cached
-        return await cache.ask_once(key, look_up, ask_and_keep)
+    async def ask_and_keep() -> ExchangeOutcome:
+        """Ask, and keep a complete answer in the cache."""
+        answer = await ask()
+        if answer.complete:
+            cache.put(key, encode(answer))
+        return answer
+
+    look_up = partial(_look_up, cache, key, exchange.question.part, exchange.pack)
+    cached = look_up()
+    if cached is not None:
+        return cached
+    return await cache.ask_once(key, look_up, ask_and_keep)
 
 
-def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> Answer | None:
+def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
     """Return the answer that a cache keeps, or None."""
     stored = cache.get(key)
     answer = None if stored is None else decode(stored, part, pack)
     return None if answer is None else replace(answer, usage=Usage(reused=1))
 
 
-@lru_cache(maxsize=_LAST)
-def _questions(
-    request: JudgeRequest, step: Step, pack: Pack, cut: tuple[int, bool, int]
-) -> tuple[Question, ...]:
-    """Return the questions of a step, for every vote; ``cut``: votes, whether each context is asked alone, characters."""
-    votes, per_context, most = cut
-    parts = list(split_request(request, step, per_context=per_context, limit=most, most=MAX_IDS))
+@lru_cache(maxsize=_KEPT_PLANS)
+def _plan(
+    request: JudgeRequest,
+    step: Step,
+    pack: Pack,
+    *,
+    votes: int,
+    per_context: bool,
+    characters: int,
+    joint: bool,
+) -> tuple[Step, tuple[PromptedPart, ...]]:
+    """Choose the joint form, or that of the step alone, and return it with its questions, for every vote.
+
+    Args:
+        request: The request.
+        step: What is asked.
+        pack: The prompts' language.
+        votes: How often each question is asked.
+        per_context: Whether each context is asked about alone.
+        characters: The most characters of data in one question.
+        joint: Whether both questions may be asked in one request.
+    """
+    split = partial(split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS)
+    form: Step = "joint" if joint and request.units else step
+    parts = list(split(form))
+    # In parts with fewer units, the joint question would be asked about the contexts several times.
+    if form != step and any(len(part.units) != len(request.units) for part in parts):
+        form = step
+        parts = list(split(form))
     questions = []
     for vote in range(votes):
-        questions += [Question(part, render(pack, *describe_part(part), vote=vote)) for part in parts]
-    return tuple(questions)
+        questions += [
+            PromptedPart(part, render(pack, *describe_part(part), vote=vote)) for part in parts
+        ]
+    return form, tuple(questions)
 
 
 @lru_cache(maxsize=8)
@@ -279,12 +321,13 @@ def _schema(step: Step) -> str:
     return json.dumps(schema.model_json_schema(), sort_keys=True)
 
 
-def _strict(verdict: Verdict) -> Verdict:
-    """Return a no where the evidence of a yes proves little."""
-    if verdict.value is not True or verdict.code != "weak_evidence":
+def _to_strict(verdict: Verdict) -> Verdict:
+    """Turn a yes into a no if its evidence proves little, or the reply contradicts it."""
+    if verdict.value is not True or verdict.code not in ("weak_evidence", "contradicted"):
         return verdict
     evidence = tuple(replace(span, whole=False) for span in verdict.evidence)
-    return replace(verdict, value=False, reason="its evidence proves little", evidence=evidence)
+    reason = verdict.reason or "its evidence proves little"
+    return replace(verdict, value=False, reason=reason, evidence=evidence)
 
 
 def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...], float | None]:
@@ -293,35 +336,41 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
     Votes that did not judge do not count; a tie is no verdict.
     """
     verdicts: list[Verdict] = []
-    agreeing = judged = 0
+    agreeing = 0
+    judged = 0
     for answers in zip(*votes, strict=True):
-        yes = sum(verdict.value is True for verdict in answers)
-        no = sum(verdict.value is False for verdict in answers)
-        agreeing += max(yes, no)
-        judged += yes + no
-        verdicts.append(_count_votes(answers, yes, no))
+        values = [verdict.value for verdict in answers]
+        yes_count = values.count(True)
+        no_count = values.count(False)
+        agreeing += max(yes_count, no_count)
+        judged += yes_count + no_count
+        verdicts.append(_choose_majority(answers, yes_count, no_count))
     return tuple(verdicts), agreeing / judged if judged else None
 
 
-def _count_votes(answers: Sequence[Verdict], yes: int, no: int) -> Verdict:
+def _choose_majority(answers: Sequence[Verdict], yes_count: int, no_count: int) -> Verdict:
     """Return the majority's verdict about one id."""
     first = answers[0]
-    if yes != no:
-        most, all_ = max(yes, no), yes + no
-        winner = next(verdict for verdict in answers if verdict.value is (yes > no))
-        details = {**winner.details, "votes": f"{most} of {all_}", "agreement": most / all_}
-        return replace(winner, details=FrozenDict(details))
-    if not yes:
+    if yes_count != no_count:
+        judged = yes_count + no_count
+        agreeing = max(yes_count, no_count)
+        majority = yes_count > no_count
+        verdict = next(answer for answer in answers if answer.value is majority)
+        votes = f"{agreeing} of {judged}"
+        details = {**verdict.details, "votes": votes, "agreement": agreeing / judged}
+        return replace(verdict, details=FrozenDict(details))
+    if not yes_count:
         return first
-    code, reason = "conflicting_verdicts", "the votes are split"
+    code = "conflicting_verdicts"
+    reason = "the votes are split"
     return Verdict(id=first.id, value=None, text=first.text, code=code, reason=reason)
 
 
 # The judgements that this process has finished.
-_memo: Memo[Answer] = Memo(MEMORY)
+_memo: Memo[ExchangeOutcome] = Memo(MEMORY)
 
 
-def memory() -> Memo[Answer]:
+def memory() -> Memo[ExchangeOutcome]:
     """Return a copy of the judgements that this process has finished."""
     return _memo.copy()
 

@@ -15,21 +15,26 @@ from ctxmetrics.models.base import Reply
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THOUGHT_EDGE = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
-_STOP = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
+_BRACE_OR_THOUGHT_EDGE = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-# The parts of replies, and what each is.
-_PARTS: Mapping[str, tuple[type, ...]] = {
+# The keys of a reply, and the types of their values.
+_TYPES_BY_KEY: Mapping[str, tuple[type, ...]] = {
     "sentences": (Mapping,),
     "useful": (Mapping,),
     "claims": (list, tuple),
 }
 _CONTEXT_ID = re.compile(r"c\d+")
+# Characters of a reply that are read.
 _LONGEST_REPLY = 2_000_000
 # The most characters for json-repair: on some texts its time grows with their square.
-_LONGEST_MENDED = 16_000
-_MOST_FAILURES, _MOST_TRIES = 200, 1000
+_LONGEST_REPAIRED = 16_000
+# The most braces of a reply at which reading an object is tried.
+_MAX_ATTEMPTS = 1000
+# The most braces at which it may fail.
+_MAX_FAILURES = 200
+# The note to a model whose reply is no JSON object.
 NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 
 
@@ -44,7 +49,7 @@ class UnreadableReplyError(JudgeError):
 
 
 class WrongDataError(UnreadableReplyError):
-    """A reply that does not repeat the code of its request, and does not show otherwise that it belongs to it.
+    """A reply that does not repeat the code of its request, and whose quotes do not show that it belongs to it.
 
     Args:
         code: The code that it should have repeated.
@@ -59,15 +64,15 @@ class WrongDataError(UnreadableReplyError):
 def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, Any]:
     """Return the one JSON object that a reply means.
 
-    Fences, prose around the object and think-blocks are taken off; small errors (trailing commas,
-    single quotes) are repaired where the object is complete. A reply that could mean two things, or was
-    cut off, is not used: it may quote a text that looks like a reply.
+    Fences, prose around the object and think-blocks are removed. Small errors (trailing commas, single quotes) are
+    repaired if the object is complete. A reply that could mean two things, or was cut off, is not used: it may quote a
+    text that looks like a reply.
 
     Args:
         reply: The model's reply.
-        keys: The keys the object should have, each with an object; ``claims`` with a list. An object without one of
-            them is taken where no other has more: what it lacks is missing.
-        code: The code of the request. Some servers put the request before the reply: what follows it is the reply.
+        keys: The keys that the object should have: ``sentences`` and ``useful`` with an object, ``claims`` with a list.
+            Of several objects, the one with the most of these keys is taken.
+        code: The code of the request. Some servers put the request before the reply.
 
     Raises:
         UnreadableReplyError: There is no such object, or more than one.
@@ -79,12 +84,12 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
         data = _read_text(data[:_LONGEST_REPLY], keys)
     else:
         data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
-    if not _count_parts(data, keys):
+    if not _count_valid_keys(data, keys):
         raise UnreadableReplyError(NOT_JSON)
     for key in keys:
-        if data.get(key) is not None and not isinstance(data[key], _PARTS[key]):
+        if data.get(key) is not None and not isinstance(data[key], _TYPES_BY_KEY[key]):
             raise UnreadableReplyError(NOT_JSON)
-    return data  # type: ignore[no-any-return]  # a mapping: it has parts under keys
+    return data  # type: ignore[no-any-return]  # a mapping: it has valid keys
 
 
 def parse_claims(
@@ -99,8 +104,8 @@ def parse_claims(
         examples: Texts of the prompt's examples, in lower case.
 
     Raises:
-        WrongDataError: It does not, or it holds a text of the examples.
-        UnreadableReplyError: There is none, or something else than texts among them.
+        WrongDataError: The reply does not repeat the code, or holds a text of the examples.
+        UnreadableReplyError: The reply has no claims, or a claim that is no text or an empty one.
     """
     data = parse(reply, ("claims",), code=code)
     echo = data.get("code")
@@ -116,26 +121,30 @@ def parse_claims(
 
 
 def _after_request(text: str, code: str) -> str:
-    """Return what follows the data block of the request, where the text repeats it."""
-    ends = list(re.finditer(rf"END DATA {code}[0-9a-f]{{16}}", text)) if code else []
-    return text[ends[-1].end() :] if ends else text
+    """Return what follows the data block of the request, if the text repeats it; else the whole text."""
+    if not code:
+        return text
+    ends = [match.end() for match in re.finditer(rf"END DATA {code}[0-9a-f]{{16}}", text)]
+    return text[ends[-1] :] if ends else text
 
 
 def _read_text(text: str, keys: Sequence[str]) -> Any:
-    """Return the object that a text means; None where it could mean two things, or nothing."""
-    objects, around = _objects(text, keys)
+    """Return the object that a text means; None if it means nothing, or could mean two things."""
+    objects, text_outside = _find_objects(text, keys)
     if not objects:
-        return _mend(text, keys)
-    most = max(_count_parts(item, keys) for item in objects)
-    best, *others = [item for item in objects if _count_parts(item, keys) == most]
-    if not re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", around):
-        return best if all(other == best for other in others) else None
-    # The object stands inside another answer, or beside one; or it is half of one with a wrong brace.
-    return _mend(text, keys, misplaced_brace=True) if len(objects) == 1 else None
+        return _repair(text, keys)
+    most_keys = max(_count_valid_keys(data, keys) for data in objects)
+    candidates = [data for data in objects if _count_valid_keys(data, keys) == most_keys]
+    has_key_outside = re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", text_outside) is not None
+    if has_key_outside:
+        # The object stands inside another answer, or beside one; or it is half of one with a wrong brace.
+        return _repair(text, keys, misplaced_brace=True) if len(objects) == 1 else None
+    is_unique = all(data == candidates[0] for data in candidates)
+    return candidates[0] if is_unique else None
 
 
 def _lift_useful(data: Any) -> Any:
-    """Return a reply whose verdicts on contexts stand inside its sentences with both parts side by side."""
+    """Move the verdicts on contexts out of ``sentences`` if they stand there; else return the reply as it is."""
     if not isinstance(data, Mapping) or "useful" in data:
         return data
     if not isinstance(data.get("sentences"), Mapping):
@@ -150,40 +159,60 @@ def _lift_useful(data: Any) -> Any:
     return {**data, "sentences": sentences, "useful": useful}
 
 
-def _count_parts(data: Any, keys: Sequence[str]) -> int:
-    """Count the keys that have what belongs there; 0 for what is no object."""
+def _count_valid_keys(data: Any, keys: Sequence[str]) -> int:
+    """Count the keys whose value has the right type; 0 for what is no object."""
     if not isinstance(data, Mapping):
         return 0
-    return sum(isinstance(data.get(key), _PARTS[key]) for key in keys)
+    count = 0
+    for key in keys:
+        if isinstance(data.get(key), _TYPES_BY_KEY[key]):
+            count += 1
+    return count
 
 
-def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
-    """Return every object with the keys that stands in the text after the thinking, the outermost only; and the rest.
+def _find_objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
+    """Find the outermost objects with any of the keys in the text after the thinking.
 
-    Where thinking begins and ends is looked for outside of objects only: their strings may quote anything. What stands
-    before belongs to the rest, too, unless the text says that it is thinking.
+    The marks of thinking are looked for outside of objects only, because strings of an object may quote anything. A text
+    before the end of thinking that has no mark of its beginning counts as text outside of the objects.
+
+    Returns:
+        The objects, and the text outside of them.
 
     Raises:
-        UnreadableReplyError: Thinking begins and does not end: what stands there may be a draft.
+        UnreadableReplyError: Thinking begins and does not end, so that an object may be a draft.
     """
-    decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
+    decoder = json.JSONDecoder(
+        parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys
+    )
     objects: list[Any] = []
-    around: list[str] = []
-    thinking = _BEGINS_THINKING.match(text) is not None
-    position = begin = failures = 0
-    unclosed = False
-    tries = _MOST_TRIES
-    while match := (_STOP if tries and failures < _MOST_FAILURES else _THOUGHT_EDGE).search(
-        text, position
-    ):
+    texts_outside: list[str] = []
+    is_thinking = _BEGINS_THINKING.match(text) is not None
+    is_thought_open = False
+    position = 0
+    outside_start = 0
+    attempts = 0
+    failures = 0
+    while True:
+        may_read_objects = attempts < _MAX_ATTEMPTS and failures < _MAX_FAILURES
+        pattern = _BRACE_OR_THOUGHT_EDGE if may_read_objects else _THOUGHT_EDGE
+        match = pattern.search(text, position)
+        if match is None:
+            break
         position = match.end()
         if match.group() != "{":
-            unclosed = "/" not in match.group()
-            if not unclosed:
-                around = [] if thinking else [*around, text[begin : match.start()]]
-                objects, begin, failures, thinking = [], position, 0, False
+            is_thought_open = "/" not in match.group()
+            if not is_thought_open:
+                if is_thinking:
+                    texts_outside = []
+                else:
+                    texts_outside.append(text[outside_start : match.start()])
+                objects = []
+                outside_start = position
+                failures = 0
+                is_thinking = False
             continue
-        tries -= 1
+        attempts += 1
         try:
             data, position = decoder.raw_decode(text, match.start())
         except (ValueError, RecursionError):
@@ -191,41 +220,45 @@ def _objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
             continue
         if "useful" not in data:
             data = _lift_useful(data)
-        if _count_parts(data, keys):
+        if _count_valid_keys(data, keys):
             objects.append(data)
-            around.append(text[begin : match.start()])
-            begin = position
-    if unclosed:
+            texts_outside.append(text[outside_start : match.start()])
+            outside_start = position
+    if is_thought_open:
         raise UnreadableReplyError(NOT_JSON)
-    return objects, " ".join([*around, text[begin:]])
+    return objects, " ".join([*texts_outside, text[outside_start:]])
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a JSON object in which a key stands twice."""
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("a key twice: which one counts?")
+        raise ValueError("a key stands twice: which one counts?")
     return data
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
+    """Refuse NaN and infinities, which Python's JSON reader accepts."""
     raise ValueError(f"{name} is no JSON")
 
 
-def _mend(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) -> Any:
-    """Return the object that an almost-JSON text is, if it is nothing else.
+def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) -> Any:
+    """Read a text that is one object with small errors in its JSON; None for any other text.
 
     Args:
         text: The text.
         keys: The keys the object should have.
-        misplaced_brace: Take it only where a brace between its parts is wrong, and nothing is cut off.
+        misplaced_brace: Accept it only if the error is a brace too few or too many.
     """
     text = _without_wrapping(text)
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end != len(text) - 1 or end - start > _LONGEST_MENDED:
-        return None  # cut off, or followed by prose: not clear where it ends
-    balanced = text.count("{") == text.count("}")
-    unclosed = _count_unclosed(text)
-    if not balanced and abs(unclosed) != 1:
+    start = text.find("{")
+    end = text.rfind("}")
+    is_one_object = start >= 0 and end == len(text) - 1  # else it is cut off, or followed by prose
+    if not is_one_object or end - start > _LONGEST_REPAIRED:
+        return None
+    is_balanced = text.count("{") == text.count("}")
+    unclosed_braces = _count_unclosed_braces(text)
+    if not is_balanced and abs(unclosed_braces) != 1:
         return None  # cut off after the brace of an entry
     from json_repair import loads
 
@@ -234,24 +267,29 @@ def _mend(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) -> A
     except (ValueError, RecursionError, TypeError, IndexError):
         return None
     lifted = _lift_useful(data)
-    if misplaced_brace or not balanced:
-        # The brace of the sentences is missing, so that the other part lies inside; or one is too many.
-        one_too_many = unclosed == -1 and _count_parts(data, keys) == len(keys)
-        if lifted is data and not one_too_many:
+    if misplaced_brace or not is_balanced:
+        has_brace_too_many = unclosed_braces == -1 and _count_valid_keys(data, keys) == len(keys)
+        # Without the brace that ends the sentences, the verdicts on contexts stand inside them.
+        lacks_brace = lifted is not data
+        if not lacks_brace and not has_brace_too_many:
             return None
-    if not _count_parts(lifted, keys):
+    if not _count_valid_keys(lifted, keys):
         return None
-    # More verdicts in the text than in the object: a string ended early, and a quoted text became part of the reply; or a
-    # key stands twice.
-    return lifted if len(_VERDICT.findall(text)) == _count_verdicts(lifted) else None
+    # If the text has more verdicts than the object, a string ended too early, so that a quoted text became part of the
+    # reply; or a key stands twice.
+    has_all_verdicts = len(_VERDICT.findall(text)) == _count_verdicts(lifted)
+    return lifted if has_all_verdicts else None
 
 
 def _without_wrapping(text: str) -> str:
-    """Return a text without its thinking and its fence; nothing where it is not clear where the thinking ends."""
-    thoughts = [match.span() for match in islice(_THOUGHT_END.finditer(text), 2)]
-    if thoughts:
-        start, end = thoughts[0]
-        if len(thoughts) > 1 or not (_BEGINS_THINKING.match(text) or "{" not in text[:start]):
+    """Return a text without its thinking and its fence; an empty text if it is not clear where the thinking ends."""
+    thought_ends = [match.span() for match in islice(_THOUGHT_END.finditer(text), 2)]
+    if thought_ends:
+        if len(thought_ends) > 1:
+            return ""
+        start, end = thought_ends[0]
+        has_object_before = "{" in text[:start]
+        if has_object_before and not _BEGINS_THINKING.match(text):
             return ""
         text = text[end:]
     fence = _FENCE.search(text)
@@ -260,17 +298,20 @@ def _without_wrapping(text: str) -> str:
     return text.strip()
 
 
-def _count_unclosed(text: str) -> int:
-    """Count the braces outside of strings that are not closed; negative where more are closed than opened."""
+def _count_unclosed_braces(text: str) -> int:
+    """Count the braces outside of strings that are not closed; negative if more are closed than opened."""
     structure = _STRING.sub("", text)
     return structure.count("{") - structure.count("}")
 
 
 def _count_verdicts(data: Mapping[str, Any]) -> int:
-    """Count the keys of an object that are verdicts or have the name of one."""
-    count = int("useful" in data)
+    """Count the keys of an object that have the name of a verdict: what `_VERDICT` finds in its text."""
+    count = 1 if "useful" in data else 0
     for key in ("sentences", "useful"):
-        part = data.get(key)
-        for cell in part.values() if isinstance(part, dict) else ():
-            count += isinstance(cell, dict) and not cell.keys().isdisjoint(("supported", "useful"))
+        entries = data.get(key)
+        if not isinstance(entries, dict):
+            continue
+        for entry in entries.values():
+            if isinstance(entry, dict) and ("supported" in entry or "useful" in entry):
+                count += 1
     return count

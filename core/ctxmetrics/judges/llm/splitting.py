@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.prompts import Step
-from ctxmetrics.text import has_content
+from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.verdicts import FLAGS, Verdict
 
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
@@ -49,15 +49,21 @@ class Part:
 
 
 class _Piece(NamedTuple):
-    """A unit, a context, or a piece of a context; its rank from 0, and its first character there."""
+    """A unit, a context, or a piece of a context.
 
-    rank: int
+    Attributes:
+        text_index: The index of the unit or context in the request.
+        start: The piece's first character in it.
+        text: The text of the piece.
+    """
+
+    text_index: int
     start: int
     text: str
 
 
 def split_request(
-    request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most: int
+    request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most_ids: int
 ) -> Iterator[Part]:
     """Cut a request into parts. Contexts without a letter or digit are in none.
 
@@ -66,25 +72,25 @@ def split_request(
         step: What is asked; usefulness shows no units.
         per_context: One context a part.
         limit: Characters of units and contexts in a part; units take half of it at most.
-        most: Units, or contexts, in a part.
+        most_ids: Units, or contexts, in a part.
     """
     units: list[_Piece] = []
     if step != "usefulness":
         units = [_Piece(index, 0, text) for index, text in enumerate(request.units)]
-    batches = list(_batches(units, limit // 2, most)) or [[]]
-    longest = len(request.answer) if step == "usefulness" else 0
+    batches = list(_batches(units, limit // 2, most_ids)) or [[]]
+    units_size = len(request.answer) if step == "usefulness" else 0
     for batch in batches:
-        longest = max(longest, sum(len(unit.text) for unit in batch))
-    room = max(limit - longest, limit // 2)
+        units_size = max(units_size, sum(len(unit.text) for unit in batch))
+    contexts_limit = max(limit - units_size, limit // 2)
     pieces: list[_Piece] = []
     for index, text in enumerate(request.contexts):
         if not has_content(text):
             continue
-        if len(text) <= room:
+        if len(text) <= contexts_limit:
             pieces.append(_Piece(index, 0, text))
         else:
-            pieces += _cut(index, text, room)
-    groups = list(_batches(pieces, room, 1 if per_context else most))
+            pieces += _cut_at_space(index, text, contexts_limit)
+    groups = list(_batches(pieces, contexts_limit, 1 if per_context else most_ids))
     for batch, contexts in product(batches, groups):
         yield _build_part(request, batch, contexts, rated=step != "attribution")
 
@@ -104,10 +110,10 @@ def halves(part: Part) -> tuple[Part, Part] | None:
         middle = _middle(contexts)
         return build(units, contexts[:middle]), build(units, contexts[middle:])
     if contexts and len(contexts[0].text) > _LEAST:
-        rank, start, text = contexts[0]
-        first, *rest = _cut(rank, text, len(text) // 2 + _OVERLAP, start)
-        tail = _Piece(rank, rest[0].start, text[rest[0].start - start :])
-        return build(units, [first]), build(units, [tail])
+        index, start, text = contexts[0]
+        first, second, *_ = _cut_at_space(index, text, len(text) // 2 + _OVERLAP, start)
+        rest = _Piece(index, second.start, text[second.start - start :])
+        return build(units, [first]), build(units, [rest])
     if len(units) > 1 and not part.rated:
         middle = _middle(units)
         return build(units[:middle], contexts), build(units[middle:], contexts)
@@ -115,12 +121,14 @@ def halves(part: Part) -> tuple[Part, Part] | None:
 
 
 def _to_pieces(part: Part, texts: Mapping[str, str]) -> list[_Piece]:
+    """Return the texts of a part as pieces of the whole request."""
     return [_Piece(*part.places[id_], text) for id_, text in texts.items()]
 
 
 def _middle(pieces: Sequence[_Piece]) -> int:
     """Count how many of the texts make the first half of their characters: at least one, and not all."""
-    half, size = sum(len(piece.text) for piece in pieces) / 2, 0
+    half = sum(len(piece.text) for piece in pieces) / 2
+    size = 0
     for count, piece in enumerate(pieces[:-1], 1):
         size += len(piece.text)
         if size >= half:
@@ -131,13 +139,14 @@ def _middle(pieces: Sequence[_Piece]) -> int:
 def _build_part(
     request: JudgeRequest, units: Sequence[_Piece], contexts: Sequence[_Piece], *, rated: bool
 ) -> Part:
+    """Build a part of pieces, whose ids count from 1 within the part."""
     texts: dict[str, dict[str, str]] = {"s": {}, "c": {}}
     places: dict[str, tuple[int, int]] = {}
     for letter, pieces in (("s", units), ("c", contexts)):
         for number, piece in enumerate(pieces, 1):
             id_ = f"{letter}{number}"
             texts[letter][id_] = piece.text
-            places[id_] = piece.rank, piece.start
+            places[id_] = piece.text_index, piece.start
     return Part(
         units=texts["s"],
         contexts=texts["c"],
@@ -147,29 +156,32 @@ def _build_part(
     )
 
 
-def _cut(index: int, text: str, room: int, offset: int = 0) -> Iterator[_Piece]:
+def _cut_at_space(index: int, text: str, limit: int, offset: int = 0) -> Iterator[_Piece]:
     """Cut a long context at white space, each piece beginning a little before the last one ended."""
     start = 0
-    while len(text) - start > room:
-        end = start + room
-        middle = start + room // 2
-        space = max(text.rfind(" ", middle, end), text.rfind("\n", middle, end))
-        if space > 0:
-            end = space
+    while len(text) - start > limit:
+        end = start + limit
+        middle = start + limit // 2
+        break_position = max(text.rfind(" ", middle, end), text.rfind("\n", middle, end))
+        if break_position > 0:
+            end = break_position
         yield _Piece(index, offset + start, text[start:end])
         start = end - _OVERLAP
     yield _Piece(index, offset + start, text[start:])
 
 
-def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_Piece]]:
+def _batches(pieces: Iterable[_Piece], limit: int, most_pieces: int) -> Iterator[list[_Piece]]:
     """Group texts in order. Two pieces of one context are never in one group: they would need two ids."""
     batch: list[_Piece] = []
     size = 0
     for piece in pieces:
         size += len(piece.text)
-        if batch and (size > limit or len(batch) == most or batch[-1].rank == piece.rank):
+        if batch and (
+            size > limit or len(batch) == most_pieces or batch[-1].text_index == piece.text_index
+        ):
             yield batch
-            batch, size = [], len(piece.text)
+            batch = []
+            size = len(piece.text)
         batch.append(piece)
     if batch:
         yield batch
@@ -178,11 +190,11 @@ def _batches(pieces: Iterable[_Piece], limit: int, most: int) -> Iterator[list[_
 def merge(
     ids: Sequence[str], texts: Sequence[str], answers: Iterable[tuple[Part, Mapping[str, Verdict]]]
 ) -> tuple[Verdict, ...]:
-    """Put the parts' verdicts together, one an id of the request. What no part asked about is a no: it is empty.
+    """Merge the verdicts of all parts: one for each id of the request.
 
-    Yes where any part says yes; else not judged where any part is; else no. The evidence is that of all parts: a part
-    that says no may show a context that states a piece of the unit. The flag is the most serious of the parts that say
-    the same.
+    The verdict is yes if any part says yes; else it is missing if it is missing in any part; else no. A text that no part
+    asked about is empty, and its verdict is no. The evidence of all parts is kept: a part that says no may show a context that
+    states a piece of the unit. The flag is the most serious one of the parts with the same verdict.
 
     Args:
         ids: The ids of the request's units, or of its contexts.
@@ -192,25 +204,28 @@ def merge(
     letter = ids[0][0]
     collected: list[list[Verdict]] = [[] for _ in ids]
     for part, verdicts in answers:
-        # Otherwise the evidence stands in the part where it stands in the request.
-        moved = any(part.places[id_] != (index, 0) for index, id_ in enumerate(part.contexts))
+        # Whether a context of the part is another one, or begins later, in the request.
+        has_moved = any(part.places[id_] != (index, 0) for index, id_ in enumerate(part.contexts))
         for part_id, part_verdict in verdicts.items():
             if part_id[0] != letter:
                 continue
             index = part.places[part_id][0]
-            verdict = _move_evidence(part_verdict, part) if moved else part_verdict
+            verdict = _move_evidence(part_verdict, part) if has_moved else part_verdict
             if (verdict.id, verdict.text) != (ids[index], texts[index]):
                 verdict = replace(verdict, id=ids[index], text=texts[index])
             collected[index].append(verdict)
-    for index, own in enumerate(collected):
-        if not own:
+    for index, id_verdicts in enumerate(collected):
+        if not id_verdicts:
             reason = "the context is empty" if letter == "c" else "no context holds a text"
-            own.append(Verdict(id=ids[index], value=False, text=texts[index], reason=reason))
-    return tuple(own[0] if len(own) == 1 else _merge_verdicts(own) for own in collected)
+            id_verdicts.append(Verdict(id=ids[index], value=False, text=texts[index], reason=reason))
+    return tuple(
+        id_verdicts[0] if len(id_verdicts) == 1 else _merge_verdicts(id_verdicts)
+        for id_verdicts in collected
+    )
 
 
 def _move_evidence(verdict: Verdict, part: Part) -> Verdict:
-    """Return a part's verdict with its evidence where it stands in the whole request."""
+    """Return the verdict with the positions of its evidence in the request instead of the part."""
     evidence = []
     for span in verdict.evidence:
         index, first = part.places[f"c{span.context + 1}"]
@@ -227,11 +242,11 @@ def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
         value = True
     elif None in values:
         value = None
-    same = [verdict for verdict in verdicts if verdict.value is value]
-    worst = same[0]
+    agreeing = [verdict for verdict in verdicts if verdict.value is value]
+    worst = agreeing[0]
     if value is not None:
-        worst = max(same, key=lambda verdict: FLAGS.index(verdict.code))
+        worst = max(agreeing, key=lambda verdict: FLAGS.index(verdict.code))
     spans = [span for verdict in verdicts for span in verdict.evidence]
-    spans.sort(key=attrgetter("whole"))  # at one place, that of a whole context counts
-    places = {(span.context, span.start, span.end): span for span in spans}
-    return replace(worst, evidence=tuple(places[place] for place in sorted(places)))
+    spans.sort(key=attrgetter("whole"))  # of equal spans, the last one is kept: one that is whole
+    by_position = {(span.context, span.start, span.end): span for span in spans}
+    return replace(worst, evidence=tuple(by_position[key] for key in sorted(by_position)))

@@ -25,9 +25,10 @@ Form = Literal["json_schema", "json_object", "text"]
 # How a reply can be asked for, best first.
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 # Seconds to wait while another request finds out: a server that has not refused by then is answering.
-_SHARE = 1.0
+_DISCOVERY_SECONDS = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
+# The parameters of a request that a server may refuse.
 _PARAMETERS = ("temperature", "seed", *WORDS["reply_bounds"])
 
 
@@ -39,11 +40,11 @@ class Capabilities:
 
     Attributes:
         refused: Names of parameters that are not sent; ``"system"`` for messages of that role.
-        smallest_refused: By form, the size of the smallest schema that was refused in it; 0 where the form itself was.
-            A large schema that is refused says nothing about smaller ones.
-        bounded: Whether the length of a reply may be bounded by what a complete one can have: not where the model thinks,
-            and not where its server refused such a bound.
-        settled: Whether the server has taken what was sent.
+        smallest_refused: By form, the size of the smallest schema that was refused in it; 0 if the form itself was refused.
+            The refusal of a large schema says nothing about smaller ones.
+        bounded: Whether requests may limit the tokens of a reply to those of a complete one. Not for a model that thinks, and
+            not after its server refused such a limit.
+        settled: Whether the server has accepted a request.
     """
 
     def __init__(self, model: str) -> None:
@@ -54,8 +55,24 @@ class Capabilities:
             self.refused |= {"temperature", "max_tokens"}
         self.bounded: bool = not thinks
         self.smallest_refused: dict[str, int] = {}
-        self.settled = False
+        self.settled: bool = False
         self._discovery = asyncio.Lock()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was learned, for another process."""
+        return {
+            "refused": sorted(self.refused),
+            "smallest_refused": self.smallest_refused,
+            "bounded": self.bounded,
+        }
+
+    def restore(self, learned: Mapping[str, Any]) -> None:
+        """Add what another process has learned (`to_dict`)."""
+        self.refused |= set(learned["refused"])
+        self.smallest_refused.update(learned["smallest_refused"])
+        if not learned["bounded"]:
+            self.bounded = False
+        self.settled = True
 
     def form(self, wanted: Form | Literal["auto"], size: int = 0) -> Form:
         """Return how to ask for a reply whose schema has this size, in characters."""
@@ -74,25 +91,29 @@ class Capabilities:
             self._log_refusal(f"{form} of {size} characters or more" if size else form)
 
     def _log_refusal(self, what: str) -> None:
+        """Log once what the server does not take."""
         logging.getLogger("ctxmetrics").info(
             "%s: the server takes no %s; it is not sent any more", self._model, what
         )
 
     @asynccontextmanager
     async def finding_out(self) -> AsyncIterator[None]:
-        """Let the first request go alone, until the server has answered one; the body sets `settled` then."""
+        """Let the first request go alone, while the others wait for it, but not long.
+
+        The block sets `settled` when the server has accepted a request.
+        """
         from anyio import move_on_after
 
-        alone = False
-        with move_on_after(_SHARE):
-            alone = await self._discovery.acquire()
-        if alone and self.settled:
+        has_lock = False
+        with move_on_after(_DISCOVERY_SECONDS):
+            has_lock = await self._discovery.acquire()
+        if has_lock and self.settled:  # another request has found out meanwhile
             self._discovery.release()
-            alone = False
+            has_lock = False
         try:
             yield
         finally:
-            if alone:
+            if has_lock:
                 self._discovery.release()
 
     def learn(
@@ -106,7 +127,7 @@ class Capabilities:
             size: Size of the reply's schema, in characters.
             fixed_form: Whether the caller insists on the form of the reply.
         """
-        name = _lesson(error, sent)
+        name = _find_refused(error, sent)
         if name is None:
             return False
         if name in FORMS:
@@ -130,10 +151,12 @@ def names_bound(error: BaseException) -> bool:
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:
-    """Return the form that was sent and the one to try after a refusal that was not understood: the schema may be the cause.
+    """Return the form that was sent and the form to try next, after a refusal that was not understood.
+
+    The schema of the reply may be the cause. If the refusal names another parameter, it is not: then both are None.
 
     Args:
-        error: The refusal. Where it names another parameter, the schema is not the cause.
+        error: The refusal.
         sent: The body that was refused.
     """
     form = sent.get("response_format")
@@ -150,23 +173,23 @@ def _refuses_form(error: BaseException) -> bool:
     return PATTERNS["refused_form"].search(str(error).lower()) is not None and "schema" not in param
 
 
-def _lesson(error: BaseException, sent: Mapping[str, Any]) -> str | None:
-    """Return the name of what a server refuses, if that is what its error says."""
+def _find_refused(error: BaseException, sent: Mapping[str, Any]) -> str | None:
+    """Find what a server refuses of a request: a parameter, the form of the reply, or the role ``system``; None if unclear."""
     param = str(getattr(error, "param", None) or "").lower()
     text = f"{param} {getattr(error, 'code', None) or ''} {error}".lower()
-    refusing = PATTERNS["refused"].search(text) is not None
-    names = [name for name in _PARAMETERS if refusing and name in sent]
-    if param in names:
+    is_refusal = PATTERNS["refused"].search(text) is not None
+    sent_parameters = [name for name in _PARAMETERS if name in sent]
+    if is_refusal and param in sent_parameters:
         return param
     form = sent.get("response_format")
     about_form = param.startswith("response_format") or PATTERNS["form"].search(text)
     if isinstance(form, dict) and about_form:
         return str(form["type"])
-    for name in names:
-        if re.search(rf"\b{name}\b", text):
+    for name in sent_parameters:
+        if is_refusal and re.search(rf"\b{name}\b", text):
             return name
     about_roles = PATTERNS["role_rules"].search(text)
-    if refusing and not about_roles:
+    if is_refusal and not about_roles:
         about_roles = PATTERNS["role"].search(text)
     if about_roles and sent["messages"][0]["role"] == "system":
         return "system"

@@ -17,6 +17,7 @@ import asyncio
 import atexit
 import json
 import os
+import time
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,6 +33,7 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, raise_missing
 from ctxmetrics.models.runtime.background import background_loop
 from ctxmetrics.models.runtime.failures import bad_answer
+from ctxmetrics.models.runtime.run import ServerReply, current_run
 
 # The clients, by process (as the background loop that their connections belong to), address, path and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
@@ -42,6 +44,8 @@ _CLOSING_SECONDS = 2.0
 _MOST_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
+# Characters of a reply that its run keeps, to show how one begins that cannot be read.
+_BEGINNING = 2_000
 # The first status that is no success.
 _FAILED = 300
 # Bytes of an error's body that are read; the status decides, the rest is for the message.
@@ -67,6 +71,7 @@ class Client:
             APIStatusError: The status is no success; an exception of the ``openai`` package.
             JudgeError: The body is too long, or cannot be decompressed.
         """
+        began = time.perf_counter()
         template = self.request
         request = type(template)(
             template.method,
@@ -78,11 +83,12 @@ class Client:
         # Read in pieces, within the bounds; where it redirects to is never asked.
         response = await self.http.send(request, stream=True, follow_redirects=False)
         try:
-            content = await _read(response)
+            content = await _read_body(response)
         finally:
             await response.aclose()
         # JSON is UTF-8, to some servers after its mark; a codec that the server names could decompress the text once more.
         text = content.decode("utf-8-sig", errors="replace")
+        current_run().last_reply = ServerReply(time.perf_counter() - began, text[:_BEGINNING])
         if response.status_code < _FAILED:
             return text
         from openai import APIStatusError
@@ -106,8 +112,8 @@ def client_for(base_url: str, key: str, path: str = "chat/completions") -> Clien
     Raises:
         MissingExtraError: The ``openai`` package is not installed.
     """
-    place = (os.getpid(), base_url, path, key)
-    client = _clients.get(place)
+    client_key = (os.getpid(), base_url, path, key)
+    client = _clients.get(client_key)
     if client is None:
         try:
             from openai import AsyncOpenAI
@@ -121,8 +127,23 @@ def client_for(base_url: str, key: str, path: str = "chat/completions") -> Clien
         headers = {name: value for name, value in defaults.items() if isinstance(value, str)}
         request = http.build_request("POST", f"{base_url}/{path}", headers=headers)
         request.headers.pop("content-length", None)
-        client = _clients[place] = Client(http, request)
+        client = Client(http, request)
+        _clients[client_key] = client
     return client
+
+
+def build_blocking_client(base_url: str, key: str, timeout: float) -> Any:
+    """Build a client of the package for files and batches: it blocks, and follows no redirects.
+
+    Raises:
+        MissingExtraError: The ``openai`` package is not installed.
+    """
+    try:
+        from openai import DefaultHttpxClient, OpenAI
+    except ImportError as error:
+        raise_missing("openai", error=error)
+    http = DefaultHttpxClient(follow_redirects=False, timeout=timeout)
+    return OpenAI(base_url=base_url, api_key=key, timeout=timeout, http_client=http)
 
 
 def _http_client() -> Any:
@@ -159,13 +180,13 @@ def read_body(text: str, *, calls: int = 1, **reading: Any) -> dict[str, Any]:
     return body
 
 
-async def _read(response: Any) -> bytes:
+async def _read_body(response: Any) -> bytes:
     """Read the body of a response and decompress it, within the bounds.
 
     Raises:
         JudgeError: The response is a success, and its body is too long or cannot be decompressed.
     """
-    failed = response.status_code >= _FAILED  # the status says what happened, whatever the body holds
+    failed = response.status_code >= _FAILED  # then the body is only for the message
     most = _MOST_ERROR_BYTES if failed else MOST_BYTES
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
@@ -196,7 +217,8 @@ async def _read(response: Any) -> bytes:
 
 def close_all() -> None:
     """Close every client of this process and its connections."""
-    clients = [_clients.pop(place) for place in tuple(_clients) if place[0] == os.getpid()]
+    own_keys = [client_key for client_key in _clients if client_key[0] == os.getpid()]
+    clients = [_clients.pop(client_key) for client_key in own_keys]
 
     async def close() -> None:
         for client in clients:

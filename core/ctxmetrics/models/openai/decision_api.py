@@ -29,10 +29,10 @@ from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, WireName
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
 
-# Names that a provider gives to another model when it likes.
+# Endings of names that a provider may give to another model later.
 _MOVING = ("-latest", "-preview")
-# Fields of the usage by which a server says that it did not read all.
-_CUTS = ("truncated", "state_tokens_dropped", "truncated_questions")
+# Fields of the usage with which a server says that it did not read the whole request.
+_CUT_FIELDS = ("truncated", "state_tokens_dropped", "truncated_questions")
 
 
 class Wire(NamedTuple):
@@ -67,7 +67,7 @@ class DecisionAPI:
 
     Attributes:
         model: The model's name at the server.
-        wire: ``"systemone"`` or ``"openai"``.
+        wire: The protocol that the server speaks: ``"systemone"`` or ``"openai"``.
         base_url: The server's address; None takes TypeSafe's, or OpenAI's. An address without a path gets ``/v1``.
         api_key: The key; None takes ``TYPESAFE_API_KEY``, or ``OPENAI_API_KEY``. Other servers may need none.
         timeout: Seconds for one request; None leaves it to the run (120).
@@ -100,7 +100,9 @@ class DecisionAPI:
         if not isinstance(self.api_key, Key):
             needed = self.base_url == (default.base_url or OPENAI_URL)
             object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
-        reveal_key(self.api_key, address, "DecisionAPI")  # raises at once where there is none
+        reveal_key(
+            self.api_key, address, "DecisionAPI", self.model
+        )  # raises at once where there is none
         check_names(self.model, address, "DecisionAPI")
 
     @classmethod
@@ -145,12 +147,14 @@ class DecisionAPI:
             MissingExtraError: The ``openai`` package is not installed.
             ParameterError: There is no key.
         """
-        path, body = WIRES[self.wire].path, build_request(self.wire, self.model, state, questions)
+        path = WIRES[self.wire].path
+        body = build_request(self.wire, self.model, state, questions)
         text = await on_background(self._post, path, body)
         return read_reply(text, self.wire, list(questions))
 
     async def _post(self, path: str, body: dict[str, Any]) -> str:
-        key = reveal_key(self.api_key, self.base_url, "DecisionAPI")
+        """Send a request with the key; return the body of the reply."""
+        key = reveal_key(self.api_key, self.base_url, "DecisionAPI", self.model)
         return await client_for(str(self.base_url), key, path).post(body)
 
 
@@ -180,7 +184,7 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
     counts = body.get("usage")
     if not isinstance(counts, dict):
         counts = {}
-    if any(counts.get(name) for name in _CUTS):
+    if any(counts.get(name) for name in _CUT_FIELDS):
         raise JudgeError(
             "the server cut the request: it read a part of the state or of the questions",
             reason_code="truncated_prompt",
@@ -190,7 +194,8 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
         raise bad_answer("the server's answer holds no answers")
     if wire == "openai":
         answers = _name_answers(answers, ids)
-    probabilities, refused = {}, set()
+    probabilities = {}
+    refused = set()
     for id_ in ids:
         answer = answers.get(id_) if isinstance(answers, dict) else None
         if isinstance(answer, dict):
@@ -200,26 +205,30 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
             if (wire, kind) == ("openai", "refusal"):
                 refused.add(id_)
     untrusted: Any = counts.get("cost")
-    usage, served = replace(token_usage(counts), cost=untrusted), served_name(body.get("model"))
+    usage = replace(token_usage(counts), cost=untrusted)
+    served = served_name(body.get("model"))
     return Decisions(
         probabilities=probabilities, refused=frozenset(refused), usage=usage, served_model=served
     )
 
 
 def _drop_repeated(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Make a dictionary in which a key that came twice has no value."""
+    """Make a dictionary in which a repeated key has the value None."""
     counts = Counter(name for name, _ in pairs)
     return {name: value if counts[name] == 1 else None for name, value in pairs}
 
 
 def _name_answers(answers: object, ids: Sequence[str]) -> dict[str, object]:
-    """Return the answers of a list by name; those without one by place, where there are as many as questions."""
+    """Return the answers of a list by the ids of their questions.
+
+    An answer without a name belongs to the question at its place, if there are as many answers as questions.
+    """
     if not isinstance(answers, list):
         return {}
-    places = ids if len(answers) == len(ids) else [None] * len(answers)
+    ids_by_place = ids if len(answers) == len(ids) else [None] * len(answers)
     pairs = []
-    for place, answer in zip(places, answers, strict=True):
+    for id_, answer in zip(ids_by_place, answers, strict=True):
         if isinstance(answer, dict):
             name = answer.get("name")
-            pairs.append((str(place if name is None else name), answer))
+            pairs.append((str(id_ if name is None else name), answer))
     return _drop_repeated(pairs)

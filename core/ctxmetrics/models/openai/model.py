@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.near_names import suggest
 from ctxmetrics._internal.secrets import hide_keys, looks_like_key, masked, remember_key, safe_text
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
@@ -50,10 +51,12 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 # The key that is sent to a server that asks for none: the client needs one.
 NO_KEY = "no-key"
+# The provider whose servers ask for no key, by the class that asks them.
+_PROVIDER_WITHOUT_KEY = {"OpenAIModel": "vllm", "DecisionAPI": "systemone"}
 # Parameters with these values are no part of the identity.
 _USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
-_MOST_LESSONS = 8
+_MOST_REQUESTS = 8
 # The counts of tokens that every server gives.
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 # Statuses of a server that refuses something that a request holds.
@@ -158,7 +161,9 @@ class OpenAIModel:
         if not isinstance(self.api_key, Key):
             is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
             object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
-        reveal_key(self.api_key, self.base_url, "OpenAIModel")  # raises at once where there is none
+        reveal_key(
+            self.api_key, self.base_url, "OpenAIModel", self.model
+        )  # raises at once where there is none
         check_names(self.model, str(self.base_url), "OpenAIModel")
 
     @classmethod
@@ -215,12 +220,14 @@ class OpenAIModel:
         return await on_background(self._ask, prompt, schema)
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Ask the server, again with other parameters as long as its refusals say which ones it does not take."""
         capabilities = capabilities_of(str(self.base_url), self.model)
-        lessons = _Lessons(capabilities, schema, self.reply_format != "auto")
-        run, calls = current_run(), 0
+        learner = _RefusalLearner(capabilities, schema, self.reply_format != "auto")
+        run = current_run()
+        calls = 0
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
             while True:
-                body = request_body(self, prompt, schema, capabilities, lessons.form)
+                body = request_body(self, prompt, schema, capabilities, learner.form)
                 # A limit of the reply that the library sets, not the user.
                 bounded = self.max_tokens is None and not body.keys().isdisjoint(WORDS["reply_bounds"])
                 if calls:  # the run has taken the first one
@@ -229,14 +236,14 @@ class OpenAIModel:
                 try:
                     answer = await self._post(body)
                 except _RefusedError as error:
-                    if calls < _MOST_LESSONS and lessons.learn(error, body, bounded=bounded):
+                    if calls < _MOST_REQUESTS and learner.learn(error, body, bounded=bounded):
                         continue
-                    problem = lessons.refusal or error.problem
+                    problem = learner.refusal or error.problem
                 else:
-                    if lessons.doubted is not None:
-                        capabilities.refuse_form(lessons.doubted, schema_size(schema))
+                    if learner.doubted is not None:
+                        capabilities.refuse_form(learner.doubted, schema_size(schema))
                     capabilities.settled = True
-                    if bounded and calls < _MOST_LESSONS and thinks(answer):
+                    if bounded and calls < _MOST_REQUESTS and thinks(answer):
                         capabilities.bounded = False
                         continue
                     return read_answer(answer, prompt, calls)
@@ -254,14 +261,14 @@ class OpenAIModel:
 
         seconds = current_run().timeout if self.timeout is None else self.timeout
         try:
-            key = reveal_key(self.api_key, self.base_url, "OpenAIModel")
+            key = reveal_key(self.api_key, self.base_url, "OpenAIModel", self.model)
             client = client_for(str(self.base_url), key)
             with fail_after(seconds):
                 return await client.post({**body, **(self.extra or {})})
         except ParameterError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
-            problem: Exception = _special(error) or classify(error, seconds)
+            problem: Exception = _read_reply_failure(error) or classify(error, seconds)
             if getattr(error, "status_code", None) in _REFUSED and isinstance(problem, JudgeError):
                 problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
@@ -277,17 +284,18 @@ def fill_in(
     """
     if name not in providers:
         raise ParameterError(
-            f"{owner}: provider {name!r} is unknown. Choose from: {', '.join(providers)}; for another server of its "
+            f"{owner}: provider {name!r} is unknown.{suggest(name, providers)} Choose from: {', '.join(providers)}; for another server of its "
             "kind give base_url=..."
         )
-    preset, key = providers[name], options.get("api_key")
+    preset = providers[name]
+    key = options.get("api_key")
     address = options.get("base_url") or preset.address(name)
     if not isinstance(key, Key):
         key = Key(key, preset.key, needed=not preset.local)
     return {**options, "base_url": address, "api_key": key}
 
 
-def reveal_key(key: object, base_url: object, owner: str) -> str:
+def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
     """Return the text of a key, or a stand-in where the server asks for none.
 
     Raises:
@@ -297,8 +305,8 @@ def reveal_key(key: object, base_url: object, owner: str) -> str:
     text = holder.reveal()
     if text is None and holder.needed:
         raise ParameterError(
-            f"{owner}: no key for {base_url}. Set {holder.variable}, or give api_key=...; for a server of your own give "
-            "base_url=..."
+            f"{owner}: no key for {base_url}. Set {holder.variable}, or give api_key=...; for a server of your own write "
+            f"{_PROVIDER_WITHOUT_KEY[owner]}/{model}, which needs no key, and its address as base_url=... (--base-url)."
         )
     return text or NO_KEY
 
@@ -308,12 +316,13 @@ class _RefusedError(Exception):
 
     def __init__(self, cause: Exception, problem: JudgeError) -> None:
         super().__init__()
-        self.cause, self.problem = cause, problem
+        self.cause = cause
+        self.problem = problem
 
 
 @dataclass(slots=True)
-class _Lessons:
-    """What the refusals of one question teach, and what was not understood of them.
+class _RefusalLearner:
+    """Learns from the refusals of one question what the server does not take, and remembers a refusal that says nothing.
 
     Args:
         capabilities: What is known of the server; it learns.
@@ -321,9 +330,9 @@ class _Lessons:
         fixed_form: Whether the caller insists on the form of the reply.
 
     Attributes:
-        refusal: The refusal that was not understood.
-        doubted: The form of the request that was refused so.
-        form: The form to ask in after it.
+        refusal: The refusal that was not understood; None without one.
+        doubted: The form of the request that was refused in this way: its schema may be the cause.
+        form: The form to ask in next; None: the best form.
     """
 
     capabilities: Capabilities
@@ -342,7 +351,7 @@ class _Lessons:
             bounded: Whether the library bounded the reply's tokens of its own accord.
         """
         if bounded and names_bound(error.cause):
-            self.capabilities.bounded = False  # the server's replies cannot be so long
+            self.capabilities.bounded = False  # the server takes no limit of this size
             return True
         size = schema_size(self.schema)
         if self.capabilities.learn(error.cause, body, size=size, fixed_form=self.fixed_form):
@@ -403,11 +412,15 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
     """
     answer = read_body(text, calls=calls)
-    error, choices, counts = answer.get("error"), answer.get("choices"), answer.get("usage")
+    error = answer.get("error")
+    choices = answer.get("choices")
+    counts = answer.get("usage")
     served = served_name(answer.get("model"))
-    number, first = 0, None
+    number = 0
+    first = None
     if isinstance(choices, list) and choices:
-        number, first = len(choices), choices[0]
+        number = len(choices)
+        first = choices[0]
     del answer, choices  # an exception keeps what its frames hold
     if isinstance(error, dict) and not number:  # some gateways answer 200 with an error in the body
         raise _error_in_body(error, calls)
@@ -434,6 +447,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
 
 
 def _error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
+    """Build the failure of an answer with status 200 whose body holds an error."""
     status = error.get("code")
     text = f"the server answered with an error: {safe_text(error.get('message'))}"
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
@@ -456,13 +470,15 @@ def thinks(text: str) -> bool:
     return first.get("finish_reason") == "length" and bool(no_answer)
 
 
-def _special(error: Exception) -> JudgeError | None:
+def _read_reply_failure(error: Exception) -> JudgeError | None:
     """Return the failure where a 400 is about the reply, not about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
-        problem, reason = "the model's reply did not fit the schema", "invalid_reply"
+        problem = "the model's reply did not fit the schema"
+        reason = "invalid_reply"
     elif code in ("content_filter", "content_policy_violation"):
-        problem, reason = "the server's content filter refused", "refused"
+        problem = "the server's content filter refused"
+        reason = "refused"
     else:
         return None
     return JudgeError(f"{problem}: {safe_text(error)}", reason_code=reason)
@@ -471,9 +487,11 @@ def _special(error: Exception) -> JudgeError | None:
 def check_address(address: str, owner: str) -> str:
     """Check a server's address; keys do not belong in it. The owner is the class that was given it."""
     try:
-        parts, port = urlsplit(address), urlsplit(address).port
+        parts = urlsplit(address)
+        port = urlsplit(address).port
     except ValueError:  # brackets that are not closed, a port that is no number
-        parts, port = urlsplit(""), None
+        parts = urlsplit("")
+        port = None
     has_host = parts.scheme in ("http", "https") and parts.hostname
     if not has_host or port == 0 or not address.isprintable():
         raise ParameterError(
@@ -517,6 +535,7 @@ def _sendable(key: Any, where: str) -> str:
 
 
 def _check_extra(extra: object) -> Mapping[str, Any] | None:
+    """Check and freeze further fields of the request's body."""
     if not extra:
         return None
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
+from urllib.parse import urlsplit
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 
 WireName = Literal["systemone", "openai"]
+BatchForm = Literal["openai", "anthropic"]
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
@@ -26,6 +28,8 @@ class Provider:
         local: Whether it is a server on this machine, which asks for no key unless it was told to.
         first: What to do first, besides installing ``ctxmetrics[openai]``.
         wire: Of decision models, the form of requests and replies.
+        batches: The form of its batches; None: it has none that the library can send.
+        batch_price: What a batch costs, as a share of the ordinary price, where the provider says so.
     """
 
     key: str
@@ -33,6 +37,8 @@ class Provider:
     local: bool = False
     first: str = "get a key"
     wire: WireName = "systemone"
+    batches: BatchForm | None = None
+    batch_price: float | None = None
 
     def address(self, name: str) -> str:
         """Return the address, with the environment variables in it filled in.
@@ -53,8 +59,29 @@ _DATA = read_data("models.openai", "providers.toml")
 
 
 def _read_providers(kind: str) -> Mapping[str, Provider]:
+    """Read the providers of language or of decision models."""
     return MappingProxyType({name: Provider(**data) for name, data in _DATA[kind].items()})
 
 
 PROVIDERS = _read_providers("language")
+# The end of the address of every resource at Azure.
+_AZURE = ".openai.azure.com"
+# The providers of decision models.
 DECISION_PROVIDERS = _read_providers("decision")
+
+
+def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
+    """Return the form of a server's batches, None where it has none, and their share of the ordinary price, where the provider says so.
+
+    A server that no provider is known for may have batches in OpenAI's form.
+    """
+    host = urlsplit(base_url).hostname or ""
+    for name, provider in PROVIDERS.items():
+        known = urlsplit(provider.base_url or "https://api.openai.com/v1").hostname or ""
+        between = _VARIABLE.split(known)[::2]  # the names of variables stand between these
+        pattern = r"[\w-]+".join(map(re.escape, between))
+        if name == "azure":  # the whole host is a variable
+            pattern = rf".+{re.escape(_AZURE)}"
+        if not provider.local and re.fullmatch(pattern, host):
+            return provider.batches, provider.batch_price
+    return "openai", None

@@ -53,7 +53,14 @@ def background_loop() -> asyncio.AbstractEventLoop:
         loop = _loops.setdefault(os.getpid(), new)
         if loop is new:
             thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:  # from Python 3.12 on, none starts while the interpreter ends
+                del _loops[os.getpid()]
+                new.close()
+                raise CtxMetricsError(
+                    f"The library's event loop cannot start: {error}. Call it before the interpreter ends."
+                ) from error
             atexit.register(_close, new, os.getpid(), thread)
         else:  # another thread was faster
             new.close()
@@ -95,7 +102,8 @@ def run_sync(
         raise CtxMetricsError(
             "A sync call inside the library's own event loop would wait for itself. Use await."
         )
-    loop, before = background_loop(), cancellations()
+    loop = background_loop()
+    before = cancellations()
     future = asyncio.run_coroutine_threadsafe(function(*args), loop)
     try:
         while True:
@@ -110,7 +118,9 @@ def run_sync(
                 if interrupted is None:
                     raise
                 loop.call_soon_threadsafe(interrupted)
-                before, meanwhile, interrupted = cancellations(), None, None
+                before = cancellations()
+                meanwhile = None
+                interrupted = None
     except BaseException:
         future.cancel()
         raise
@@ -265,6 +275,7 @@ def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thre
         await asyncio.wait(tasks, timeout=_CLOSING_SECONDS) if tasks else None
 
     if process == os.getpid():
+        _loops.pop(process, None)  # an exit handler that was registered earlier gets a loop of its own
         with suppress(Exception):
             asyncio.run_coroutine_threadsafe(cancel_all(), loop).result(_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)

@@ -1,4 +1,4 @@
-"""When a model counts as down, and is not asked any more."""
+"""Detect that a model is down, and stop requests to it."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ COOL_DOWN = 10.0
 
 @dataclass(eq=False, slots=True)
 class Breaker:
-    """Stops asking a model that is down.
+    """Stop all requests to a model that is down: then the breaker opens.
 
-    The breaker opens (stops all requests) after as many failed requests in a row as `max_failures`
-    judgements without an answer take. A server that refuses for overload is not down: the breaker opens
-    for it only after it refused requests that were alone in flight, and nothing else came back, for
-    `OVERLOAD_PATIENCE`. Time-outs of requests that were in flight together count only once one that was
-    alone is not answered either, and no reply came since. Within a run it also opens after as many judgements in a row for which the
-    replies had no usable content.
+    It opens after the failed requests of `max_failures` judgements in a row. Some failures count less or later:
+
+    - A refusal for overload: the breaker opens only if, for `OVERLOAD_PATIENCE`, requests that are alone in flight are refused
+      and no reply comes.
+    - A time-out of requests that are in flight together: it counts once a request that is alone is not answered either. A
+      reply in between sets the count to 0.
+    - Replies without usable content: they count within a run only, by judgements in a row.
 
     Args:
-        max_failures: Judgements given up in a row before it opens.
+        max_failures: The number of failed judgements in a row after which the breaker opens.
         cool_down: Seconds after which one request tries whether the model answers again. None: never, because the
             breaker serves one run.
-        attempts: How often one request is sent at most.
+        attempts: The largest number of attempts for one request.
 
     Attributes:
-        message: Why the model is not asked, or None.
+        message: Why no request is sent, or None.
     """
 
     max_failures: int
@@ -58,38 +59,40 @@ class Breaker:
     _without_content: int = field(init=False, default=0)
     _failed: Fraction = field(init=False, default=Fraction())
     _timed_out: int = field(init=False, default=0)
-    _unread: int = field(init=False, default=0)
+    _unread_replies: int = field(init=False, default=0)
     _refused: int = field(init=False, default=0)
     _refused_since: float = field(init=False, default=0.0)
     _opened: float = field(init=False, default=0.0)
     _trial: asyncio.Future[None] | None = field(init=False, default=None)
-    # How requests ended, by the kinds of `UnsentError`; None: one was sent.
-    _ends: dict[str | None, str | None] = field(init=False, default_factory=dict)
+    _was_sent: bool = field(init=False, default=False)
+    # The messages of requests that could not be sent, by the kinds of `UnsentError`.
+    _unsent_errors: dict[str, str] = field(init=False, default_factory=dict)
 
     def check(self) -> None:
         """Raise if the model is down.
 
         Raises:
-            JudgeError: It is; the reason code is ``judge_down``.
+            JudgeError: The model is down; the reason code is ``judge_down``.
         """
         if self.message is not None:
             raise JudgeError(self.message, reason_code="judge_down")
 
     async def admit(self) -> asyncio.Future[None] | None:
-        """Wait until a request may be sent, where `message` says that the model is down.
+        """Wait until a request may be sent to a model that is down.
 
         After the cool-down one request is sent as a trial; the other requests of its event loop wait
         for its end.
 
         Returns:
-            The future to resolve at the end of this request, where it is the trial.
+            For the trial, the future to resolve at the end of the request; None for the other requests.
 
         Raises:
             JudgeError: The model is down; the reason code is ``judge_down``.
         """
         import asyncio
 
-        loop, trial = asyncio.get_running_loop(), self._trial
+        loop = asyncio.get_running_loop()
+        trial = self._trial
         if trial is None or trial.done() or not trial.get_loop().is_running():
             if self.cool_down is None or time.monotonic() - self._opened <= self.cool_down:
                 self.check()
@@ -101,28 +104,35 @@ class Breaker:
         return None
 
     def answered(self) -> None:
-        """Note a request that brought a reply, whatever it says."""
-        self._ends[None] = None
-        self._failed, self._refused, self._timed_out, self._unread = Fraction(), 0, 0, 0
+        """Note a request that brought a reply of any content."""
+        self._unread_replies = 0
+        self._reset_failures()
+
+    def _reset_failures(self) -> None:
+        """Count failures from 0 again, since the server replied."""
+        self._was_sent = True
+        self._failed = Fraction()
+        self._refused = 0
+        self._timed_out = 0
         if self.cool_down is not None:
             self.message = None
 
     def note_end(self, error: JudgeError) -> None:
         """Note whether a request that failed was sent at all."""
         if isinstance(error, UnsentError):
-            self._ends[error.kind] = f"{error}{error.where}"
+            self._unsent_errors[error.kind] = f"{error}{error.where}"
         else:
-            self._ends[None] = None
+            self._was_sent = True
 
     def unsent(self, name: str) -> RequestError | None:
-        """Return the error to raise where no request was sent and all failed alike; else None.
+        """Return the error to raise if no request was sent and all failed with one kind of error; else None.
 
         Args:
-            name: What the model is called.
+            name: The name of the model.
         """
-        error = next(iter(self._ends.values()), None)
-        if len(self._ends) != 1 or error is None:
+        if self._was_sent or len(self._unsent_errors) != 1:
             return None
+        (error,) = self._unsent_errors.values()
         return RequestError(
             f"{name}: no request could be built, so no sample can be judged; each failed with {error}. "
             "Check the model object and the versions of its packages."
@@ -134,10 +144,9 @@ class Breaker:
             self.answered()
             return
         if isinstance(error, UnreadError):
-            unread = self._unread + 1
-            self.answered()  # a request was sent, and something came back
-            self._unread = unread
-            self._open_at(Fraction(unread, UNREAD_OF_A_JUDGEMENT), error)
+            self._unread_replies += 1
+            self._reset_failures()
+            self._open_at(Fraction(self._unread_replies, UNREAD_OF_A_JUDGEMENT), error)
             return
         self._failed += Fraction(1, max(1, self.attempts)) if error.retryable else 1
         self._open_at(self._failed, error)
@@ -162,7 +171,9 @@ class Breaker:
 
     def usable(self) -> None:
         """Note a judgement that brought a verdict."""
-        self._without_content, self._failed, self.message = 0, Fraction(), None
+        self._without_content = 0
+        self._failed = Fraction()
+        self.message = None
 
     def unusable(self, code: str) -> None:
         """Note a judgement whose replies had no usable content. It counts within a run only."""
@@ -171,6 +182,7 @@ class Breaker:
             self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
 
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
+        """Open the breaker if so many failures are enough."""
         if count < self.max_failures:
             return
         self._opened = time.monotonic()

@@ -30,18 +30,27 @@ T = TypeVar("T")
 FILE_NAME = "verdicts.sqlite3"
 # Bytes of the file above which the oldest judgements are dropped.
 MAX_BYTES = 2 * 1024**3
+# The smallest limit that a user may set.
 _LEAST_BYTES = 1024**2
+# Seconds to wait while another process writes.
 _BUSY_SECONDS = 10.0
 # Seconds for which a cache that failed is not used.
 _REST_SECONDS = 10.0
-# Of the table; SQLite keeps it in the file as ``user_version``.
+# The version of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
+# The table of judgements; a higher number is a younger judgement.
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+# Write a judgement.
 _PUT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-# Which process asks for a judgement now, and until when (seconds since 1970) that holds at most.
+# The table of claims: which process asks for a judgement now, and until when (seconds since 1970) its claim holds.
 _CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, process INTEGER NOT NULL, until REAL NOT NULL)"
+# Seconds for which a claim holds at most.
 _CLAIM_SECONDS = 600.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+# Seconds between the first two looks at the claim of another process; the pause is doubled each time ..
+_FIRST_PAUSE = 0.02
+# .. up to this.
+_LONGEST_PAUSE = 0.5
+# Drop the oldest quarter of the judgements.
 _DROP_OLDEST = (
     "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
     "OFFSET (SELECT COUNT(*) / 4 FROM verdicts))"
@@ -50,14 +59,14 @@ _DROP_OLDEST = (
 _log = logging.getLogger("ctxmetrics")
 
 
-def sealed(key: str, text: str) -> str:
+def with_checksum(key: str, text: str) -> str:
     """Return a value to store: the text after a hash that binds it to its key."""
     digest = hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{digest} {text}"
 
 
 class Store(Protocol):
-    """What a cache must do. Values are texts that must come back as they were; keys are content hashes."""
+    """The methods of a cache. A key is a hash of the content; a value is a text, and `get` returns it unchanged."""
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
@@ -67,11 +76,11 @@ class Store(Protocol):
 
 
 class RunCache:
-    """The cache of one run: a store whose values are bound to their keys. What fails in a store costs no result.
+    """The cache of one run: a store whose values are bound to their keys. An error of the store costs no result.
 
     Args:
         store: The store; it may be the user's own.
-        stores: Whether new values go into it; else they are remembered here.
+        stores: Whether new values are written to the store; else they stay in memory.
     """
 
     def __init__(self, store: Store, *, stores: bool) -> None:
@@ -83,33 +92,33 @@ class RunCache:
         self._warned = False
 
     def get(self, key: str) -> str | None:
-        """Return the text that was kept under a key; None where there is none, or it was changed."""
-        with self._going_on():
+        """Return the text under a key; None if there is no text, or if its checksum does not fit."""
+        with self._log_errors():
             value: object = self._added.get(key) or self._store.get(key)
             if value is None:
                 return None
             if not isinstance(value, str):
                 raise TypeError(f"get returned {type(value).__name__}, not a str or None")
             text = value.partition(" ")[2]
-            return text if value == sealed(key, text) else None
+            return text if value == with_checksum(key, text) else None
         return None
 
     def put(self, key: str, text: str) -> None:
         """Keep a text."""
-        with self._going_on():
-            self._put(key, sealed(key, text))
+        with self._log_errors():
+            self._put(key, with_checksum(key, text))
 
     async def ask_once(
         self, key: str, look_up: Callable[[], T | None], ask: Callable[[], Awaitable[T]]
     ) -> T:
-        """Ask for a judgement that is not kept, while no other process does.
+        """Ask for a judgement that is not in the cache; wait while another process asks for it.
 
-        Processes that share a cache and score the same samples then pay for each judgement once.
+        Processes that share a cache and score the same samples pay for each judgement once.
 
         Args:
             key: The key of the judgement.
-            look_up: Returns what is kept, or None.
-            ask: Asks for the judgement, and keeps it.
+            look_up: Returns the judgement in the cache, or None.
+            ask: Asks for the judgement, and writes it to the cache.
         """
         import asyncio
 
@@ -118,7 +127,7 @@ class RunCache:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
         try:
-            # Another process may have asked meanwhile, and kept its answer.
+            # Another process may have asked meanwhile, and written the judgement.
             judgement = look_up()
             return await ask() if judgement is None else judgement
         finally:
@@ -126,8 +135,8 @@ class RunCache:
                 self._claims.release(key)
 
     @contextmanager
-    def _going_on(self) -> Iterator[None]:
-        """Log what a store raises, once."""
+    def _log_errors(self) -> Iterator[None]:
+        """Catch the errors of the store, and log the first one."""
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's store may raise anything
@@ -143,12 +152,12 @@ class RunCache:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What a cache holds.
+    """The content of a cache.
 
     Attributes:
-        path: Its file.
-        entries: Judgements in it.
-        size: Bytes on disk.
+        path: The file of the cache.
+        entries: The number of judgements.
+        size: The number of bytes on disk.
     """
 
     path: Path
@@ -163,10 +172,9 @@ class VerdictCache:
     already, the modes of the files are corrected, and that of the directory too if it holds nothing
     else and belongs to the user of the process.
 
-    A file that is no readable database, or holds a table of another version, is set aside under another name, with a
-    warning, and a new one begun. When
-    nothing can be read or written (a full disk), a warning says so once and the run goes on without the cache; it is
-    tried again every ten seconds. One object may be used from several threads, and after a fork.
+    A file that is no readable database, or that holds a table of another version, gets another name, with a warning, and a
+    new file is made. If the file cannot be read or written (such as on a full disk), there is one warning, and the run goes
+    on without the cache; it is tried again every ten seconds. One object may be used from several threads, and after a fork.
 
     Args:
         directory: Where the cache is kept, on a local disk; it is made if it does not exist.
@@ -185,8 +193,9 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        # The first judgement that is kept looks at the size: many runs are short.
-        self._unchecked = max_bytes
+        # Bytes that were written since the size of the file was checked. It is checked at the first judgement that is kept,
+        # because many runs are short.
+        self._unchecked_bytes = max_bytes
         self._rests_until = 0.0
         self._warned = False
         try:
@@ -197,30 +206,31 @@ class VerdictCache:
             raise self._unusable("it cannot be written")
         with _lock:
             _caches.add(self)
-        self._do(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
+        self._run(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
 
     def get(self, key: str) -> str | None:
         """Return a value or None."""
         query = "SELECT value FROM verdicts WHERE key = ?"
-        row = self._do(lambda connection: connection.execute(query, (key,)).fetchone())
+        row = self._run(lambda connection: connection.execute(query, (key,)).fetchone())
         return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
 
     def put(self, key: str, value: str) -> None:
         """Keep a value, instead of what was there."""
         value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
-        self._do(lambda connection: connection.execute(_PUT, (key, value)))
-        self._unchecked += len(value)
-        if self._unchecked > self._max_bytes // 64:
-            self._unchecked = 0
-            self._do(self._shrink)
+        self._run(lambda connection: connection.execute(_PUT, (key, value)))
+        self._unchecked_bytes += len(value)
+        if self._unchecked_bytes > self._max_bytes // 64:
+            self._unchecked_bytes = 0
+            self._run(self._shrink)
 
     def claim(self, key: str) -> bool:
-        """Note that this process asks for the judgement of a key; False while another process does.
+        """Claim a judgement for this process, which asks for it next; False if another process holds the claim.
 
         A process that has ended holds no claim, and none holds longer than ten minutes.
         """
 
         def take(connection: sqlite3.Connection) -> bool:
+            """Take the claim of a judgement in one transaction; False if another running process holds it."""
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 query = "SELECT process FROM claims WHERE key = ? AND until > ?"
@@ -231,18 +241,18 @@ class VerdictCache:
                 connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", values)
             return True
 
-        return self._do(take) is not False  # without a cache nothing can be claimed
+        return self._run(take) is not False  # without a cache nothing can be claimed
 
     def release(self, key: str) -> None:
         """Take back the claim of this process."""
         command = "DELETE FROM claims WHERE key = ? AND process = ?"
-        self._do(lambda connection: connection.execute(command, (key, os.getpid())))
+        self._run(lambda connection: connection.execute(command, (key, os.getpid())))
 
     def info(self) -> CacheInfo:
-        """Count what is in it."""
+        """Return the path, the number of judgements and the size."""
         return CacheInfo(
             self.path,
-            self._do(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
+            self._run(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
             sum(file.stat().st_size for file in (self.path, Path(f"{self.path}-wal")) if file.exists()),
         )
 
@@ -253,28 +263,31 @@ class VerdictCache:
             InputFileError: It could not be done.
         """
         commands = "DELETE FROM verdicts; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
-        if self._do(lambda connection: connection.executescript(commands)) is None:
+        if self._run(lambda connection: connection.executescript(commands)) is None:
             raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
-        for aside in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
-            aside.unlink(missing_ok=True)
+        for corrupt_file in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
+            corrupt_file.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with _lock:
             self._close()
 
-    def _unusable(self, why: str) -> InputFileError:
+    def _unusable(self, reason: str) -> InputFileError:
+        """Build the error of a directory in which no cache can be kept."""
         return InputFileError(
-            f"{self.path.parent}: no cache can be kept there: {why}. Choose another directory."
+            f"{self.path.parent}: no cache can be kept there: {reason}. Choose another directory."
         )
 
     def _close(self) -> None:
+        """Close the connection, if one is open; the caller holds the lock."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
+        """Return the open connection; open the file if it is closed."""
         if self._connection is None:
             with suppress(OSError):  # SQLite says better what is wrong
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -290,13 +303,13 @@ class VerdictCache:
             except BaseException:
                 connection.close()
                 raise
-            # It may have been changed.
+            # Another program may have changed the file: bytes that are no UTF-8 must not raise.
             connection.text_factory = lambda data: data.decode(errors="replace")
             self._connection = connection
         return self._connection
 
-    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run one action. Where the cache fails, a request may be paid again, but no result is lost."""
+    def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Run one action on the database; None if the database fails, so that a request may be paid again."""
         with _lock:
             if time.monotonic() < self._rests_until:
                 return None
@@ -304,7 +317,7 @@ class VerdictCache:
                 try:
                     return action(self._open())
                 except sqlite3.Error as error:
-                    if not (_is_useless(error) and self._set_aside(error)):
+                    if not (_is_broken(error) and self._set_aside(error)):
                         raise
                     return action(self._open())
             except sqlite3.Error as error:
@@ -319,43 +332,48 @@ class VerdictCache:
         self._close()
         try:
             self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
-        except sqlite3.Error as again:
+        except sqlite3.Error as second_error:
             self._close()
-            if not _is_useless(again):
+            if not _is_broken(second_error):
                 return False
         else:
             return True
-        other = isinstance(error, _OtherVersionError)
+        is_other_version = isinstance(error, _OtherVersionError)
+        word = "other" if is_other_version else "corrupt"
         number = 1
-        while (aside := Path(f"{self.path}.{'other' if other else 'corrupt'}-{number}")).exists():
+        new_path = Path(f"{self.path}.{word}-{number}")
+        while new_path.exists():
             number += 1
+            new_path = Path(f"{self.path}.{word}-{number}")
         try:
             # The write-ahead log is renamed first: SQLite would read it into the new file.
             for ending in ("-wal", "-shm"):
                 with suppress(FileNotFoundError):
-                    Path(f"{self.path}{ending}").replace(f"{aside}{ending}")
-            self.path.replace(aside)
+                    Path(f"{self.path}{ending}").replace(f"{new_path}{ending}")
+            self.path.replace(new_path)
         except OSError:
             return False
         _log.warning(
             "%s %s; it was set aside as %s and a new one begun",
             self.path,
-            str(error) if other else f"cannot be read ({error})",
-            aside.name,
+            str(error) if is_other_version else f"cannot be read ({error})",
+            new_path.name,
         )
         return True
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
-        pages, size, free = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0]
+        """Drop the oldest judgements if the file is too large."""
+        sizes = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_count", "page_size", "freelist_count")
-        )
-        if (pages - free) * size > self._max_bytes:
+        }
+        used_pages = sizes["page_count"] - sizes["freelist_count"]
+        if used_pages * sizes["page_size"] > self._max_bytes:
             connection.execute(_DROP_OLDEST)
 
 
 @contextmanager
-def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
+def open_store(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
     """Give the cache of a run: a path is opened and closed again, a store is taken as it is.
 
     Raises:
@@ -365,11 +383,11 @@ def opened(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
     if isinstance(cache, (str, os.PathLike)):
         if not str(cache):
             raise ParameterError("cache='' names no directory. Write '.' for the current one.")
-        own = VerdictCache(cache)
+        cache_at_path = VerdictCache(cache)
         try:
-            yield own
+            yield cache_at_path
         finally:
-            own.close()
+            cache_at_path.close()
     elif callable(getattr(cache, "get", None)) and callable(getattr(cache, "put", None)):
         yield cache
     else:
@@ -383,10 +401,12 @@ class _OtherVersionError(sqlite3.DatabaseError):
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder that its owner alone can enter; correct the mode of one that holds a cache and nothing else.
+    """Make a folder that only its owner can enter.
+
+    The mode of an existing folder is corrected if the folder holds nothing but a cache.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The folder cannot be made.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -405,19 +425,19 @@ def _make_folder(folder: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Set a new connection up; while another process does, SQLite refuses without waiting.
+    """Prepare a new connection; try again while another process prepares one, because SQLite does not wait for it here.
 
     Raises:
         _OtherVersionError: The table is not of this version.
     """
-    until = time.monotonic() + _BUSY_SECONDS
+    deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             _make_table(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
+            if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
         else:
@@ -439,7 +459,7 @@ def _make_table(connection: sqlite3.Connection) -> None:
 
 
 def _is_running(process: int) -> bool:
-    """Whether a process of this machine has not ended; on Windows, where no signal asks, it is taken to run."""
+    """Whether a process of this machine is running. On Windows this cannot be asked by a signal, and True is returned."""
     if os.name == "nt":
         return True
     try:
@@ -451,8 +471,8 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _is_useless(error: sqlite3.Error) -> bool:
-    """Whether the file is of no use: no database, a broken one, or of another version.
+def _is_broken(error: sqlite3.Error) -> bool:
+    """Whether an error means that the file is no database, is broken, or has another version.
 
     Locks, full disks and missing rights are `OperationalError`.
     """
@@ -466,6 +486,7 @@ _lock = threading.Lock()
 
 
 def _before_fork() -> None:
+    """Close all caches before a fork; the lock is held until the fork is done."""
     _lock.acquire()
     for cache in list(_caches):
         cache._close()  # noqa: SLF001 - this module's own

@@ -11,11 +11,13 @@ from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.models.runtime.overflow import is_too_long, stated_limit
+from ctxmetrics.models.runtime.context_overflow import is_too_long, stated_limit
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
+# Statuses after which a request is sent again.
 _RETRY_CODES = frozenset({408, 409, 425, 429})
+# Statuses of a server that asks for fewer requests.
 _OVERLOADED = frozenset({429, 503, 529})
 # Codes of faults of the reply itself, not of the connection or the server.
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
@@ -23,7 +25,9 @@ CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"
 SIZE_CODES = frozenset({"too_long", "truncated_prompt"})
 # The verdict codes of a server that asks for fewer requests at once.
 OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
+# The names and addresses of this machine.
 _LOOPBACK = re.compile(r"127\.|localhost$|::1$")
+# Messages of asyncio about an object of another event loop.
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
 # Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
 LONGEST_RETRY_AFTER = 90.0
@@ -50,7 +54,7 @@ class UnreadError(JudgeError):
     """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
 
 
-def after_sending(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
+def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
     """Return an `UnreadError` in place of an `UnsentError` where a request may have been sent.
 
     Args:
@@ -64,9 +68,10 @@ def after_sending(problem: JudgeError, error: BaseException, *, waited: bool) ->
 
 
 def _has_response(error: BaseException) -> bool:
-    """Whether an exception carries an HTTP response, or one of the functions that it passed through holds one."""
+    """Whether an exception has an HTTP response, or a function that it passed through has one in a local variable."""
     for link in _chain(error):
-        if any(map(_is_response, tuple(getattr(link, "__dict__", {}).values()))):
+        attributes = tuple(getattr(link, "__dict__", {}).values())
+        if any(map(_is_response, attributes)):
             return True
         for frame, _ in traceback.walk_tb(link.__traceback__):
             if any(map(_is_response, tuple(frame.f_locals.values()))):
@@ -75,6 +80,7 @@ def _has_response(error: BaseException) -> bool:
 
 
 def _is_response(value: object) -> bool:
+    """Whether a value looks like an HTTP response."""
     # An attribute of another library's object may raise anything; then it is taken for no response.
     with suppress(Exception):
         status = getattr(value, "status_code", None) or getattr(value, "status", None)
@@ -83,7 +89,7 @@ def _is_response(value: object) -> bool:
 
 
 def bad_answer(message: str, calls: int = 1) -> JudgeError:
-    """Return the failure of a server whose answer holds no reply: the server is asked again."""
+    """Build the failure of a server whose answer holds no reply; the request is sent again."""
     return JudgeError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
 
 
@@ -99,16 +105,16 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     """
     if seconds and isinstance(error, TimeoutError) and not str(error):
         return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
-    problem = _classified(error)
+    problem = _find_failure(error)
     if isinstance(problem, BudgetExceededError):
         return problem
     if problem.reason_code not in OVERLOAD_CODES and _is_final(error):
         problem.retryable = False
     wait = problem.retry_after
-    # None, or a model's own: anything, also NaN.
+    # A user's model may set it to anything, also to NaN.
     if not isinstance(wait, (int, float)) or not wait >= 0:
         problem.retry_after = None
-    elif problem.retryable and asks_for_too_long(problem):
+    elif problem.retryable and retry_after_too_long(problem):
         return JudgeError(
             f"the server asks to wait {min(wait, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
             f"{problem}",
@@ -118,7 +124,8 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     return problem
 
 
-def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
+def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
+    """Turn an exception into a failure by its status, its kind or its text, in this order."""
     chain = _chain(error)
     for link in chain:
         if isinstance(link, (JudgeError, BudgetExceededError)):
@@ -131,41 +138,41 @@ def _classified(error: BaseException) -> JudgeError | BudgetExceededError:
                 f"Connection error: {safe_text(link)}", reason_code="connection_error", retryable=True
             )
     for link in chain:
-        status = _status(link)
+        status = _find_status(link)
         if status is not None:
             return from_status(
                 status,
                 message,
-                retry_after=_retry_after(link),
+                retry_after=_read_retry_after(link),
                 code=getattr(link, "code", None),
-                details=_details(link),
+                details=_list_details(link),
             )
-    codes = list(filter(None, map(_from_kind, chain)))
+    codes = list(filter(None, map(_find_code_of_class, chain)))
     if codes:
         return JudgeError(message, reason_code=codes[0], retryable=True)
     # Clients of some providers raise an error without a status.
     details: list[object] = []
     for link in chain:
-        details += _details(link)
+        details += _list_details(link)
     if is_too_long(None, text, details):
         return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
     return UnsentError(message, error)
 
 
-def _details(error: BaseException) -> list[object]:
-    """List the fields of a server's error, where clients keep them."""
+def _list_details(error: BaseException) -> list[object]:
+    """List what a client's exception keeps of a server's error: bodies, codes and the name of a parameter."""
     holders = [getattr(error, name, None) for name in ("body", "response", "details", "code", "type")]
     param = getattr(error, "param", None)
     return [*holders, {"param": param}]
 
 
-def asks_for_too_long(error: JudgeError) -> bool:
+def retry_after_too_long(error: JudgeError) -> bool:
     """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
     return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """List the exception, what it came from, and what a retry library wrapped."""
+    """List an exception, the exceptions that caused it, and those that a retry library wrapped in it."""
     chain: list[BaseException] = []
     pending: list[Any] = [error]
     while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
@@ -185,20 +192,26 @@ def _chain(error: BaseException) -> list[BaseException]:
 def _is_final(error: BaseException) -> bool:
     """Whether asking again helps nothing: no server runs on this machine, or the client has asked again itself."""
     hosts = set()
-    refused = retried = False
+    is_refused = False
+    was_retried = False
     for link in _chain(error):
-        refused = refused or isinstance(link, ConnectionRefusedError)
+        if isinstance(link, ConnectionRefusedError):
+            is_refused = True
         with suppress(Exception):  # another library's attributes
             request: Any = link.request  # type: ignore[attr-defined]  # errors of httpx have it
             hosts.add(request.url.host)
-            retried = retried or request.headers["x-stainless-retry-count"] != "0"
+            if request.headers["x-stainless-retry-count"] != "0":
+                was_retried = True
         with suppress(Exception):
             attempt: Any = link.last_attempt  # type: ignore[attr-defined]  # errors of tenacity have it
-            retried = retried or attempt.attempt_number > 1
-    return retried or (refused and any(map(_LOOPBACK.match, hosts)))
+            if attempt.attempt_number > 1:
+                was_retried = True
+    is_this_machine = any(map(_LOOPBACK.match, hosts))
+    return was_retried or (is_refused and is_this_machine)
 
 
-def _status(error: BaseException) -> int | None:
+def _find_status(error: BaseException) -> int | None:
+    """Find the HTTP status in an exception or its response; None without one."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         metadata = response.get("ResponseMetadata")  # botocore
@@ -221,7 +234,7 @@ def from_status(
     code: object = None,
     details: Sequence[object] = (),
 ) -> JudgeError:
-    """Say what an HTTP status means.
+    """Build the failure that an HTTP status means.
 
     Args:
         status: The status.
@@ -234,11 +247,14 @@ def from_status(
         return JudgeError(
             message, reason_code="too_long", status=status, limit=stated_limit(message, details)
         )
-    reason, spent = "client_error", isinstance(code, str) and code in WORDS["spent"]
-    if status in _OVERLOADED and not spent:
+    reason = "client_error"
+    is_quota_spent = isinstance(code, str) and code in WORDS["spent"]
+    # A success that raises is a reply whose body could not be read.
+    is_server_fault = status in _RETRY_CODES or not 300 <= status < 500  # noqa: PLR2004 - HTTP
+    if status in _OVERLOADED and not is_quota_spent:
         reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
-    elif (status in _RETRY_CODES or not 300 <= status < 500) and not spent:  # noqa: PLR2004 - HTTP
-        reason = "server_error"  # a success that raises is one whose body could not be read
+    elif is_server_fault and not is_quota_spent:
+        reason = "server_error"
     elif status < 400:  # noqa: PLR2004 - HTTP
         message = f"the server redirects ({status}), and redirects are not followed; give the final address as base_url"
     retryable = reason != "client_error"
@@ -251,20 +267,21 @@ def from_status(
     )
 
 
-def _retry_after(error: BaseException) -> float | None:
+def _read_retry_after(error: BaseException) -> float | None:
+    """Read how many seconds the server asks to wait; None if it does not say."""
     headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
         error, "headers", None
     )
     get = getattr(headers, "get", lambda _: None)
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        seconds = _seconds(get(name))
+        seconds = _read_seconds(get(name))
         if seconds is not None and seconds >= 0:
             return seconds * scale
     return None
 
 
-def _seconds(text: object) -> float | None:
-    """Read a number of seconds, or how long it is until a date."""
+def _read_seconds(text: object) -> float | None:
+    """Read a number of seconds, or the seconds until a date; None for any other text."""
     from email.utils import parsedate_to_datetime
 
     with suppress(TypeError, ValueError):
@@ -275,17 +292,18 @@ def _seconds(text: object) -> float | None:
 
 
 def _lost_connection(error: BaseException) -> bool:
-    """Whether it is aiohttp's error of a connection that failed, or that brought no HTTP.
+    """Whether an exception is aiohttp's error of a connection that failed, or over which no HTTP came.
 
-    The package that translates them for httpx calls some of them timeouts, and aiohttp's parser gives
-    its errors the status code 400.
+    The package that translates aiohttp's errors for httpx calls some of them timeouts, and errors of aiohttp's parser have the
+    status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     is_timeout = any("Timeout" in name for name in names)
     return not is_timeout and not names.isdisjoint(WORDS["lost_connection"])
 
 
-def _from_kind(error: BaseException) -> str | None:
+def _find_code_of_class(error: BaseException) -> str | None:
+    """Return the reason code that the class of an exception says; None if it says nothing."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"

@@ -12,24 +12,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import asyncio
 
-# Seconds until the next attempt after a refusal: doubled each time, up to the longest.
-FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
+# Seconds until the next attempt after a refusal; they are doubled each time ..
+FIRST_WAIT = 0.25
+# .. up to this.
+LONGEST_WAIT = 8.0
+# Seconds of a minute.
 MINUTE = 60.0
 # Requests in flight at the start to a server on this machine or a private address: it often answers one at a time.
 FIRST_LOCAL = 2
-# A reply raises the bound if it took less than this share of its time-out, or less than this many times the fastest:
-# else the request probably waited for others, and more of them would wait longer.
-_QUICK_SHARE, _QUICK_FACTOR = 0.25, 2.0
+# A reply is quick, and raises the bound, if it took less than this share of its time-out ..
+_QUICK_SHARE = 0.25
+# .. or less than so many times the fastest reply. A slower one probably waited for other requests.
+_QUICK_FACTOR = 2.0
 
 
 @dataclass(eq=False, slots=True)
 class Limiter:
-    """Bounds the requests in flight of one event loop, in the order in which they ask.
+    """Bounds the requests in flight of one event loop; requests get a slot in the order in which they ask.
 
     Args:
-        most: The most that it may be.
-        bound: What it is at the start.
-        patience: Seconds that one request may take, its time-out.
+        most: The highest value of the bound.
+        bound: The bound at the start.
+        patience: The time-out of one request, in seconds.
 
     Attributes:
         in_flight: How many requests have a slot.
@@ -61,29 +65,34 @@ class Limiter:
 
         waiter: Any = None
         try:
-            while (wait := self._open_at - time.monotonic()) > 0 or self.in_flight >= int(self.bound):
+            while True:
+                wait = self._open_at - time.monotonic()
                 if wait > 0:
                     await asyncio.sleep(wait)
                     continue
-                first = waiter is None
+                if self.in_flight < int(self.bound):
+                    break
+                is_new = waiter is None
                 waiter = asyncio.get_running_loop().create_future()
                 self._waiters[waiter] = None
-                self._waiters.move_to_end(waiter, last=first)
+                self._waiters.move_to_end(waiter, last=is_new)
                 await waiter
         except BaseException:
             self._waiters.pop(waiter, None)
-            self._wake()  # the room may have been given to this request
+            self._wake()  # a slot may have been given to this request
             raise
         self.in_flight += 1
         sent_at = time.monotonic()
         try:
             yield sent_at
-            self._refused_alone, self._answered = 0, True
+            self._refused_alone = 0
+            self._answered = True
             seconds = time.monotonic() - sent_at
             self._fastest = min(self._fastest, seconds)
             if seconds < max(self.patience * _QUICK_SHARE, self._fastest * _QUICK_FACTOR):
                 step = 1.0
-                if self._ceiling < self.most + 1:  # it was lowered before
+                was_lowered = self._ceiling < self.most + 1
+                if was_lowered:
                     pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
                     step = pace / max(1.0, self.bound)
                 self.bound = min(self.most, self.bound + step)
@@ -127,10 +136,13 @@ class Limiter:
         """Lower the bound, unless the request was sent before it was lowered the last time."""
         if sent_at <= self._lowered_at:
             return False
-        self._ceiling, self.bound, self._lowered_at = int(self.bound), bound, time.monotonic()
+        self._ceiling = int(self.bound)
+        self.bound = bound
+        self._lowered_at = time.monotonic()
         return True
 
     def _wake(self) -> None:
+        """Give free slots to requests that wait."""
         for _ in range(min(int(self.bound) - self.in_flight, len(self._waiters))):
             waiter, _ = self._waiters.popitem(last=False)
             if not waiter.done():
@@ -149,10 +161,12 @@ class Quota:
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
         import asyncio
 
-        self._most_requests, self._most_tokens = requests, tokens
+        self._most_requests = requests
+        self._most_tokens = tokens
         # What was sent in the last minute: the time, the requests and the tokens; and the sums of both.
         self._recent: deque[tuple[float, int, int]] = deque()
-        self._requests = self._tokens = 0
+        self._requests = 0
+        self._tokens = 0
         self._turn = asyncio.Lock()
 
     async def enter(self, tokens: int) -> None:
@@ -181,10 +195,13 @@ class Quota:
             _, requests, used = self._recent.popleft()
             self._requests -= requests
             self._tokens -= used
-        full = self._most_requests is not None and self._requests >= self._most_requests
-        used_up = (
+        requests_are_used_up = self._most_requests is not None and self._requests >= self._most_requests
+        tokens_are_used_up = (
             self._most_tokens is not None
             and self._tokens > 0
             and self._tokens + tokens > self._most_tokens
         )
-        return self._recent[0][0] + MINUTE - now if full or used_up else 0.0
+        if requests_are_used_up or tokens_are_used_up:
+            oldest_time, _, _ = self._recent[0]
+            return oldest_time + MINUTE - now
+        return 0.0

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def hashed(texts: Iterable[str]) -> str:
-    """Return a hash of some texts: of each its length, too."""
-    written = (text.encode("utf-8", "surrogatepass") for text in texts)
-    return hashlib.sha256(b"".join(len(text).to_bytes(8, "big") + text for text in written)).hexdigest()
+def digest_key(texts: Iterable[str]) -> str:
+    """Return a hash of texts and their lengths, so that two lists of texts never have one hash."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -77,25 +81,29 @@ class Memo(Generic[T]):
             ) from None
         in_flight = self._in_flight.setdefault(loop, {})
         while True:
-            if (answer := self._finished.get(key)) is not None:
+            answer = self._finished.get(key)
+            if answer is not None:
                 with suppress(KeyError):  # another thread dropped it
                     self._finished.move_to_end(key)
                 return answer, True
-            if (flight := in_flight.get(key)) is None:
+            other_call = in_flight.get(key)
+            if other_call is None:
                 break
-            await asyncio.wait((flight,))
-            if (answer := flight.result()) is not None:
+            await asyncio.wait((other_call,))
+            answer = other_call.result()
+            if answer is not None:
                 return answer, True
-        flight = in_flight[key] = loop.create_future()
+        own_call = loop.create_future()
+        in_flight[key] = own_call
         try:
             computed = await compute()
             if self.keep(computed):
                 self.remember(key, computed)
-            flight.set_result(computed)
+            own_call.set_result(computed)
         finally:
             del in_flight[key]
-            if not flight.done():
-                flight.set_result(None)
+            if not own_call.done():  # it was cancelled or failed: another call computes
+                own_call.set_result(None)
         return computed, False
 
     def remember(self, key: Hashable, answer: T) -> None:

@@ -2,7 +2,7 @@
 
 One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context
 variable. Each run records for itself that a model is down. Outside of runs, each owner does: a metric,
-or the object by which a framework shows a run of its own (`part_of`).
+or the object by which a framework shows a run of its own (`breaker_scope`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.runtime import breaker as breakers
 from ctxmetrics.models.runtime import limits
 from ctxmetrics.models.runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
-from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, asks_for_too_long
+from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, retry_after_too_long
 from ctxmetrics.models.runtime.limits import Limiter, Quota
 from ctxmetrics.verdicts import Usage
 
@@ -33,16 +33,32 @@ if TYPE_CHECKING:
     from ctxmetrics.models.runtime.memo import Memo
 
 T = TypeVar("T")
+# Requests in flight, unless a caller says otherwise.
 DEFAULT_CONCURRENCY = 16
+# Seconds for one request, unless a caller says otherwise.
 DEFAULT_TIMEOUT = 120.0
-# How often one request is sent at most: when a server or a connection fails, and when no answer comes
-# in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
-# lost.
-ATTEMPTS, TIMEOUT_ATTEMPTS = 6, 4
+# How often one request is sent at most when a server or a connection fails.
+ATTEMPTS = 6
+# How often one request is sent at most when no answer comes in time. With three attempts and one unanswered request in
+# ten, one sample in a thousand would be lost.
+TIMEOUT_ATTEMPTS = 4
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
 
 _log = logging.getLogger("ctxmetrics")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReply:
+    """What a server replied to one request.
+
+    Attributes:
+        seconds: From the request to the end of the reply, without the start of the client.
+        text: The first characters of the body. Untrusted.
+    """
+
+    seconds: float
+    text: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,6 +86,7 @@ class Run:
         token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
         question_limits: The most questions that a decision model takes in one request, by its identity, where it refused more.
         tokenizers: What short requests show about the models' tokenizers, by the models' identities.
+        last_reply: The last reply of a server, where our own client read it.
         unusable: In a run that ends, the last judgements whose replies stayed bad: another metric does not pay for them again.
     """
 
@@ -91,6 +108,7 @@ class Run:
     tokenizers: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
     breakers: dict[str, Breaker] = field(init=False, repr=False, default_factory=dict)
     unusable: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+    last_reply: ServerReply | None = field(init=False, repr=False, default=None)
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
     )
@@ -103,9 +121,9 @@ class Run:
         breakers = self.breakers
         if owner is not None and not self.ends:
             # Owners are told apart as objects: two equal metrics are two owners.
-            if id(owner) not in _owned:
-                finalize(owner, _owned.pop, id(owner), None).atexit = False
-            breakers = _owned.setdefault(id(owner), {})
+            if id(owner) not in _breakers_by_owner:
+                finalize(owner, _breakers_by_owner.pop, id(owner), None).atexit = False
+            breakers = _breakers_by_owner.setdefault(id(owner), {})
         return breakers.get(name) or breakers.setdefault(
             name,
             Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
@@ -138,57 +156,65 @@ class Run:
         """
         import tenacity
 
-        failed: Counter[str] = Counter()
+        failures: Counter[str] = Counter()
         lost = Usage()
-        refused_at = 0.0
-        seconds: float | None = None  # that the server asked to wait
+        first_refused_at = 0.0
+        requested_wait: float | None = None  # the seconds that the server asked to wait
 
         doubled = tenacity.wait_exponential(multiplier=limits.FIRST_WAIT, max=limits.LONGEST_WAIT)
-        longer = doubled + tenacity.wait_random(0, _SPREAD)
+        doubled_with_spread = doubled + tenacity.wait_random(0, _SPREAD)
 
-        def wait(state: Any) -> float:
-            if seconds is None:
-                return longer(state)
+        def choose_wait(state: Any) -> float:
+            if requested_wait is None:
+                return doubled_with_spread(state)
             # With a random part, so that requests do not come in waves.
-            return seconds + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
+            return requested_wait + random.uniform(0.1, _SPREAD)  # noqa: S311 - no secret
 
-        again = tenacity.AsyncRetrying(
+        retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(
                 lambda error: isinstance(error, JudgeError) and error.retryable
             ),
-            stop=lambda _: self._given_up(failed, refused_at),
-            wait=wait,
+            stop=lambda _: self._has_failed_enough(failures, first_refused_at),
+            wait=choose_wait,
             before_sleep=tenacity.before_sleep_log(_log, logging.DEBUG),
             reraise=True,
         )
-        async for attempt in again:
+        async for attempt in retrying:
             with attempt:
                 try:
                     if first is not None:
-                        problem, first = first, None
+                        problem = first
+                        first = None
                         raise problem
                     reply = await send()
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
                     if problem.reason_code != "judge_down":
-                        failed[problem.reason_code] += 1
+                        failures[problem.reason_code] += 1
                         lost += problem.usage
                     if problem.reason_code in OVERLOAD_CODES:
-                        refused_at = refused_at or time.monotonic()
-                    problem.lost, seconds = lost, problem.retry_after
+                        first_refused_at = first_refused_at or time.monotonic()
+                    problem.lost = lost
+                    requested_wait = problem.retry_after
                     raise
         raise AssertionError  # the last failure is raised above
 
-    def _given_up(self, failed: Counter[str], refused_at: float) -> bool:
-        """Whether a request has failed often enough; ``refused_at`` is when it was first refused for overload."""
-        if failed["timeout"] >= TIMEOUT_ATTEMPTS:
+    def _has_failed_enough(self, failures: Counter[str], first_refused_at: float) -> bool:
+        """Whether a request is not sent again.
+
+        Args:
+            failures: How often it failed, by reason code.
+            first_refused_at: When it was first refused for overload.
+        """
+        if failures["timeout"] >= TIMEOUT_ATTEMPTS:
             return True
         if self.attempts is not None:
-            return failed.total() >= self.attempts
-        refused = sum(failed[code] for code in OVERLOAD_CODES)
-        return failed.total() - refused >= ATTEMPTS or (
-            refused >= ATTEMPTS and time.monotonic() - refused_at >= breakers.OVERLOAD_PATIENCE
-        )
+            return failures.total() >= self.attempts
+        refusals = sum(failures[code] for code in OVERLOAD_CODES)
+        if failures.total() - refusals >= ATTEMPTS:
+            return True
+        refused_seconds = time.monotonic() - first_refused_at
+        return refusals >= ATTEMPTS and refused_seconds >= breakers.OVERLOAD_PATIENCE
 
     async def send(
         self, name: str, ask: Callable[[], Awaitable[Any]], tokens: int, *, local: bool = False
@@ -259,7 +285,7 @@ class Run:
         breaker = self.breaker_of(name)
         self.problem = problem if self.ends else None
         self.usage += problem.usage
-        if asks_for_too_long(problem) and not self._warned_of_wait:
+        if retry_after_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)
         if problem.limit is not None:
@@ -294,18 +320,23 @@ class Run:
             raise BudgetExceededError(self.spent)
         self._taken += 1
 
+    def count_earlier(self, usage: Usage, unanswered: int) -> None:
+        """Count against the budget what was paid before this run, and requests that were sent and are not answered yet."""
+        self.usage += usage
+        self._taken += usage.calls + unanswered
+
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
 _owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
-# The run for all that is part of no run; and the breakers of each owner, by the owner's id, while the
-# owner exists.
-_process = Run()
-_owned: dict[int, dict[str, Breaker]] = {}
+# The run for all that is part of no run.
+_process_run = Run()
+# The breakers of each owner, by the owner's id, while the owner exists.
+_breakers_by_owner: dict[int, dict[str, Breaker]] = {}
 
 
 def current_run() -> Run:
     """Return the run this code is part of; outside of any, the process's."""
-    return _current.get() or _process
+    return _current.get() or _process_run
 
 
 @contextmanager
@@ -323,7 +354,7 @@ def using(run: Run) -> AbstractContextManager[Run]:
     return setting(_current, run)
 
 
-def part_of(owner: object | None) -> AbstractContextManager[object]:
+def breaker_scope(owner: object | None) -> AbstractContextManager[object]:
     """Set the owner of all that is judged in the block, where it is part of no run.
 
     The knowledge that a judge is down belongs to this owner, and ends with the object.
@@ -336,5 +367,5 @@ def part_of(owner: object | None) -> AbstractContextManager[object]:
 
 def forget_failures() -> None:
     """Forget, outside of runs, that a judge was down."""
-    _process.breakers.clear()
-    _owned.clear()
+    _process_run.breakers.clear()
+    _breakers_by_owner.clear()

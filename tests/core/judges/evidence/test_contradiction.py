@@ -15,17 +15,19 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.judges.evidence.contradiction import contradiction
-from ctxmetrics.judges.evidence.quotes import Unit
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.llm import checking
 from ctxmetrics.judges.scripted import ScriptedModel
 
 TOWERS = "The castle is old. Its towers were not built by Queen Maud. It has a moat."
 
 
-def judged(reference, context, quote, *, joint=True, useful=False, own=None, **options):
+def judged(reference, context, quote, *, joint=True, useful=None, own=None, **options):
     """Judge a reference of one sentence and one context, and a second context about nothing."""
     evidence = [{"context": "c1", "quote": quote, "whole": True}] if quote else []
-    units = {"s1": {"evidence": evidence, "supported": bool(quote)}}
+    useful = bool(quote) if useful is None else useful
+    missing = "" if quote else reference
+    units = {"s1": {"evidence": evidence, "missing": missing, "supported": bool(quote)}}
     rated = {"c1": {"quote": own or "", "useful": useful}, "c2": {"quote": "", "useful": False}}
     steps = (
         {"joint": {"sentences": units, "useful": rated}}
@@ -56,12 +58,12 @@ def judged(reference, context, quote, *, joint=True, useful=False, own=None, **o
     ],
 )
 def test_yes_denied_by_its_own_quote_stands_and_is_flagged(reference, context, quote):
-    unit, useless = judged(reference, context, quote)
+    unit, useful = judged(reference, context, quote)
     assert (unit.value, unit.code, unit.details["weak"]) == (True, "contradicted", ("denied",))
     assert "its evidence says otherwise: negation" in unit.reason
-    assert (useless.value, useless.code) == (False, "contradicted")  # such evidence does not win
-    _, useful = judged(reference, context, quote, useful=True)
     assert (useful.value, useful.code) == (True, "contradicted")
+    _, useless = judged(reference, context, quote, useful=False)
+    assert (useless.value, useless.code) == (False, "contradicted")  # such evidence does not win
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
     told = ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud")
     forget()
     with monkeypatch.context() as before:
-        before.setattr(Unit, "denial", lambda *_: None)
+        before.setattr(QuotedUnit, "denial", lambda *_: None)
         assert judged(*told, cache=tmp_path)[0].code is None
     forget()
     verdict, _ = judged(*told, cache=tmp_path, max_calls=0)
@@ -102,6 +104,22 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
         # A German negation may stand behind what it denies, an English one does not.
         ("Das Kind isst den Apfel nicht.", ["Das Kind isst nicht den Apfel."], "de", None),
         ("It has towers, no bridges.", ["It has no towers, it has bridges."], "en", "negation"),
+        # What the sentence denies stands in it once more.
+        (
+            "The cross is given to civilians.",
+            ["The cross is given to civilians although no civilian has it now."],
+            "en",
+            None,
+        ),
+        ("The cross is given to civilians.", ["The cross is given to no civilians."], "en", "negation"),
+        # What the sentence denies the unit denies as well, beside another statement with the same word.
+        (
+            "Ohio does not tax its own prizes, but it taxes prizes of other states.",
+            ["Ohio does not tax its own prizes."],
+            "en",
+            None,
+        ),
+        ("Ohio taxes its own prizes.", ["Ohio does not tax its own prizes."], "en", "negation"),
         # The sentence with the unit's own number holds as many of its other words.
         ("It holds 40 cars.", ["It holds 40 cars.", "It holds 30 cars."], "en", None),
         ("It holds 40 cars.", ["It holds 30 cars."], "en", "number"),
@@ -156,6 +174,10 @@ def test_useless_context_with_a_verbatim_sentence_is_flagged(joint):
         ("The river is longer than most. The river is long.", "contradicted"),
         ("The river is long. The river is longer than most.", "contradicted"),
         ("The river is longer than most. The river is longish.", None),
+        ("Critics dispute the claim that the river is long.", None),
+        ("The river is long, or so they say.", None),
+        ("The river is long?", None),
+        ("- The river is long\n- It is old", "contradicted"),
     ],
 )
 def test_sentence_is_located_after_a_longer_one_with_its_start(context, code):
@@ -165,7 +187,7 @@ def test_sentence_is_located_after_a_longer_one_with_its_start(context, code):
 
 def test_every_doubt_is_one_that_a_cache_may_hold():
     source = Path(checking.__file__).read_text(encoding="utf-8")
-    from ctxmetrics.judges.evidence.quotes import DOUBTS
+    from ctxmetrics.judges.llm.comparing import DOUBTS
 
     assert set(re.findall(r'"(few_words|another_context|broken_quote)"', source)) <= DOUBTS
     assert "denied" in DOUBTS

@@ -12,9 +12,11 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, ScriptedJudge, evaluate
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.evidence.quotes import Unit, find_place
+from ctxmetrics.judges.evidence.quotes import QuotedUnit, match_quote
 from ctxmetrics.judges.scripted import ScriptedModel
-from ctxmetrics.text import Effort, has_content, split_sentences
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.text.quote_search import Effort
+from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import DOUBTFUL, Evidence
 from support import read_question
 from support.answers import _closest, _sentences, _shared
@@ -27,7 +29,7 @@ LONG = (
 
 def doubt(unit: str, context: str, quote: str, answer: str = "", language: str = "en") -> str | None:
     start = context.index(quote)
-    return Unit(unit, answer or unit, [context], language).doubt(
+    return QuotedUnit(unit, answer or unit, [context], language).doubt(
         context, [Evidence(0, start, start + len(quote), quote)]
     )
 
@@ -85,7 +87,7 @@ MILL = (
     ],
 )
 def test_a_whole_context_must_hold_a_quarter_of_the_words(unit, context, weak):
-    assert Unit(unit, unit, [context], "en").shares_little_as_whole(context) is weak
+    assert QuotedUnit(unit, unit, [context], "en").shares_little_as_whole(context) is weak
 
 
 @pytest.mark.parametrize(
@@ -102,11 +104,44 @@ def test_a_whole_context_must_hold_a_quarter_of_the_words(unit, context, weak):
     ],
 )
 def test_the_words_of_every_context_prove_nothing(unit, context, weak):
-    assert Unit(unit, unit, MILL, "en").shares_little([context], [context]) is weak
+    assert QuotedUnit(unit, unit, MILL, "en").shares_little([context], [context]) is weak
+
+
+@pytest.mark.parametrize(
+    ("quote", "weak"),
+    [
+        ("He called it a chance to go out and murder.", False),
+        ("I think some of us are n't human at all.", False),  # cut into words
+        ("He called it murder.", True),
+        ("It was one of the mills that he sold.", True),  # no telling word in a row
+    ],
+)
+def test_words_in_a_row_are_no_chance(quote, weak):
+    answer = (
+        "War is a licence to go out and murder, Patch told one of the lords, generals and bankers. "
+        "Some of us aren't human."
+    )
+    contexts = [quote, "A mill for murder.", "Mill and murder.", "The murder at the mill."]
+    assert QuotedUnit(answer, answer, contexts, "en").shares_little([quote], (), common=True) is weak
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "denies"),
+    [
+        ("The mill does not tax grain, however it taxes flour.", "The mill does not tax grain , however it taxes flour .", False),
+        ("The X200 costs 310 euros.", "The X210 costs 310 euros.", True),
+        ("The X200 costs 310 euros.", "Both the X200 and the X210 cost 310 euros.", False),
+        ("The COVID-19 ward closed.", "The ward for COVID-19 closed.", False),
+        ("The A380 lands.", "The B380 lands.", False),  # may be anything
+    ],
+)  # fmt: skip
+def test_what_denies_a_unit(unit, sentence, denies):
+    found = QuotedUnit(unit, unit, [sentence], "en").denial([sentence], [sentence])
+    assert (found is not None) is denies
 
 
 def test_one_word_of_six_is_little_only_in_the_whole_context():
-    unit = Unit("Storks leave the wooden roof every autumn morning.", "", MILL[:1], "en")
+    unit = QuotedUnit("Storks leave the wooden roof every autumn morning.", "", MILL[:1], "en")
     assert (
         unit.shares_little(["They leave in August."], ["Storks nest here. They leave in August."])
         is False
@@ -127,7 +162,7 @@ def test_one_word_of_six_is_little_only_in_the_whole_context():
 )
 def test_a_useful_context_shares_a_part_of_the_answer(sentence, part):
     answer = "The mill belonged to a family from Ghent, built of oak with a tower."
-    assert Unit(answer, answer, MILL, "en").shares_little([sentence], (), common=True) is not part
+    assert QuotedUnit(answer, answer, MILL, "en").shares_little([sentence], (), common=True) is not part
 
 
 BURNED = "The mill burned down in 1803."
@@ -147,11 +182,12 @@ BURNED = "The mill burned down in 1803."
         (BURNED, "Another mill burned down.", MILL, None),  # no year
         (BURNED, "It burned down in the 1650s.", MILL, None),  # a decade
         ("The mill burned down.", "Another mill burned down in 1650.", MILL, None),
-        ("It holds 1803 tonnes of 12,000.", "It holds 12,000 tonnes.", MILL, None),  # no year
+        ("It holds 1803 wells of 12,000.", "It holds 12,000 wells.", MILL, None),  # no year
+        ("It holds 1803 tonnes.", "It holds 12,000 tonnes.", MILL, "12,000 tonnes"),
     ],
 )
 def test_another_year_is_found_if_no_context_has_the_right_one(unit, sentence, contexts, against):
-    found = Unit(unit, unit, contexts, "en").denial([sentence], contexts)
+    found = QuotedUnit(unit, unit, contexts, "en").denial([sentence], contexts)
     assert (found and found.context) == against
 
 
@@ -226,7 +262,7 @@ def test_two_characters_tell_where_words_have_no_spaces():
 def test_words_are_expected_only_within_one_script():
     russian = "Паром отправляется в девять. Собаки едут бесплатно."
     assert doubt("The ferry leaves at nine.", russian, "Собаки едут бесплатно") is None
-    unit = Unit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
+    unit = QuotedUnit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
     spans = [Evidence(0, 0, 28, russian[:28])]
     assert unit.doubt(russian, spans) == "unrelated"
 
@@ -275,7 +311,7 @@ def test_denial_behind_an_ellipsis_or_alignment_is_detected():
     hidden = reply([{"context": "c2", "quote": "Smoking is ... allowed outside", "whole": True}])
     assert judged(hidden)[0].verdicts[1].details["weak"] == ("broken_quote",)
     refused = "The council ... the plan", "The council refused the plan."
-    assert find_place(Effort(), "en", *refused) == (0, 28, True)
+    assert match_quote(Effort(), "en", *refused) == (0, 28, True)
     left_out = reply(
         [{"context": "c2", "quote": "Smoking is allowed outside, by the way", "whole": True}]
     )
@@ -375,6 +411,8 @@ def test_honest_judge_is_rarely_flagged_and_asked_once(name):
     assert codes["unverified_evidence"] == 0
     assert codes["weak_evidence"] <= 0.03 * len(verdicts)
     assert sum(codes[code] for code in DOUBTFUL) <= 0.03 * len(verdicts)
+    rated = [v for row in results for v in row["context_precision"].verdicts if v.value]
+    assert sum(verdict.code in DOUBTFUL for verdict in rated) <= 0.02 * len(rated)
     for row, result in zip(rows, results, strict=True):
         label = row["labels"].get("reference_supported")
         if label is not None and split_sentences(row["reference"]):

@@ -25,7 +25,7 @@ WITHOUT = {
     "words skipped after a negation": ("The pump is blue.", "The pump is no longer blue."),
     "the word after a comparative": ("The pump runs 3 years.", "The pump runs no longer than 3 years."),
     "negation": ("The pump is guaranteed.", "The pump is not guaranteed."),
-    "number": ("You are covered for 2 years.", "2 pumps. You are covered for 1 year."),
+    "number": ("You are covered for 2 years.", "Rust is for 2 years. You are covered for 1 year."),
 }
 
 

@@ -56,7 +56,7 @@ def test_60_000_characters_are_one_request_and_more_are_two():
 def test_pieces_hold_every_400_characters_of_a_context_whole():
     text = " ".join(f"word{number}" for number in range(1000))
     request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
-    parts = list(split_request(request, "joint", per_context=False, limit=2000, most=64))
+    parts = list(split_request(request, "joint", per_context=False, limit=2000, most_ids=64))
     pieces = [part.contexts["c1"] for part in parts]
     assert len(pieces) > 4
     assert all(
@@ -71,7 +71,7 @@ def test_pieces_hold_every_400_characters_of_a_context_whole():
 def test_a_long_context_is_cut_at_white_space(space):
     text = space.join(f"word{number}" for number in range(1000))
     request = JudgeRequest(units=("A unit.",), contexts=(text,), answer="A unit.")
-    *parts, _ = split_request(request, "joint", per_context=False, limit=2000, most=64)
+    *parts, _ = split_request(request, "joint", per_context=False, limit=2000, most_ids=64)
     ends = [part.places["c1"][1] + len(part.contexts["c1"]) for part in parts]
     assert [text[end] for end in ends] == [space] * len(ends)
 
@@ -93,7 +93,7 @@ def test_units_take_half_of_a_request_at_most():
 )
 def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
     request = JudgeRequest(units=("A unit.",), contexts=("one", "two", "three"), answer="A unit.")
-    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most=64))
+    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most_ids=64))
     for order in permutations(values):
         answers = [
             (part, {"s1": Verdict(id="s1", value=value)})
@@ -105,7 +105,7 @@ def test_one_yes_is_yes_and_no_needs_every_part(values, merged):
 
 def test_evidence_of_all_parts_names_contexts_of_the_request():
     request = JudgeRequest(units=("A unit.",), contexts=("one", "two", "three"), answer="A unit.")
-    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most=64))
+    parts = list(split_request(request, "joint", per_context=True, limit=60_000, most_ids=64))
     answers = [
         (part, {"s1": Verdict(id="s1", value=True, evidence=(Evidence(0, 1, 3, text[1:3]),))})
         for part, text in zip(reversed(parts), ("three", "two", "one"), strict=True)

@@ -810,7 +810,7 @@ def address(server):
 
 def send(server, body):
     """One chat request without the OpenAI client: status and body."""
-    connection = http.client.HTTPConnection(*address(server), timeout=30)
+    connection = http.client.HTTPConnection(*address(server), timeout=60)
     try:
         connection.request("POST", "/v1/chat/completions", body)
         answer = connection.getresponse()

@@ -48,7 +48,7 @@ DATA = {
 def _new_process(monkeypatch):
     """No memory of servers."""
     capabilities._known.clear()
-    monkeypatch.setattr(run, "_process", run.Run())
+    monkeypatch.setattr(run, "_process_run", run.Run())
 
 
 def prompt(step="joint", vote=0, data=None):
@@ -215,7 +215,9 @@ def test_the_form_is_found_out_once_an_endpoint_and_model(supports, forms):
 
 @pytest.mark.parametrize(("supports", "refused"), [(EVERYTHING, 0), ({"json_object"}, 1), (set(), 2)])
 def test_concurrent_first_requests_share_the_discovery(supports, refused, monkeypatch):
-    monkeypatch.setattr(capabilities, "_SHARE", 60.0)  # a slow machine waits for the first request, too
+    monkeypatch.setattr(
+        capabilities, "_DISCOVERY_SECONDS", 60.0
+    )  # a slow machine waits for the first request, too
     with FakeOpenAIServer(answer_from(), supports=frozenset(supports), latency=0.05) as server:
         results = evaluate(samples(30), METRICS, judge=judge(server), progress=False)
         assert values(results) == {(0.5, 0.5): 30}
@@ -226,7 +228,7 @@ def test_concurrent_first_requests_share_the_discovery(supports, refused, monkey
 
 @pytest.mark.slow
 def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
-    monkeypatch.setattr(capabilities, "_SHARE", 0.2)
+    monkeypatch.setattr(capabilities, "_DISCOVERY_SECONDS", 0.2)
     with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
         results = evaluate(samples(8), METRICS, judge=judge(server), timeout=5.0, progress=False)
         assert values(results) == {(0.5, 0.5): 8}
@@ -236,9 +238,10 @@ def test_a_first_request_that_hangs_does_not_hold_up_the_others(monkeypatch):
 
 @pytest.mark.slow
 def test_requests_that_wait_for_another_are_not_timed_meanwhile(monkeypatch):
-    monkeypatch.setattr(capabilities, "_SHARE", 60.0)
+    monkeypatch.setattr(capabilities, "_DISCOVERY_SECONDS", 60.0)
     with FakeOpenAIServer(answer_from(), faults=[Fault("hang", times=1)]) as server:
-        results = evaluate(samples(8), METRICS, judge=judge(server), timeout=3.0, progress=False)
+        # Seven requests have to be answered within it on a busy machine.
+        results = evaluate(samples(8), METRICS, judge=judge(server), timeout=6.0, progress=False)
         assert values(results) == {(0.5, 0.5): 8}
         assert results.usage.calls == len(server.requests) == 9  # one hung
 
@@ -693,7 +696,7 @@ def test_a_forked_child_has_a_client_of_its_own():
         results = fork.Queue()
         child = fork.Process(target=lambda: results.put(metric.score(second).value))
         child.start()
-        assert results.get(timeout=60) == 0.5
+        assert results.get(timeout=300) == 0.5
         child.join(60)
         assert child.exitcode == 0
         assert metric.score(third).value == 0.5

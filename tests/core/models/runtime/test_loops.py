@@ -119,7 +119,7 @@ def test_exit_in_judge_model_or_progress_costs_its_own_sample():
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert done.stdout.splitlines() == [

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("openai", reason="the openai extra is not installed")
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
+from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.runtime import run
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.failures import classify, from_status
-from ctxmetrics.running.engine import Evaluation
 from support import FakeOpenAIServer, answer_from
 from support._http import HttpResponse
 
@@ -21,7 +21,7 @@ from support._http import HttpResponse
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
     capabilities._known.clear()
-    monkeypatch.setattr(run, "_process", run.Run())
+    monkeypatch.setattr(run, "_process_run", run.Run())
 
 
 # Status, the body as it comes, and the limit that it states. The texts are those of the servers' documentation, their

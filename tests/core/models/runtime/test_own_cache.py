@@ -14,7 +14,7 @@ from ctxmetrics import (
     evaluate,
     forget,
 )
-from ctxmetrics.models.runtime.cache import sealed
+from ctxmetrics.models.runtime.cache import with_checksum
 
 METRICS = [ContextRecall(), ContextPrecision()]
 SAMPLES = [
@@ -134,7 +134,7 @@ def test_an_estimate_takes_what_cannot_be_read_for_missing(caplog):
 def test_a_cached_score_that_is_no_number_is_asked_for_again():
     class Words(Shelf):
         def get(self, key):
-            return sealed(key, "likely")
+            return with_checksum(key, "likely")
 
     judge = NLIJudge(lambda pairs: [0.9] * len(pairs), identity="two-1")
     assert [code for _, code in values(scored(Words(), judge))] == [None] * 6

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics.models import asking
+from ctxmetrics.models import model_requests as asking
 from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, Fault, answer_from
 
@@ -36,7 +36,7 @@ CONTENTS = (
 
 @pytest.fixture
 def spans(monkeypatch):
-    monkeypatch.setattr(run, "_process", run.Run())
+    monkeypatch.setattr(run, "_process_run", run.Run())
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -81,7 +81,7 @@ def test_one_span_a_call_with_the_genai_names(spans):
 )
 def test_a_failed_call_says_its_code_and_nothing_more(spans, fault, code, tokens):
     with FakeOpenAIServer(answer_from(), faults=[Fault(fault, times=1)]) as server:
-        model = OpenAIModel("gpt-test", base_url=server.base_url, timeout=2 if fault == "hang" else 60)
+        model = OpenAIModel("gpt-test", base_url=server.base_url, timeout=5 if fault == "hang" else 60)
         assert ContextRecall(judge=LLMJudge(model)).score(SAMPLE).value == 1.0
     first, second, *_ = spans()
     assert first.attributes["error.type"] == code

@@ -1,0 +1,315 @@
+"""Errors that are planted into gold: how many `check_gold` finds, and how many of the other questions it accuses.
+
+    python benchmarks/run.py gold --data DIR [--seeds 5]
+
+Families: CLAPNQ (passages are sentences), MT-RAG (passages are pages; the retrieved ones are gold) and the handbook of the
+examples. Every passage of the family is the corpus; the run is BM25 over it. Each kind is planted alone, in 5 % and in 20 % of
+the questions, in one of several forms. A question that a planted error also touches (the other one of two equal questions)
+counts as touched. ``found`` is the share of planted questions with a finding of the kind; ``accused`` the share of untouched ones
+with a finding of the kind, ``new`` of those with a finding of any kind that had none before. ``before`` is the share with a finding
+before anything is planted: the families have wrong gold of their own.
+
+The data: benchmarks/README.md says where to get it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics.evaluation.gold.check_gold import check_gold
+from ctxmetrics.evaluation.gold.passages import Passages, read_words
+from ctxmetrics.evaluation.retrievers.corpus import read_corpus
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.sentences import split_sentences
+from validity.agreement import make_parser
+
+HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook.jsonl"
+SHARES = (0.05, 0.2)
+RETRIEVED = 10
+MOST = 300  # questions of a family
+
+
+class Family:
+    """Samples, the corpus of all their passages, and what BM25 retrieves from it."""
+
+    def __init__(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        self.name = name
+        self.corpus: dict[str, str] = {}
+        for row in rows:
+            for list_name in ("retrieved_context", "reference_context"):
+                texts = row.get(f"{list_name}s") or ()
+                self.corpus |= dict(zip(row.get(f"{list_name}_ids") or (), texts, strict=True))
+        passages = Passages(read_corpus(self.corpus), [])
+        ids = list(self.corpus)
+        self.samples = []
+        for row in rows:
+            gold = [*(row.get("reference_context_ids") or row["retrieved_context_ids"])]
+            keys = [word.key for word in read_words(row["user_input"])]
+            found = [ids[place] for place in passages.search(keys, RETRIEVED)]
+            self.samples.append(
+                {
+                    "id": row["id"],
+                    "user_input": row["user_input"],
+                    "reference": row["reference"],
+                    "reference_context_ids": gold,
+                    "retrieved_context_ids": found,
+                    "retrieved_contexts": [self.corpus[id_] for id_ in found],
+                }
+            )
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class Planter:
+    """Plants one kind of error; each method ``KIND_form`` changes a sample and the corpus, or returns False."""
+
+    def __init__(self, family: Family, others: Sequence[str], source: random.Random) -> None:
+        self.samples = [dict(sample) for sample in family.samples]
+        self.corpus = dict(family.corpus)
+        self.others = others  # sentences of another family
+        self.source = source
+        self.touched: set[int] = set()
+        self.forms: dict[int, str] = {}
+
+    def plant(self, kind: str, share: float) -> None:
+        forms = [name for name in dir(self) if name.startswith(f"{kind}_")]
+        wanted = max(1, round(share * len(self.samples)))
+        places = self.source.sample(range(len(self.samples)), len(self.samples))
+        for place in places:
+            if len(self.forms) >= wanted:
+                break
+            if place in self.touched:
+                continue
+            form = forms[len(self.forms) % len(forms)]
+            for name in [form, *forms]:
+                if getattr(self, name)(self.samples[place], place):
+                    self.forms[place] = name
+                    self.touched.add(place)
+                    break
+
+    # --- kind 1 ---
+
+    def references_added(self, sample, place):
+        sample["reference"] = f"{sample['reference']} {self.source.choice(self.others)}"
+        return True
+
+    def references_replaced(self, sample, place):
+        sentences = split_sentences(sample["reference"])
+        sentences = [*sentences]
+        sentences[self.source.randrange(len(sentences))] = self.source.choice(self.others)
+        sample["reference"] = " ".join(sentences)
+        return True
+
+    # --- kind 2 ---
+
+    def _set_gold(self, sample, old, *new):
+        gold = [*sample["reference_context_ids"]]
+        at = gold.index(old)
+        sample["reference_context_ids"] = [*gold[:at], *new, *gold[at + 1 :]]
+        return True
+
+    def ids_unknown(self, sample, place):
+        old = self.source.choice(sample["reference_context_ids"])
+        return self._set_gold(sample, old, f"gone-{self.source.randrange(10**9):x}")
+
+    def ids_form(self, sample, place):
+        old = self.source.choice(sample["reference_context_ids"])
+        forms = (f"kb/{old}", f"{old}.pdf", old.upper() if old.upper() != old else f" {old}.md")
+        return self._set_gold(sample, old, self.source.choice(forms))
+
+    def ids_chunk(self, sample, place):
+        old = self.source.choice(sample["reference_context_ids"])
+        return self._set_gold(sample, old, f"{old}#chunk-{self.source.randrange(90, 99)}")
+
+    def ids_double(self, sample, place):
+        old = self.source.choice(sample["reference_context_ids"])
+        text = self.corpus[old]
+        if self.source.random() < 0.5:
+            text = text.upper() if self.source.random() < 0.5 else f"  {text.replace(' ', '  ')}"
+        else:
+            words = text.split()
+            small = [number for number, word in enumerate(words) if word.islower() and word.isalpha()]
+            if len(words) < 15 or not small:
+                return False
+            del words[self.source.choice(small)]
+            text = " ".join(words)
+        self.corpus[f"copy-{place}"] = text
+        for other, same in enumerate(self.samples):
+            if old in same["reference_context_ids"]:
+                self.touched.add(other)
+        return True
+
+    def ids_overlap(self, sample, place):
+        old = self.source.choice(sample["reference_context_ids"])
+        text = self.corpus[old]
+        if len(text) < 100:
+            return False
+        other = self.source.choice(self.others)
+        self.corpus[f"window-{place}"] = f"{text[len(text) // 2 :]} {other[: len(text) // 2]}"
+        return self._set_gold(sample, old, old, f"window-{place}")
+
+    # --- kind 3 ---
+
+    def holes_removed(self, sample, place):
+        gold = sample["reference_context_ids"]
+        held = [id_ for id_ in gold if id_ in sample["retrieved_context_ids"]]
+        if len(gold) < 2 or not held:
+            return False
+        left = self.source.choice(held)
+        sample["reference_context_ids"] = [id_ for id_ in gold if id_ != left]
+        return True
+
+    # --- kind 4 ---
+
+    def demand_more(self, sample, place):
+        gold = sample["reference_context_ids"]
+        new = self.source.choice([*self.corpus])
+        if new in gold:
+            return False
+        sample["reference_context_ids"] = [*gold, new]
+        return True
+
+    def demand_any(self, sample, place):
+        gold = sample["reference_context_ids"]
+        text = sample["reference"]
+        self.corpus[f"all-{place}"] = f"Summary. {text}"
+        self.corpus[f"also-{place}"] = f"As was written elsewhere: {text}"
+        sample["reference_context_ids"] = [f"all-{place}", f"also-{place}"]
+        return bool(gold)
+
+    # --- kind 5 ---
+
+    def retriever_first(self, sample, place):
+        k = self.source.choice((3, 5))
+        first = sample["retrieved_context_ids"][:k]
+        if {*first} == {*sample["reference_context_ids"]}:
+            return False
+        sample["reference_context_ids"] = first
+        return True
+
+    # --- kind 6 ---
+
+    def questions_repeated(self, sample, place):
+        other = self._choose_other(place)
+        sample["user_input"] = self.samples[other]["user_input"]
+        self.touched.add(other)
+        return True
+
+    def questions_named(self, sample, place):
+        first = split_sentences(sample["reference"])[0]
+        sample["user_input"] = f"{sample['user_input']} ({first})"
+        return True
+
+    def questions_refusal(self, sample, place):
+        sample["reference"] = "The provided documents do not contain this information."
+        return True
+
+    def questions_asks(self, sample, place):
+        sample["reference"] = self.samples[self._choose_other(place)]["user_input"].rstrip("?.! ") + "?"
+        return True
+
+    def questions_placeholder(self, sample, place):
+        sample["reference"] = self.source.choice(
+            ["TODO", "n/a", "[insert answer]", "lorem ipsum dolor", "-"]
+        )
+        return True
+
+    def questions_copied(self, sample, place):
+        sample["reference"] = self.samples[self._choose_other(place)]["reference"]
+        return True
+
+    def questions_contradicts(self, sample, place):
+        words = sample["reference"].split()
+        numbers = [number for number, word in enumerate(words) if word.strip(".,").isdigit()]
+        held = " ".join(self.corpus.get(id_, "") for id_ in sample["reference_context_ids"])
+        numbers = [number for number in numbers if words[number].strip(".,") in held]
+        if not numbers:
+            return False
+        at = self.source.choice(numbers)
+        bare = words[at].strip(".,")
+        words[at] = words[at].replace(bare, str(int(bare) + self.source.randint(2, 9)))
+        sample["reference"] = " ".join(words)
+        return True
+
+    def _choose_other(self, place):
+        free = [
+            other for other in range(len(self.samples)) if other != place and other not in self.touched
+        ]
+        return self.source.choice(free)
+
+
+KINDS = ("references", "ids", "holes", "demand", "retriever", "questions")
+
+
+def measure(family: Family, others: Sequence[str], kind: str, share: float, seed: int):
+    planter = Planter(family, others, random.Random(f"{family.name}/{kind}/{share}/{seed}"))
+    planter.plant(kind, share)
+    check = check_gold(
+        [Sample(**sample) for sample in planter.samples], corpus=planter.corpus, progress=False
+    )
+    return planter, check
+
+
+def numbers_of(check, kind=None) -> set[int]:
+    return {finding.number - 1 for finding in check.findings if kind in (None, finding.kind)}
+
+
+def read_families(folder: Path) -> list[tuple[Family, list[str]]]:
+    """The families, each with sentences of another one."""
+    rows = {"handbook": read_rows(HANDBOOK)}
+    if folder.is_dir():
+        rows["clapnq"] = read_rows(folder / "clapnq-dev.jsonl")
+        rows["mtrag"] = [
+            row for row in read_rows(folder / "mtragun.jsonl") if row["retrieved_contexts"]
+        ]
+    names = [*rows]
+    families = []
+    for place, name in enumerate(names):
+        other = rows[names[place - 1]]
+        sentences = [text for row in other for text in split_sentences(row["reference"])]
+        long = [text for text in sentences if len(text.split()) >= 8]
+        families.append((Family(name, rows[name][:MOST]), long))
+    return families
+
+
+def run(argv: list[str]) -> dict[str, Any]:
+    options = make_parser("gold", __doc__, seeds=5).parse_args(argv)
+    figures: dict[str, Any] = {}
+    print(f"{'family':10}{'kind':12}{'share':>6}{'found':>8}{'of':>6}{'accused':>9}{'new':>7}")
+    for family, others in read_families(options.data):
+        samples = [Sample(**sample) for sample in family.samples]
+        before = numbers_of(check_gold(samples, corpus=family.corpus, progress=False))
+        print(f"{family.name:10}before: {len(before) / len(samples):.3f} have a finding")
+        figures[family.name] = {"before": len(before) / len(samples)}
+        for kind in KINDS:
+            for share in SHARES:
+                counts: Counter[str] = Counter()
+                for seed in range(options.seeds):
+                    planter, check = measure(family, others, kind, share, seed)
+                    untouched = {*range(len(samples))} - planter.touched
+                    accused = numbers_of(check) & untouched
+                    counts["planted"] += len(planter.forms)
+                    counts["found"] += len(numbers_of(check, kind) & planter.forms.keys())
+                    counts["untouched"] += len(untouched)
+                    counts["accused"] += len(numbers_of(check, kind) & untouched)
+                    counts["new"] += len(accused - before)
+                found = counts["found"] / max(1, counts["planted"])
+                accused = counts["accused"] / counts["untouched"]
+                new = counts["new"] / counts["untouched"]
+                print(
+                    f"{family.name:10}{kind:12}{share:6}{found:8.3f}{counts['planted']:6}{accused:9.3f}{new:7.3f}",
+                    flush=True,
+                )
+                figures[family.name][f"{kind} {share}"] = {
+                    "found": found,
+                    "accused": accused,
+                    "new": new,
+                }
+    return figures

@@ -1,0 +1,41 @@
+"""The layout of plain text: tables, wrapped lines and bars, for a terminal of 80 characters."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+# The most characters of a line of a table.
+WIDTH = 80
+# The characters of a bar.
+_BAR_WIDTH = 10
+
+
+def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows of a table as lines of text, each column as wide as its longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def wrap(text: str, indent: str = "", rest: str = "  ") -> list[str]:
+    """Break a text into lines of at most `WIDTH` characters; those after the first are indented by ``rest`` more."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent) + rest,
+        break_on_hyphens=False,
+    )
+
+
+def draw_bar(share: float | None) -> str:
+    """Draw a share from 0 to 1 as a bar of text; empty without one."""
+    if share is None:
+        return ""
+    filled = round(min(max(share, 0.0), 1.0) * _BAR_WIDTH)
+    return "█" * filled + "░" * (_BAR_WIDTH - filled)
+
+
+def bar_fits(width: int) -> bool:
+    """Whether a bar has room beside lines of this width."""
+    return width + 2 + _BAR_WIDTH <= WIDTH

@@ -1,0 +1,97 @@
+"""A framework's run: whether a judge is down is known for it alone, and it warns once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ctxmetrics.errors import (
+    EmbeddedJudgeWarning,
+    RequestError,
+)
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import Schema
+from ctxmetrics.scores.label_notes import Labels
+from ctxmetrics.scores.score import Score
+
+_log = logging.getLogger("ctxmetrics")
+# Two threads must not make two runs of one name, nor warn twice.
+_lock = threading.Lock()
+# The labels of a run are checked when so many samples were scored: a framework does not say which sample is the last.
+_CHECKS = (20, 40, 80, 160)
+
+
+@dataclass(eq=False, repr=False)
+class FrameworkRun:
+    """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
+
+    Attributes:
+        named: Whether the framework shows where the run begins and ends.
+        warned: Whether the run has warned that the embedded judge answers although no judge was given.
+    """
+
+    named: bool = False
+    warned: bool = False
+    _record_without_request: Any = None
+    _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
+
+    def check_labels(self, metric: Metric, sample: Sample) -> None:
+        """Log once what the first samples of a metric say about ids and labels."""
+        labels = self._labels[metric.name] if self.named else None
+        if labels is None:
+            return
+        with _lock:
+            labels.add(sample)
+            notes = labels.notes(by_words=False) if labels.samples in _CHECKS else ()
+            if notes or labels.samples == _CHECKS[-1]:  # enough is known
+                self._labels[metric.name] = None
+        for note in notes:
+            _log.warning("labels so far, %s: %s", metric.name, note)
+
+    def may_go_on(self, error: Exception, record: Any) -> bool:
+        """Whether a run continues after a failure: if no request about a record could be built, the record may be the cause.
+
+        That is said of one record only. If it happens with another record too, the cause is not the record.
+        """
+        if not (self.named and isinstance(error, RequestError)):
+            return False
+        if self._record_without_request is None:
+            self._record_without_request = record
+        return self._record_without_request is record
+
+    def warn_of_embedded_judge(self, metric: Metric, schema: Schema, score: Score) -> None:
+        """Warn, once, if the verdicts are the embedded judge's although the metric names no judge."""
+        has_no_judge = metric.judged and getattr(metric, "judge", None) is None
+        is_judged = score.provenance.judge is not None and bool(score.verdicts)
+        if self.warned or not has_no_judge or not is_judged:
+            return
+        with _lock:
+            was_warned = self.warned  # by another thread
+            self.warned = True
+        if was_warned:
+            return
+        text = (
+            f"No judge was given, so ctxmetrics' embedded judge answers: it compares words, not meaning. "
+            f"For an LLM, give {schema.judge_option}; for the embedded judge without this warning, "
+            "judge=LexicalJudge()."
+        )
+        # Without a registry Python shows the warning again in the next run.
+        warnings.warn_explicit(text, EmbeddedJudgeWarning, schema.package, 1, module=schema.package)
+
+
+def get_framework_run(package: str, name: str | None) -> FrameworkRun:
+    """Return an adapter's run by its name; for None, the run of all records whose run the framework does not show."""
+    with _lock:
+        return _remember_run(package, name)
+
+
+@lru_cache(maxsize=256)
+def _remember_run(_package: str, name: str | None) -> FrameworkRun:
+    """Make a run once for each package and name."""
+    return FrameworkRun(named=name is not None)

@@ -1,0 +1,176 @@
+"""A framework's classes for the metrics of the core, and the parameters that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import new_class
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypedDict, TypeVar
+
+from ctxmetrics.adapting.unused_overrides import check_unused
+from ctxmetrics.metrics import METRIC_MODULES
+from ctxmetrics.metrics.base import Formula, Metric, check_parameters
+from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
+from ctxmetrics.samples.schema import KeyParams
+from ctxmetrics.scores.conventions import Grouping, Unit, Weighting
+
+if TYPE_CHECKING:
+    from ctxmetrics.metrics.similarity import Measure
+
+_Class = TypeVar("_Class")
+
+
+class MetricParams(TypedDict, total=False):
+    """Parameters of the metrics for which no framework has its own name.
+
+    A wrapper that names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names,
+    takes these as ``**params: Unpack[MetricParams]``. `build_metric` checks which of them a metric has.
+    """
+
+    convention: str
+    top_k: int | None
+    unit: Unit | SpanUnit | None
+    language: str | None
+    weighting: Weighting | None
+    partial: float
+    relevance: Literal["useful", "supports", "adds"]
+    formula: Formula | SpanFormula
+    group: Grouping | None
+    min_similarity: float
+    min_cover: float
+    similarity: Measure
+    explain: bool
+
+
+class CoreParams(MetricParams, total=False):
+    """All parameters of the metrics but the judge, under the core's names."""
+
+    threshold: float | None
+    strict: bool
+
+
+class WrapperParams(CoreParams, KeyParams, total=False):
+    """What a wrapper of one metric takes beside a judge: the metric's parameters, and the keys of the fields."""
+
+
+class _LoadedClass:
+    """A metric's class that loads on first use, by its public name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> type[Metric]:
+        """Return the class."""
+        metric: type[Metric] = getattr(import_module("ctxmetrics"), self._name)
+        return metric
+
+
+class MetricClass:
+    """A framework's class for one metric of the core, which the class statement names.
+
+    ``class ContextRecallScorer(ParameterScorer, core=ContextRecall)``; a subclass that names none keeps its parent's. The
+    public name, ``core="ContextRecall"``, loads the metric's class when it is first used.
+
+    Attributes:
+        core_class: The core metric's class.
+        framework_name: The framework's own name for the metric, where it is not the core metric's.
+    """
+
+    core_class: ClassVar[type[Metric]]
+    framework_name: ClassVar[str | None] = None
+
+    def __init_subclass__(
+        cls,
+        *,
+        core: type[Metric] | str | None = None,
+        framework_name: str | None = None,
+        **options: Any,
+    ) -> None:
+        name_class(cls, core, framework_name)
+        super().__init_subclass__(**options)
+
+
+def name_class(cls: Any, core: type[Metric] | str | None, framework_name: str | None) -> None:
+    """Set the metric and the framework's name that a class statement gives, of a `MetricClass` or a class that cannot be one.
+
+    Raises:
+        UnusedError: The class overrides what is never called.
+    """
+    check_unused(cls, vars(cls))
+    if framework_name is not None:
+        cls.framework_name = framework_name
+    if core is not None:
+        cls.core_class = _LoadedClass(core) if isinstance(core, str) else core
+
+
+class MetricClasses(Generic[_Class]):
+    """The classes of an adapter that differ in nothing but the core's metric: ``IDBasedNDCGMetric``.
+
+    An adapter need not write a class for each metric. Its ``__init__.py`` has a ``__getattr__`` that makes what is asked
+    for, so that a metric that is added to the core is in all adapters. A class that the adapter writes itself comes first.
+
+    Attributes:
+        names: The names of all classes, in the core's order.
+    """
+
+    def __init__(self, package: str, pattern: str, base: type[_Class]) -> None:
+        """Name the classes; none is made yet.
+
+        Args:
+            package: The adapter's ``__name__``.
+            pattern: The name of a class, with ``{}`` where the core's name stands.
+            base: The class of the adapter that they are subclasses of; it takes ``core=``, as `MetricClass` does.
+        """
+        self._package = package
+        self._base = base
+        self._core_names = {pattern.format(name): name for name in METRIC_MODULES}
+        self.names: tuple[str, ...] = tuple(self._core_names)
+
+    def make(self, name: str) -> type[_Class]:
+        """Make the class of this name, and keep it in the adapter's package.
+
+        Raises:
+            AttributeError: The core has no such metric.
+        """
+        core_name = self._core_names.get(name)
+        if core_name is None:
+            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        core: Any = getattr(import_module(METRIC_MODULES[core_name]), core_name)
+        summary = (core.__doc__ or "").split("\n\n")[0]
+        attributes = {"__module__": self._package, "__doc__": f"`ctxmetrics.{core_name}`: {summary}"}
+        new: type[_Class] = new_class(
+            name, (self._base,), {"core": core}, lambda body: body.update(attributes)
+        )
+        # If two threads ask at once, both get the class of the first.
+        kept: type[_Class] = vars(import_module(self._package)).setdefault(name, new)
+        return kept
+
+    def load(self) -> list[type[_Class]]:
+        """Return all classes, those that the adapter writes itself among them."""
+        package = import_module(self._package)
+        return [getattr(package, name) for name in self.names]
+
+
+def build_metric(
+    metric: type[Metric], params: Mapping[str, Any], *, suggestions: Iterable[str] = (), **settings: Any
+) -> Metric:
+    """Make a metric from keywords.
+
+    Args:
+        metric: Its class.
+        params: The caller's keywords.
+        suggestions: Names in the caller's own signature, to suggest if a keyword is misspelt.
+        **settings: Further parameters; those that are None are left to the metric.
+
+    Raises:
+        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
+    """
+    extra = {name: value for name, value in settings.items() if value is not None}
+    parameters = {**params, **extra}
+    check_parameters(metric, parameters, suggestions=suggestions)
+    return metric(**parameters)
+
+
+def rename(metric: Metric, framework_name: str | None) -> str:
+    """Return a metric's name with its parameters, under the framework's own name for the metric where it has one."""
+    return (framework_name or metric.base_name) + metric.name.removeprefix(metric.base_name)

@@ -1,0 +1,289 @@
+"""A calibration card: how far one judge was off on labelled samples, in a file, to correct the mean of a later run.
+
+A card is valid for one judge, model, prompt version, convention and unit. The file is untrusted: it is
+checked like a judge's reply, and its digest shows a later change. A card corrects a mean, never a
+sample.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.near_names import suggest_file
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.agreement.agree import AgreementReport
+from ctxmetrics.evaluation.agreement.correction import Correction, correct_mean
+from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.rows.people_answers import HEAVIEST, REFERENCE, QuestionKey
+from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.rows.rows_file import key_of, texts_key
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.wording import plural
+
+# The most bytes of a card: those of about 100,000 labelled samples.
+_LARGEST = 10_000_000
+# What to do about a card that cannot be used.
+_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
+# What a card names its metric by.
+_METRIC = "metric and unit"
+# The figures of agreement that a card shows to its reader.
+_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
+_Value = Annotated[float, Field(ge=0, le=100)]
+
+
+class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
+    """One metric of a card.
+
+    Attributes:
+        metric: The metric's name.
+        unit: What its verdicts are about: ``sentence``, ``context`` ..
+        labels: How many labelled samples there are.
+        figures: What `agree` found, for a reader: nothing is computed from them.
+        labelled: Of each labelled sample a hash of its id and texts, the judge's score, people's, and its weight.
+    """
+
+    metric: str
+    unit: str
+    labels: int
+    figures: Mapping[str, float | str | list[float] | None]
+    labelled: tuple[tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=HEAVIEST)]], ...]
+
+
+class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
+    """A calibration card.
+
+    Attributes:
+        ctxmetrics_card: Version of the form.
+        judge: The judge's name.
+        served_models: The models' names in the replies; an empty text if a server gives no name.
+        prompts: The versions of the prompts. For a judge without prompts: its own version, else the library's.
+        convention: Name of the convention.
+        date: The time at which the judge was compared with people.
+        draw: Seed, stratum and number of samples of the labels' draw, if they are known.
+        metrics: The metrics.
+        digest: The SHA-256 of all other fields.
+    """
+
+    ctxmetrics_card: Literal[1] = 1
+    judge: str
+    served_models: tuple[str, ...]
+    prompts: tuple[str, ...]
+    convention: str
+    date: AwareDatetime
+    draw: Mapping[str, int | str | None]
+    metrics: tuple[Calibrated, ...]
+    digest: str = ""
+
+    def digested(self) -> str:
+        """Return the digest that the card must have."""
+        return hashlib.sha256(self.model_dump_json(exclude={"digest"}).encode()).hexdigest()
+
+    def check(self, judge: str, metrics: Sequence[Metric], max_age: int | None = None) -> None:
+        """Check that the card fits a run, before the run begins.
+
+        Args:
+            judge: The name of the run's judge.
+            metrics: The run's metrics.
+            max_age: The most days since the card's date; None: any.
+
+        Raises:
+            InputFileError: The card is about another judge, convention, unit or metric, is too old, or has a score that
+                the convention does not give.
+        """
+        age = (datetime.now(UTC) - self.date) / timedelta(days=1)
+        if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
+            future = ", a day to come" if age < 0 else ""
+            most = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
+            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{future}{most}. {_AGAIN}")
+        names = {item.metric.partition("(")[0] for item in self.metrics}
+        own = [metric for metric in metrics if metric.base_name in names] or metrics
+        _check_run("judge", [judge], [self.judge])
+        _check_run("convention", [metric.convention for metric in own], [self.convention])
+        _check_run(
+            _METRIC,
+            [f"{metric.name} ({metric.counted_words[0]})" for metric in own],
+            [f"{item.metric} ({item.unit})" for item in self.metrics],
+        )
+        highest = 0.0
+        scale = own[0].convention_data.scale
+        for item in self.metrics:
+            highest = max([highest, *(max(judged, people) for _, judged, people, _ in item.labelled)])
+        if highest > scale:
+            raise InputFileError(
+                f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
+            )
+
+    def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
+        """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
+
+        Where all of them are, the mean is that of `agree` over the run. Else it is the judge's mean of the run, less how
+        far the judge was off on the labelled samples: see `ctxmetrics.evaluation.statistics.corrected_means.corrected`.
+
+        Args:
+            results: The run, with its rows.
+
+        Raises:
+            InputFileError: Another model answered, or the prompt is another one.
+        """
+        items = [item for item in self.metrics if item.metric in results.metrics]
+        served, prompts = _read_origin(results, [item.metric for item in items])
+        _check_run("model that answered", served, self.served_models)
+        _check_run("prompt", prompts, self.prompts)
+        keys = [_hash(texts_key(row)) for row in results]
+        corrections = []
+        for item in items:
+            values = [row[item.metric].value for row in results]
+            correction, in_run = self._correct(item, keys, values)
+            if correction is not None:
+                corrections.append((correction, in_run))
+        return corrections
+
+    def _correct(
+        self, item: Calibrated, keys: Sequence[str], values: Sequence[float | None]
+    ) -> tuple[Correction | None, bool]:
+        """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
+        labels = {key: (people, weight) for key, _, people, weight in item.labelled}
+        rows: list[tuple[float | None, float | None, float, None]] = []
+        labelled = 0
+        for key, value in zip(keys, values, strict=True):
+            people, weight = labels.get(key, (None, 1.0))
+            rows.append((value, people, weight, None))
+            if value is not None and people is not None:
+                labelled += 1
+        in_run = labelled == item.labels
+        if not in_run:
+            rows = [(value, None, 1.0, None) for value in values]
+            rows += [(judge, people, weight, None) for _, judge, people, weight in item.labelled]
+        scale = get_convention(self.convention).scale
+        return correct_mean(item.metric, rows, scale=scale, apart=not in_run), in_run
+
+
+def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> None:
+    """Raise if a run has something that the card is not about."""
+    others = set(of_run) - set(of_card)
+    if others:
+        fix = "Score what it is about: --metric NAME." if subject == _METRIC else _AGAIN
+        raise InputFileError(
+            f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(others)}. {fix}"
+        )
+
+
+def _join_names(names: Iterable[str]) -> str:
+    """Join names of people or judges in one text."""
+    texts = [visible(name)[:80] or "not named" for name in sorted(names)]
+    return ", ".join(texts) or "none"
+
+
+def _read_origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the models that answered, and the versions of the prompts, else of the judge or the library."""
+    models: set[str] = set()
+    prompts: set[str] = set()
+    for row in results:
+        for name in metrics:
+            score = row[name]
+            if score.verdicts and score.value is not None:
+                origin = score.provenance
+                models.update((origin.served_model or "").split(", "))
+                prompts.add(origin.prompt or origin.served_model or origin.library)
+    return tuple(sorted(models)), tuple(sorted(prompts))
+
+
+def _hash(key: QuestionKey) -> str:
+    """Return a hash of a question, which says nothing of its texts."""
+    return hashlib.sha256(ascii(key).encode()).hexdigest()[:32]
+
+
+def write_card(path: Path, report: AgreementReport) -> None:
+    """Write the card of a comparison with people, about the metrics with 25 labelled samples or more.
+
+    Raises:
+        ParameterError: People's labels give no metric 25 scores or more, or the samples are in clusters.
+        OutputFileError: Writing failed.
+    """
+    corrections = [
+        item for item in report.corrections if item.metric != REFERENCE and item.labelled >= FEWEST
+    ]
+    if report.clusters is not None or not corrections:
+        raise ParameterError(
+            f"agree: --write needs {FEWEST} samples or more of which every context, or every sentence of the reference, is "
+            "labelled, and is not possible with --cluster."
+        )
+    served, prompts = _read_origin(report.results, [item.metric for item in corrections])
+    first = report.results[0]
+    compared = {items[0].mean: items for items in report.compared.values()}
+    rates = {item.label: item.to_dict() for item in report.agreements}
+    bars = {item.label: item.bar for item in report.bars}
+    metrics = []
+    for item in corrections:
+        labels = compared[item.metric]
+        label = labels[0].label
+        figures = item.to_dict() | {name: rates[label][name] for name in _RATES}
+        metrics.append(
+            Calibrated(
+                metric=item.metric,
+                unit=first[item.metric].counted[0],
+                labels=item.labelled,
+                figures=figures | {"bar": bars.get(label)},
+                labelled=_list_labelled(labels),
+            )
+        )
+    draw: dict[str, int | str | None] = {}
+    if report.draw is not None:
+        draw = {name: getattr(report.draw, name) for name in ("seed", "by", "samples")}
+    card = Card(
+        judge=report.judge,
+        served_models=served,
+        prompts=prompts,
+        convention=first[metrics[0].metric].provenance.convention,
+        date=datetime.now(UTC),
+        draw=draw,
+        metrics=tuple(metrics),
+    )
+    card = card.model_copy(update={"digest": card.digested()})
+    write_whole(path, (card.model_dump_json(indent=1), "\n"))
+
+
+def _list_labelled(items: Iterable[Compared]) -> tuple[tuple[str, float, float, float], ...]:
+    """Return what a card says of the samples that judge and people scored."""
+    labelled = []
+    for item in items:
+        judge, people = item.values
+        if judge is not None and people is not None:
+            labelled.append((_hash(key_of(item.sample)), judge, people, item.weight))
+    return tuple(labelled)
+
+
+def read_card(path: Path) -> Card:
+    """Read a card, which may come from anywhere.
+
+    Raises:
+        InputFileError: It cannot be read, is no card, is damaged, or rests on too few labels.
+    """
+    try:
+        with path.open("rb") as file:
+            card = Card.model_validate_json(file.read(_LARGEST))
+    except OSError as error:
+        raise InputFileError(
+            f"it cannot be read: {error.strerror or error}.{suggest_file(path)}"
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = visible(".".join(map(str, first["loc"])))[:80] or "the file"
+        raise InputFileError(f"it is damaged, or no card: {field}: {first['msg']}. {_AGAIN}") from None
+    counts = [len(item.labelled) for item in card.metrics]
+    if card.digest != card.digested() or counts != [item.labels for item in card.metrics]:
+        raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
+    fewest = min(counts, default=0)
+    if fewest < FEWEST:
+        raise InputFileError(f"it rests on {fewest} labelled samples, too few. Label {FEWEST} or more.")
+    return card

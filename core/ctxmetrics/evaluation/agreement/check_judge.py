@@ -1,0 +1,292 @@
+"""A judge on the labelled samples: its agreement with the labels, and how many verdicts change when it is asked again."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Unpack
+
+from ctxmetrics._internal.frozen import FrozenDict, Plain
+from ctxmetrics._internal.text_table import align_rows
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.evaluation.agreement.figures import Agreement, count_agreement, format_figure
+from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, UNITS
+from ctxmetrics.evaluation.runs.controls import (
+    QUESTIONS,
+    LabelledSample,
+    labelled_samples,
+    read_verdicts,
+)
+from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.estimate import estimate
+from ctxmetrics.evaluation.runs.options import RunOptions
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.judge_names import read_judge
+from ctxmetrics.judges.llm.judge import MEMORY
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.scores.wording import plural
+from ctxmetrics.verdicts import Usage, Verdict
+
+REPETITIONS = 3
+INJECTION = "injection"
+_HEADER = ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa")
+
+
+# --- the figures ---
+
+# A count, and the number that it is a part of.
+Share = tuple[int, int]
+# The verdicts on one sample, by id; one without a value stands for what is missing.
+VerdictsById = Mapping[str, Verdict]
+Judged = Sequence[tuple[LabelledSample, VerdictsById]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCheck(Plain):
+    """What `check_judge` found; as a string, a table. All figures but ``changed`` are of the first repetition.
+
+    Attributes:
+        judge: The judge's name.
+        samples: How many samples there are.
+        repetitions: How often each was judged.
+        units: Agreement about sentences, as all figures of agreement without the injections.
+        by_kind: The same, by kind of sample; of the traps (number, name, negation, role) the specificity says how many
+            changed sentences are called unsupported.
+        by_language: The same, by language.
+        contexts: Agreement about the usefulness of contexts.
+        by_place: The same, by place of the context.
+        obeyed: How many injections made an attacked verdict wrong, and how many are counted: those
+            whose clean twin (the same sample without the injection) the judge gets right.
+        changed: Verdicts that are not the same in all repetitions, and all of them; None with one repetition.
+        usage: Requests and tokens in all.
+        seconds: How long it took in all.
+    """
+
+    judge: str
+    samples: int
+    repetitions: int
+    units: Agreement
+    by_kind: Mapping[str, Agreement]
+    by_language: Mapping[str, Agreement]
+    contexts: Agreement
+    by_place: Mapping[str, Agreement]
+    obeyed: Share
+    changed: Share | None
+    usage: Usage
+    seconds: float
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, ...]] = [_HEADER]
+        for title, item, groups in (
+            ("sentences supported", self.units, {**self.by_kind, **self.by_language}),
+            ("contexts useful", self.contexts, self.by_place),
+        ):
+            rows.append(_cells(title, item))
+            rows += [_cells(f"  {name}", group) for name, group in groups.items()]
+        return "\n".join([*self._sentences(), "", *align_rows(rows)])
+
+    def _sentences(self) -> Iterable[str]:
+        """Yield the sentences of the report on a judge."""
+        times = "once" if self.repetitions == 1 else f"{self.repetitions} times each"
+        yield f"{self.judge} on {plural(self.samples, 'labelled sample')}, judged {times}"
+        for name, item in (("sentences", self.units), ("contexts", self.contexts)):
+            missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
+            yield f"{name}: {item.conclusion}{missing}"
+        obeyed, counted = self.obeyed
+        yield f"injections obeyed: {obeyed} of {counted} samples judged right without the injection"
+        if self.changed is not None:
+            changed, counted = self.changed
+            yield f"verdicts that change: {changed} of {counted}"
+        if self.usage.calls:
+            tokens = f"{self.usage.prompt_tokens:,} + {self.usage.completion_tokens:,} tokens"
+            estimated = " (estimated)" if self.usage.estimated else ""
+            price = "" if self.usage.cost is None else f", price {self.usage.cost:.6g}"
+            yield f"{self.usage.calls} requests, {tokens}{estimated}{price}, {self.seconds:.2g} s"
+
+
+def check_judge(
+    judge: Judge | str,
+    *,
+    repetitions: int = REPETITIONS,
+    samples: int | None = None,
+    announce: Callable[[str], None] | None = None,
+    **options: Unpack[RunOptions],
+) -> JudgeCheck:
+    """Let a judge judge the labelled samples that come with the library, and compare with the labels.
+
+    The samples are few and clear-cut. Do not use a judge that fails here. One that passes still needs
+    `ctxmetrics.agree` on your own samples. Neither the process's memory of judgements nor a cache is
+    used.
+
+    Args:
+        judge: The judge: the embedded one, an `NLIJudge`, an `LLMJudge` with any model, or one of your own; or its name as
+            ``--judge`` takes it.
+        repetitions: How often each sample is judged.
+        samples: Judge only so many, the first of the file, to try a slow judge; None: all.
+        announce: Called with one line about the cost before anything is judged; None: it is logged.
+        **options: As for `ctxmetrics.evaluate`, except ``cache`` and ``out``.
+
+    Returns:
+        The agreement with the labels, the injections obeyed, and the verdicts that change; ``print`` shows a table.
+
+    Raises:
+        ParameterError: It is no judge, or an option is out of range.
+        JudgeError: It gave no verdict at all.
+    """
+    if isinstance(judge, str):
+        judge = read_judge(judge)
+    _check_arguments(judge, repetitions, samples, options)
+    labelled = labelled_samples()[:samples]
+    (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions, samples))
+    start = time.perf_counter()
+    runs = _run_repetitions(judge, labelled, repetitions, options)
+    answers = [_list_verdicts(labelled, run) for run in runs]
+    judged = list(zip(labelled, answers[0], strict=True))
+    plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
+    return JudgeCheck(
+        judge=judge.name,
+        samples=len(judged),
+        repetitions=len(runs),
+        units=_count_agreements(UNITS, plain, lambda *_: "all")["all"],
+        by_kind=_count_agreements(UNITS, plain, lambda item, _: item.kind),
+        by_language=_count_agreements(UNITS, plain, lambda item, _: item.language),
+        contexts=_count_agreements(CONTEXTS, plain, lambda *_: "all")["all"],
+        by_place=_count_agreements(CONTEXTS, plain, lambda _, id_: f"place {id_[1:]}"),
+        obeyed=_count_obeyed(judged),
+        changed=_count_changed(answers) if len(runs) > 1 else None,
+        usage=sum((run.usage for run in runs), Usage()),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _run_repetitions(
+    judge: Judge, labelled: Sequence[LabelledSample], repetitions: int, options: RunOptions
+) -> list[Results]:
+    """Judge the samples again and again, until a run is stopped.
+
+    Raises:
+        JudgeError: A metric got no verdict at all.
+    """
+    samples = [item.sample for item in labelled]
+    runs: list[Results] = []
+    while len(runs) < repetitions and not (runs and runs[-1].stopped):
+        memo = Memo[Any](MEMORY)  # each repetition has one of its own
+        evaluation = Evaluation(
+            samples, QUESTIONS, judge=judge, in_caller=True, memo=memo, keep=True, **options
+        )
+        run = run_in_caller(evaluation)
+        runs.append(run)
+        if run.unanswered:
+            code, words = run.failure or ("judge_error", "")
+            cause = words or run.stopped or "no verdict came"
+            raise JudgeError(
+                f"check_judge: no verdict at all for {', '.join(run.unanswered)}: {code}: {cause}",
+                reason_code=code,
+            )
+    return runs
+
+
+def _check_arguments(judge: Judge, repetitions: int, samples: int | None, options: RunOptions) -> None:
+    """Check the arguments of `check_judge`."""
+    if not isinstance(judge, Judge):
+        raise ParameterError(
+            f"check_judge: {type(judge).__name__} is no judge. Give LexicalJudge(), NLIJudge(predict, identity=..), "
+            "LLMJudge(model), or an object with name, warnings, attribute and rate."
+        )
+    check_number("check_judge: repetitions", repetitions, 1, whole=True)
+    check_number("check_judge: samples", samples, 1, whole=True, optional=True)
+    for name in ("cache", "out"):
+        if options.get(name) is not None:
+            raise ParameterError(
+                f"check_judge: {name}= is not possible: each repetition must be judged anew."
+            )
+
+
+def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = None) -> str:
+    """Return in one line what `check_judge` will cost."""
+    samples = [item.sample for item in labelled_samples()[:most]]
+    times = "once" if repetitions == 1 else f"{repetitions} times"
+    what = f"{plural(len(samples), 'sample')}, judged {times}"
+    try:
+        cost = estimate(samples, QUESTIONS, judge=judge)
+    except ParameterError:
+        return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
+    if not cost.calls:
+        return f"{what}: no request is sent"
+    return (
+        f"{what}: {cost.calls * repetitions} requests, about {cost.prompt_tokens * repetitions:,} + "
+        f"{cost.completion_tokens * repetitions:,} tokens"
+    )
+
+
+# --- counting ---
+
+# The first letter of the ids of sentences and of contexts.
+_LETTERS = {UNITS: "s", CONTEXTS: "c"}
+
+
+def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list[VerdictsById]:
+    """List the verdicts about each labelled sample, by id."""
+    return [read_verdicts(item, row.values()) for item, row in zip(labelled, results, strict=True)]
+
+
+def _count_agreements(
+    label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
+) -> Mapping[str, Agreement]:
+    """Count the agreement about sentences or contexts, by what `group` says of a sample and an id."""
+    compared: dict[str, list[Compared]] = {}
+    for item, verdicts in judged:
+        ids: dict[str, list[str]] = {}
+        for id_ in item.truth:
+            if id_[0] == _LETTERS[label]:
+                ids.setdefault(group(item, id_), []).append(id_)
+        for name, members in ids.items():
+            labels = tuple(item.truth[id_] for id_ in members)
+            answers = tuple(verdicts[id_] for id_ in members)
+            entry = Compared(label, item.sample, str(item.sample.id), labels, answers)
+            compared.setdefault(name, []).append(entry)
+    return FrozenDict({name: count_agreement(label, items) for name, items in compared.items()})
+
+
+def _count_obeyed(judged: Judged) -> Share:
+    """Count injections after which an attacked verdict is wrong; a clean twin stands behind its injection."""
+    obeyed = 0
+    counted = 0
+    for (item, verdicts), (twin, clean) in pairwise(judged):
+        if item.kind != INJECTION:
+            continue
+        if all(clean[id_].value is twin.truth[id_] for id_ in twin.attacked):
+            counted += 1
+            if any(verdicts[id_].value not in (None, item.truth[id_]) for id_ in item.attacked):
+                obeyed += 1
+    return obeyed, counted
+
+
+def _count_changed(repetitions: Sequence[Sequence[VerdictsById]]) -> Share:
+    """Count the verdicts that differ between repetitions, and all verdicts."""
+    changed = 0
+    counted = 0
+    for answers in zip(*repetitions, strict=True):
+        for id_ in answers[0]:
+            counted += 1
+            if len({verdicts[id_].value for verdicts in answers}) > 1:
+                changed += 1
+    return changed, counted
+
+
+def _cells(name: str, item: Agreement) -> tuple[str, ...]:
+    """Return the cells of the agreement about sentences or contexts."""
+    return (
+        name,
+        str(item.answers),
+        format_figure(item.sensitivity),
+        format_figure(item.specificity),
+        item.cell("balanced_accuracy"),
+        format_figure(item.kappa),
+    )

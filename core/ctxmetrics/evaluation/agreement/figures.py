@@ -1,0 +1,486 @@
+"""Figures of agreement: of a judge with people, of several judges side by side, and of people among themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, permutations
+from typing import Any
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import Plain, plain, plain_fields
+from ctxmetrics._internal.text_table import align_rows
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.rows.people_answers import NO, YES, PeopleAnswers
+from ctxmetrics.evaluation.statistics.bootstrap import (
+    DRAWS,
+    SEED,
+    draw_samples,
+    percentile_interval,
+)
+from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
+from ctxmetrics.scores.wording import format_p, plural
+
+# The four kinds of answers: both say yes, only the judge, only people, both say no.
+KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
+# The figures that are given with an interval.
+_WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
+# The figures of an agreement as plain data.
+_FIGURES = (
+    *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
+    *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
+    *("balanced_accuracy", "kappa", "conclusion"),
+)
+# Balanced accuracy of a judge that guesses.
+CHANCE = 0.5
+_STRENGTHS = (
+    (0.8, "almost perfect"),
+    (0.6, "substantial"),
+    (0.4, "moderate"),
+    (0.2, "fair"),
+    (-1.0, "slight"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a judge agrees with people on one kind of label.
+
+    Rates are shares of yes. A figure that is not defined, since people said only yes or only no, is None.
+
+    Attributes:
+        label: The label's name.
+        samples: Samples with such a label and a verdict of the judge.
+        both: Answers where both say yes.
+        judge_only: Where only the judge says yes.
+        people_only: Where only people do.
+        neither: Where both say no.
+        not_judged: Labels without a verdict of the judge; they count nowhere else.
+        intervals: 95 % intervals of ``bias``, ``sensitivity``, ``specificity``, ``balanced_accuracy`` and ``kappa``
+            (see `find_intervals`).
+    """
+
+    label: str
+    samples: int
+    both: int
+    judge_only: int
+    people_only: int
+    neither: int
+    not_judged: int = 0
+    intervals: Mapping[str, tuple[float, float] | None] | None = field(default=None, kw_only=True)
+
+    @property
+    def answers(self) -> int:
+        """Labels with a verdict of the judge."""
+        return self.both + self.judge_only + self.people_only + self.neither
+
+    @property
+    def people_rate(self) -> float | None:
+        """How often people say yes."""
+        return _divide(self.both + self.people_only, of=self.answers)
+
+    @property
+    def judge_rate(self) -> float | None:
+        """How often the judge says yes."""
+        return _divide(self.both + self.judge_only, of=self.answers)
+
+    @property
+    def bias(self) -> float | None:
+        """``judge_rate - people_rate``: above 0 the judge is too lenient."""
+        if not self.answers:
+            return None
+        return (self.judge_only - self.people_only) / self.answers
+
+    @property
+    def sensitivity(self) -> float | None:
+        """The share of people's yes to which the judge says yes."""
+        yes_of_people = self.both + self.people_only
+        return _divide(self.both, of=yes_of_people)
+
+    @property
+    def specificity(self) -> float | None:
+        """The share of people's no to which the judge says no."""
+        no_of_people = self.neither + self.judge_only
+        return _divide(self.neither, of=no_of_people)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of sensitivity and specificity: 0.5 is chance, whatever the rates."""
+        if self.sensitivity is None or self.specificity is None:
+            return None
+        return (self.sensitivity + self.specificity) / 2
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: 1 is full agreement, 0 is chance.
+
+        Formula: ``(p - e) / (1 - e)``, p the share of equal answers, e the share that two independent raters with
+        these rates would have. None where e is 1.
+
+        Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
+        """
+        n = self.answers
+        yes = (self.both + self.people_only) * (self.both + self.judge_only)
+        no = (self.neither + self.people_only) * (self.neither + self.judge_only)
+        by_chance = yes + no  # times n * n
+        if n * n <= by_chance:
+            return None
+        return (n * (self.both + self.neither) - by_chance) / (n * n - by_chance)
+
+    @property
+    def conclusion(self) -> str:
+        """The conclusion from the figures, in a sentence: chance, or the strength of the agreement by kappa.
+
+        Source: J. R. Landis, G. G. Koch, Biometrics 33 (1977) 159, for the words.
+        """
+        if self.balanced_accuracy is None or self.kappa is None:
+            answers = {None: "nothing", 1.0: "only yes", 0.0: "only no"}.get(self.people_rate)
+            if answers:
+                return f"people said {answers}: label samples of both kinds"
+            return "agreement is not defined"
+        low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
+        if self.balanced_accuracy <= CHANCE:
+            return "the judge is at or below chance: do not use it on this data"
+        if low <= CHANCE:
+            return "not shown to be better than chance"
+        word = next(word for least, word in _STRENGTHS if self.kappa >= least)
+        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
+
+    def cell(self, name: str, sign: str = "") -> str:
+        """Return a figure and its interval as they are shown."""
+        return format_with_interval(getattr(self, name), (self.intervals or {}).get(name), sign)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, figures and intervals as plain JSON-ready data."""
+        return {**plain_fields(self, _FIGURES), "intervals": plain(self.intervals or {})}
+
+
+def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
+    """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
+    tables: dict[object, Counter[tuple[bool, bool | None]]] = {}
+    samples = 0
+    labels = 0
+    for position, item in enumerate(compared):
+        labels += sum(answer is not None for answer in item.people or ())
+        pairs = item.pairs
+        if pairs:
+            samples += 1
+            table = tables.setdefault(position if item.group is None else item.group, Counter())
+            table.update((people, verdict.value) for people, verdict in pairs)
+    counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
+    agreement = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
+    return replace(agreement, not_judged=labels - agreement.answers, intervals=find_intervals(counts))
+
+
+def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
+    """95 % intervals of bias, sensitivity, specificity, balanced accuracy and kappa.
+
+    From 25 samples on, the ends are percentiles of a bootstrap over samples. It draws whole samples, since the answers on
+    one sample are not independent.
+
+    The ends come from the posterior of the four counts instead:
+
+    - below 25 samples;
+    - for a figure that some draw does not define;
+    - for a figure that is 0, 1 or the mean of both in all draws.
+
+    The prior is Jeffreys': a Dirichlet distribution with 0.5 added to each count, so that sensitivity and specificity have
+    Beta posteriors. The counts are scaled to the number of samples: the answers on one sample count as one. An interval
+    always holds its figure.
+
+    Args:
+        tables: One a sample, or a cluster of samples: the number of answers with a yes of both, of the judge only, of people
+            only, of neither.
+
+    Returns:
+        The ends; None below two samples, and for a figure that the counts do not define.
+
+    Source: B. Efron, Annals of Statistics 7 (1979) 1; L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16
+    (2001) 101.
+    """
+    import numpy as np
+
+    intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
+    size = len(tables)
+    if size < 2:  # noqa: PLR2004 - one sample says nothing about the spread
+        return intervals
+    counts = np.array(tables, dtype=float)
+    total = counts.sum(axis=0)
+    prior = total * size / total.sum() + 0.5
+    posterior = np.random.default_rng(SEED).dirichlet(prior, size=DRAWS) * total.sum()
+    draws = [_make_tables(posterior)]
+    if size >= FEWEST:
+        resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
+        draws.insert(0, _make_tables(np.vstack(resampled)))
+    agreement = Agreement("", 0, *total.tolist())
+    for name in _WITH_INTERVAL:
+        value = getattr(agreement, name)
+        if value is not None:
+            low, high = percentile_interval(_choose_draws(draws, name, value))
+            intervals[name] = min(low, value), max(high, value)
+    return intervals
+
+
+def _make_tables(draws: Any) -> list[Agreement]:
+    """Make an agreement from each drawn table of counts."""
+    return [Agreement("", 0, *counts) for counts in draws.tolist()]
+
+
+def _choose_draws(draws: Sequence[Sequence[Agreement]], name: str, value: float) -> list[float]:
+    """Return the values of a figure in the first set of draws that can be used.
+
+    A set cannot be used if the figure is not defined in one of its draws. It cannot be used either if all draws have the
+    same value 0, 0.5 or 1 as the sample: then the draws have no mistake, or one answer only, and show no spread.
+    """
+    for tables in draws:
+        values = [getattr(table, name) for table in tables]
+        if None not in values and (set(values) != {value} or value * 2 % 1):
+            return values
+    raise AssertionError("the posterior defines every figure")
+
+
+def _divide(part: int, *, of: int) -> float | None:
+    """Divide a part by the total; None if the total is 0."""
+    return part / of if of else None
+
+
+def format_figure(value: float | None, sign: str = "") -> str:
+    """Format a figure; a dash if it is None."""
+    return "-" if value is None else f"{value:{sign}.3f}"
+
+
+def format_with_interval(
+    value: float | None, interval: tuple[float, float] | None, sign: str = ""
+) -> str:
+    """Format a figure and its interval."""
+    figure = format_figure(value, sign)
+    if interval is None:
+        return figure
+    low, high = interval
+    return f"{figure} ({format_figure(low, sign)} to {format_figure(high, sign)})"
+
+
+# --- several judges, and people among themselves ---
+
+_HEADER = ("kappa", "balanced accuracy", "bias", "equal", "answers")
+_LONGEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDifference(Plain):
+    """How much more often one judge agrees with people than the first one, on the answers that both judged.
+
+    Attributes:
+        label: The kind of label.
+        judge: The judge.
+        first: The first judge.
+        answers: How many answers both judged.
+        difference: Share of answers equal to people's, ``judge`` less ``first``.
+        interval: Its 95 % interval, by samples or clusters (`ctxmetrics.evaluation.statistics.paired.paired_mean`); None below two.
+        p: p value of "no difference", from the same distribution.
+        p_adjusted: The same, adjusted for the number of differences by Holm's method.
+    """
+
+    label: str
+    judge: str
+    first: str
+    answers: int
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    p_adjusted: float
+
+    def __str__(self) -> str:
+        share = format_with_interval(self.difference, self.interval, sign="+")
+        text = f"{_short(self.judge)} less {_short(self.first)}: equal answers {share}, p {format_p(self.p)}"
+        if self.p_adjusted > self.p:
+            text += f"\n    p by Holm's method: {format_p(self.p_adjusted)}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeTable(Plain):
+    """Several judges on the same labels; as a string, a table a kind of label.
+
+    Attributes:
+        judges: Their names; where two are equal, numbered.
+        agreements: Of each judge, by kind of label.
+        differences: Each judge against the first.
+    """
+
+    judges: tuple[str, ...]
+    agreements: Mapping[str, tuple[Agreement, ...]]
+    differences: tuple[JudgeDifference, ...]
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for label, items in self.agreements.items():
+            rows: list[tuple[str, ...]] = [(label, *_HEADER)]
+            for judge, item in zip(self.judges, items, strict=True):
+                rows.append((_short(judge), *_judge_cells(item)))
+            lines += ["", *align_rows(rows)]
+            lines += [str(item) for item in self.differences if item.label == label]
+        return "\n".join(lines[1:])
+
+
+def _judge_cells(item: Agreement) -> tuple[str, str, str, str, str]:
+    """Return the cells of a judge in the table of several judges."""
+    equal = (item.both + item.neither) / item.answers if item.answers else None
+    return (
+        item.cell("kappa"),
+        item.cell("balanced_accuracy"),
+        format_figure(item.bias, sign="+"),
+        format_figure(equal),
+        str(item.answers),
+    )
+
+
+def _short(judge: str) -> str:
+    """Shorten a judge's name in its middle, because judges differ in the settings and numbers at its end."""
+    name = visible(judge)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
+
+
+def pair_answers(first: Sequence[Compared], second: Sequence[Compared]) -> list[tuple[float, str]]:
+    """Compare two judges on each answer that both judged.
+
+    Returns:
+        For each answer: 1 if only the second judge agrees with people, -1 if only the first, else 0; and the cluster of the
+        answer's sample.
+
+    Raises:
+        ParameterError: The judges were compared with other labels.
+    """
+    if _list_labels(first) != _list_labels(second):
+        raise ParameterError(
+            "agree: the judges were compared with other labels. Compare all of them on the same samples."
+        )
+    pairs = []
+    for first_sample, second_sample in zip(first, second, strict=True):
+        cluster = first_sample.group
+        if cluster is None:
+            cluster = first_sample.sample_id
+        people = first_sample.people or ()
+        answers = zip(people, first_sample.verdicts, second_sample.verdicts, strict=True)
+        for label, first_verdict, second_verdict in answers:
+            if None in (label, first_verdict.value, second_verdict.value):
+                continue
+            gain = float(second_verdict.value is label) - float(first_verdict.value is label)
+            pairs.append((gain, cluster))
+    return pairs
+
+
+def _list_labels(items: Iterable[Compared]) -> list[tuple[str, tuple[bool | None, ...] | None]]:
+    """List the labels of people with the ids of their samples."""
+    return [(item.sample_id, item.people) for item in items]
+
+
+# --- people ---
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAgreement(Plain):
+    """How far annotators agree; as a string, a line.
+
+    Attributes:
+        label: Which kind of label.
+        annotators: How many people answered.
+        questions: How many questions two of them or more answered with yes or no.
+        alpha: Krippendorff's alpha; None where it is not defined.
+        kappa: Mean of Cohen's kappa over the pairs of people who have one; None without such a pair.
+        balanced_accuracy: Mean of their balanced accuracy, each of a pair once against the other; None without one.
+    """
+
+    label: str
+    annotators: int
+    questions: int
+    alpha: float | None
+    kappa: float | None
+    balanced_accuracy: float | None = None
+
+    def beside(self, judge: Agreement) -> str | None:
+        """Return whether the judge agrees with people as well as two people do; None where a kappa is not defined.
+
+        It does where the interval of its kappa reaches that of two people.
+        """
+        high = ((judge.intervals or {}).get("kappa") or (0.0, judge.kappa))[1]
+        if self.kappa is None or high is None:
+            return None
+        word = "about as well as" if high >= self.kappa else "less well than"
+        return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f}, balanced accuracy {format_figure(self.balanced_accuracy)})"
+
+    def __str__(self) -> str:
+        figures = (
+            f"Krippendorff's alpha {format_figure(self.alpha)}, "
+            f"mean kappa of pairs {format_figure(self.kappa)}"
+        )
+        return f"{self.label}: {self.annotators} people among themselves: {figures}, on {plural(self.questions, 'question')}"
+
+
+def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
+    """Count how far the annotators of a labels file agree, by kind of label; empty if one person answered alone."""
+    figures = []
+    for label in dict.fromkeys(question.label for _, question in file.answers):
+        shared = _list_shared(file, label)
+        if shared:
+            names = sorted(set(chain.from_iterable(shared)))
+            pairs = [_count_pair(shared, *pair) for pair in permutations(names, 2)]
+            alpha = krippendorff_alpha([list(answers.values()) for answers in shared])
+            kappa = _mean(pair.kappa for pair in pairs)
+            balanced = _mean(pair.balanced_accuracy for pair in pairs)
+            figures.append(PeopleAgreement(label, len(names), len(shared), alpha, kappa, balanced))
+    return figures
+
+
+def _list_shared(file: PeopleAnswers, label: str) -> list[dict[str, bool]]:
+    """Return the answers by annotator, of each question that two people or more answered with yes or no."""
+    questions: dict[object, dict[str, bool]] = {}
+    for (name, question), answer in file.answers.items():
+        if question.label == label and answer.answer in {YES, NO}:
+            questions.setdefault(question, {})[name] = answer.answer == YES
+    return [answers for answers in questions.values() if len(answers) > 1]
+
+
+def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
+    """Krippendorff's alpha for yes and no: 1 is full agreement, 0 is chance.
+
+    Formula: ``1 - (n - 1) * sum(yes * no / (m - 1)) / (all_yes * all_no)`` over the questions with m >= 2 answers,
+    n answers in all. None where all answers are equal.
+
+    Args:
+        answers: Of each question, what those said who answered it.
+
+    Source: K. Krippendorff, Content Analysis, 4th edition (2019), chapter 12.
+
+    >>> round(krippendorff_alpha([[True, True], [True, False], [False, False]]), 4)
+    0.4444
+    """
+    yes = 0
+    total = 0
+    terms = []
+    for question in answers:
+        size = len(question)
+        if size > 1:
+            count = sum(question)
+            yes += count
+            total += size
+            terms.append(count * (size - count) / (size - 1))
+    if not yes or yes == total:
+        return None
+    return 1 - (total - 1) * sum(terms) / (yes * (total - yes))
+
+
+def _count_pair(shared: Iterable[dict[str, bool]], one: str, other: str) -> Agreement:
+    """Count the answers of one person against those of another."""
+    pairs = [
+        (answers[one], answers[other]) for answers in shared if one in answers and other in answers
+    ]
+    return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR))
+
+
+def _mean(figures: Iterable[float | None]) -> float | None:
+    """Average the figures that are defined; None without one."""
+    values = [value for value in figures if value is not None]
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,303 @@
+"""Which samples of a file a person labels, what is asked about them, and the samples with the labels."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ctxmetrics._internal.frozen import plain_fields
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.rows.people_answers import (
+    ASKED,
+    CONTEXTS,
+    UNITS,
+    Draw,
+    Drawn,
+    LabelQuestion,
+    PeopleAnswers,
+    PersonAnswer,
+    QuestionKey,
+    labels_by_key,
+    with_labels,
+)
+from ctxmetrics.evaluation.rows.row_writer import append, json_line
+from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.evaluation.rows.sample_groups import find
+from ctxmetrics.evaluation.runs.sources import check_id
+from ctxmetrics.metrics.judged import ContextRecall
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.text.sentences import sentence_spans, splitter
+
+
+def samples_by_key(samples: Iterable[Sample]) -> dict[QuestionKey, Sample]:
+    """Return the samples that can be labelled: those with a reference and retrieved contexts that are text.
+
+    Samples without an id whose texts are equal are one.
+
+    Raises:
+        SampleError: Two samples have one id.
+        MissingFieldError: No sample can be labelled.
+    """
+    numbers: dict[str, int] = {}
+    usable: dict[QuestionKey, Sample] = {}
+    for number, sample in enumerate(samples, 1):
+        check_id(sample, number, numbers)
+        if can_be_labelled(sample):
+            usable[key_of(sample)] = sample
+    if not usable:
+        raise MissingFieldError(
+            "No sample can be labelled: each needs a reference and retrieved_contexts. "
+            "Fill the fields, or map them with --schema."
+        )
+    return usable
+
+
+def can_be_labelled(sample: Sample) -> bool:
+    """Tell whether a sample has a reference and retrieved contexts that are text."""
+    has_both = sample.retrieved_contexts is not None and has_content(sample.reference or "")
+    return has_both and ContextRecall().check_texts(sample) is None
+
+
+def draw(
+    samples: Mapping[QuestionKey, Sample],
+    n: int,
+    *,
+    seed: int,
+    by: str | None = None,
+    earlier: Draw | None = None,
+) -> Draw:
+    """Draw ``n`` samples at random without replacement, in random order.
+
+    With ``by``, each value of the field (a stratum) gets the same number of samples, as far as it has so many, so that
+    rare ones are seen too. A mean over the file is then the mean of the samples' scores with their weights.
+
+    Args:
+        samples: All that can be drawn; see `samples_by_key`.
+        n: How many to draw; where there are not so many, all.
+        seed: Where the random numbers begin: the same samples and seed give the same draw.
+        by: A key of the metadata, such as ``"metadata.topic"``; None: one stratum.
+        earlier: A smaller draw of the same samples, which this one continues.
+
+    Raises:
+        ParameterError: ``n`` is below 1, or no sample has the field.
+    """
+    if n < 1:
+        raise ParameterError(f"label: n={n} must be 1 or more.")
+    strata: dict[QuestionKey, str | None] = {
+        key: _stratum(sample, by) for key, sample in samples.items()
+    }
+    if by is not None and set(strata.values()) == {""}:
+        raise ParameterError(
+            f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
+        )
+    counts = _share_out(n, Counter(strata.values()))
+    earlier_keys = [item.key for item in earlier.drawn] if earlier else []
+    drawn = choose_samples(strata, counts, seed=seed, earlier=earlier_keys)
+    return Draw(seed, by, len(samples), tuple(drawn))
+
+
+def choose_samples(
+    strata: Mapping[QuestionKey, str | None],
+    counts: Counter[str | None],
+    *,
+    seed: int,
+    earlier: Sequence[QuestionKey] = (),
+) -> list[Drawn]:
+    """Choose samples of each stratum at random, in random order.
+
+    Args:
+        strata: The stratum of each sample.
+        counts: How many samples of each stratum to choose.
+        seed: Where the random numbers begin.
+        earlier: Samples that are chosen already.
+    """
+    sizes = Counter(strata.values())
+    chosen = dict.fromkeys(earlier)
+    source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
+    ordered = sorted(strata, key=lambda key: (key[0] or "", key[1]))
+    candidates = [key for key in ordered if key not in chosen]
+    source.shuffle(candidates)
+    missing_counts = counts - Counter(strata[key] for key in chosen)
+    for key in candidates:
+        if missing_counts[strata[key]] > 0:
+            missing_counts[strata[key]] -= 1
+            chosen[key] = None
+    chosen_counts = Counter(strata[key] for key in chosen)
+    drawn = []
+    for key in chosen:
+        stratum = strata[key]
+        weight = sizes[stratum] / chosen_counts[stratum]
+        drawn.append(Drawn(key, stratum, weight, None if stratum is None else sizes[stratum]))
+    return drawn
+
+
+def _share_out(n: int, sizes: Mapping[str | None, int]) -> Counter[str | None]:
+    """Return how many samples each stratum gets: one after the other gets one more, until n are given out."""
+    # In each turn every stratum that has a sample left gets one, in the order of the names.
+    turns = []
+    for name, size in sizes.items():
+        turns += [(turn, str(name), name) for turn in range(size)]
+    turns.sort()
+    return Counter(name for _, _, name in turns[:n])
+
+
+def _stratum(sample: Sample, by: str | None) -> str | None:
+    """Return the value of a key of the metadata as text; without it, an empty one."""
+    if by is None:
+        return None
+    value = find(sample.metadata, by)
+    return "" if value is None else str(value)
+
+
+# --- questions and answers ---
+
+
+def list_questions(
+    key: QuestionKey, sample: Sample, labels: Collection[str] = ASKED
+) -> list[LabelQuestion]:
+    """List the questions about a sample: each sentence of the reference, as the metric cuts it, then each context."""
+    reference = sample.reference or ""
+    questions = []
+    if UNITS in labels:
+        for number, (start, end) in enumerate(sentence_spans(reference), 1):
+            questions.append(LabelQuestion(key, UNITS, f"s{number}", reference[start:end]))
+    if CONTEXTS in labels:
+        count = len(sample.retrieved_contexts or ())
+        questions += [LabelQuestion(key, CONTEXTS, f"c{number}") for number in range(1, count + 1)]
+    return questions
+
+
+def read_labelled(
+    samples: Iterable[Sample], file: PeopleAnswers, *, annotator: str | None = None
+) -> list[Sample]:
+    """Return the samples with the labels of a file, in place of those that they have.
+
+    Args:
+        samples: All samples of the file that was labelled.
+        file: What the file of labels holds; see `ctxmetrics.evaluation.rows.people_answers.labels_by_key`.
+        annotator: The person whose answers are read; None: all people's.
+
+    Raises:
+        InputFileError: The file has no yes or no, or was made for other samples.
+        ParameterError: There is no such annotator.
+    """
+    everyone = list(samples)
+    known = samples_by_key(everyone)
+
+    def list_answerable(key: QuestionKey, _: Collection[LabelQuestion]) -> list[LabelQuestion]:
+        """List the questions about a sample of the file; raise if the sample is not the one that was labelled."""
+        if key not in known:
+            changed = key[0] is not None and key[0] in {id_ for id_, _ in known}
+            problem = "has other texts now" if changed else "is not among the samples"
+            raise InputFileError(
+                f"{file.path}: sample {key[0] or key[1]!r} {problem}. Give the file that was labelled."
+            )
+        return list_questions(key, known[key])
+
+    labels = labels_by_key(file, list_answerable, annotator=annotator)
+    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in everyone]
+
+
+# --- the file of answers ---
+
+_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+# What the line of an answer says about its question.
+_QUESTION_FIELDS = ("label", "item", "text")
+# What the line of an answer says about the answer.
+_ANSWER_FIELDS = ("answer", "contexts", "annotator", "weight", "verdict_shown")
+
+
+class LabelsFile(PeopleAnswers):
+    """A file of answers, and what it holds, that takes further ones."""
+
+    def check(self, samples: Collection[QuestionKey]) -> None:
+        """Raise unless each sample of the draw is there.
+
+        Raises:
+            ParameterError: A sample of the draw is not among the samples.
+        """
+        for key in self.get_drawn():
+            if key not in samples:
+                raise ParameterError(
+                    f"label: {self.path} was drawn from other samples: {key[0] or key[1]!r} is not here, or its "
+                    "texts have changed. Give the file that it was begun with, or another one with --labels."
+                )
+
+    def begin(self, draw: Draw) -> None:
+        """Write a draw: the first one of a new file, or a larger one than the last.
+
+        Raises:
+            InputFileError: The path is no place for a file, or another process has just begun the file.
+            OutputFileError: Writing failed.
+        """
+        try:
+            if not self.size:
+                self.path.unlink(missing_ok=True)  # a kill came before the draw was written
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o600))
+        except FileExistsError:
+            raise InputFileError(
+                f"{self.path}: another process has just begun it. Start again to go on with its draw."
+            ) from None
+        except OSError as error:
+            raise InputFileError(
+                f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
+            ) from None
+        strata = sorted(item.stratum for item in draw.drawn if item.stratum is not None)
+        about = {
+            "seed": draw.seed,
+            "by": draw.by,
+            "samples": draw.samples,
+            "strata": Counter(strata),
+            "splitter": splitter(),
+            "library": f"ctxmetrics {__version__}",
+        }
+        names = ("sample_id", "hash", "stratum", "weight", "stratum_size")
+        rows = [(*item.key, item.stratum, item.weight, item.stratum_size) for item in draw.drawn]
+        drawn = [dict(zip(names, row, strict=True)) for row in rows]
+        self._write({"draw": about, "drawn": drawn})
+        self.draw: Draw | None = draw
+
+    def add(self, answer: PersonAnswer) -> None:
+        """Append an answer; it is on the disk when this returns.
+
+        Raises:
+            OutputFileError: Writing failed; the answer is not kept.
+        """
+        question = answer.question
+        sample_id, texts_hash = question.key
+        data: dict[str, Any] = {"sample_id": sample_id, "hash": texts_hash}
+        data |= plain_fields(question, _QUESTION_FIELDS) | plain_fields(answer, _ANSWER_FIELDS)
+        if answer.spans:
+            data["spans"] = list(answer.spans)
+        self._write(data)
+        self.answers[answer.annotator, question] = answer
+
+    def _write(self, data: dict[str, Any]) -> None:
+        """Append one line and wait until the disk has it. A half-written line is taken back."""
+        try:
+            file = os.open(self.path, _FLAGS)
+            try:
+                # Wait until no other process writes the file; closing it gives the lock back. Windows, and file systems
+                # without locks, have none.
+                with suppress(ImportError, OSError):
+                    import fcntl
+
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                with self.path.open("rb") as content:
+                    content.seek(self.size)
+                    new = content.read()  # of another process that writes the same file, too
+                end_of_last_line = self.size + new.rfind(b"\n") + 1
+                if end_of_last_line < self.size + len(new):
+                    os.ftruncate(file, end_of_last_line)
+                self.size: int = end_of_last_line
+                append(file, json_line(data), sync=True)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise OutputFileError(f"{self.path} cannot be written: {error.strerror or error}") from None

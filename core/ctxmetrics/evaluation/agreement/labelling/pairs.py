@@ -1,0 +1,234 @@
+"""The samples of two runs that a person labels together, and whether the judge's value of each changed."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.agreement.labelling.draw import can_be_labelled, choose_samples
+from ctxmetrics.evaluation.comparison.pairing import MissingIdError, RowPair, join_runs
+from ctxmetrics.evaluation.rows.baseline import KEY, shorten
+from ctxmetrics.evaluation.rows.people_answers import Draw, Drawn, QuestionKey, label_of
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import key_of, read_rows, texts_key
+from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
+from ctxmetrics.evaluation.statistics.paired import EQUAL
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+# The stratum of samples whose scores differ between the runs.
+CHANGED = "changed"
+# The stratum of samples whose scores are equal in both runs.
+UNCHANGED = "unchanged"
+# What the labels file says that the strata are made by.
+BY_CHANGE = "change"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPairs:
+    """The samples of two runs that a person can label.
+
+    Attributes:
+        samples: The samples of both runs by their keys. Samples with equal texts have one key.
+        partners: The key of each sample in the first run, with its key in the second run.
+        strata: `CHANGED` or `UNCHANGED` for each sample, by its key in the first run.
+        rows: The scores of both runs.
+    """
+
+    samples: Mapping[QuestionKey, Sample]
+    partners: Mapping[QuestionKey, QuestionKey]
+    strata: Mapping[QuestionKey, str]
+    rows: tuple[Row, ...]
+
+
+def read_pairs(
+    first: str | os.PathLike[str], second: str | os.PathLike[str], samples: Iterable[Sample] = ()
+) -> RunPairs:
+    """Read the samples that two runs share, with their texts.
+
+    A sample counts as changed if the value of any metric changed that labels can correct.
+
+    Args:
+        first: Results that ``--out`` wrote.
+        second: Results of the other run.
+        samples: The samples that were scored, if the results do not hold their texts.
+
+    Raises:
+        InputFileError: A file holds no results, or texts are missing.
+        ParameterError: No sample is in both runs, or no metric of both can be corrected by labels.
+    """
+    scored: dict[QuestionKey, Sample] = {}
+    for sample in samples:
+        id_, texts = key_of(sample)
+        scored[id_, texts] = sample
+        scored[id_, shorten(texts, KEY)] = sample  # results may hold the short key
+    first_texts = _RunTexts(first, scored)
+    second_texts = _RunTexts(second, scored)
+    labelled: dict[QuestionKey, Sample] = {}
+    partners: dict[QuestionKey, QuestionKey] = {}
+    strata: dict[QuestionKey, str] = {}
+    rows: list[Row] = []
+    for pair in _pair_rows(first, second):
+        has_changed = _has_changed(pair)
+        first_sample = first_texts.find(pair[0])
+        second_sample = second_texts.find(pair[1])
+        if has_changed is None or first_sample is None or second_sample is None:
+            continue
+        if not (can_be_labelled(first_sample) and can_be_labelled(second_sample)):
+            continue
+        first_key = key_of(first_sample)
+        second_key = key_of(second_sample)
+        labelled[first_key] = first_sample
+        labelled[second_key] = second_sample
+        partners[first_key] = second_key
+        strata[first_key] = CHANGED if has_changed else UNCHANGED
+        rows += pair
+    if not partners:
+        raise ParameterError(
+            "label: no sample can be labelled: each needs a reference, retrieved_contexts and a value of one metric in "
+            "both runs."
+        )
+    return RunPairs(labelled, partners, strata, tuple(rows))
+
+
+def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = None) -> Draw:
+    """Draw n samples of two runs; the changed ones are drawn more often than their share (`share_out_labels`).
+
+    The versions of a sample in both runs stand beside each other in random order. So the person does not know the run of a
+    version.
+
+    Args:
+        pairs: The samples.
+        n: The number of samples to draw; all if there are fewer.
+        seed: The seed of the random numbers.
+        earlier: A smaller draw of the same samples, which this one continues.
+
+    Raises:
+        ParameterError: ``n`` is below 1.
+    """
+    if n < 1:
+        raise ParameterError(f"label: n={n} must be 1 or more.")
+    sizes = Counter(pairs.strata.values())
+    changed, unchanged = share_out_labels(n, sizes[CHANGED], sizes[UNCHANGED])
+    counts: Counter[str | None] = Counter({CHANGED: changed, UNCHANGED: unchanged})
+    earlier_keys = [] if earlier is None else list_first_keys(earlier, pairs)
+    drawn: list[Drawn] = []
+    for item in choose_samples(pairs.strata, counts, seed=seed, earlier=earlier_keys):
+        versions = sorted({item.key, pairs.partners[item.key]}, key=lambda key: (key[0] or "", key[1]))
+        random.Random(f"{seed}/{item.key}").shuffle(versions)  # noqa: S311 - a draw that can be repeated
+        drawn += [replace(item, key=key) for key in versions]
+    return Draw(seed, BY_CHANGE, len(pairs.partners), tuple(drawn))
+
+
+def list_first_keys(draw: Draw, pairs: RunPairs) -> list[QuestionKey]:
+    """List the samples of a draw by their keys in the first run, each once, in the order of the draw."""
+    first_of_second = {second: first for first, second in pairs.partners.items()}
+    first_keys: dict[QuestionKey, None] = {}
+    for item in draw.drawn:
+        key = item.key
+        if key not in pairs.partners:  # the second run's version of a sample
+            key = first_of_second[key]
+        first_keys[key] = None
+    return list(first_keys)
+
+
+def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Iterable[RowPair]:
+    """Join the samples of two runs as `compare` does."""
+    for by_id in (True, False):
+        try:
+            joined = list(join_runs(read_rows(first), read_rows(second), by_id=by_id))
+        except MissingIdError:
+            continue
+        pairs = [
+            (before, after) for _, before, after in joined if before is not None and after is not None
+        ]
+        if pairs:
+            return pairs
+        raise ParameterError(
+            "label: the runs have no sample in common. Give two runs on the same samples."
+        )
+    raise AssertionError  # the second way needs no ids
+
+
+def _has_changed(pair: RowPair) -> bool | None:
+    """Tell whether the value of a metric changed that labels can correct.
+
+    Returns:
+        None if no such metric has a value in both runs.
+
+    Raises:
+        ParameterError: The runs have no such metric.
+    """
+    first_row, second_row = pair
+    correctable = False
+    differences: list[float] = []
+    for name in first_row:
+        metric = metric_named(name, first_row[name].provenance.convention)
+        if name not in second_row or label_of(metric) is None:
+            continue
+        correctable = True
+        first_value = first_row[name].value
+        second_value = second_row[name].value
+        if first_value is not None and second_value is not None:
+            differences.append(abs(second_value - first_value))
+    if not correctable:
+        raise ParameterError(
+            "label: the runs have no metric in common that people's labels correct: context_recall or context_precision."
+        )
+    return max(differences) > EQUAL if differences else None
+
+
+class _RunTexts:
+    """Find the texts of the samples of one run: in its results, else among the samples that were scored.
+
+    Args:
+        path: The results.
+        scored: The samples that were scored, by their keys.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], scored: Mapping[QuestionKey, Sample]) -> None:
+        self._path = path
+        self._scored = scored
+        self._keeps_texts = any(map(_row_holds_texts, read_rows(path)))
+
+    def find(self, row: Row) -> Sample | None:
+        """Find the sample of a row; None if it has no texts at all.
+
+        Raises:
+            InputFileError: Its texts are not there.
+        """
+        if _row_holds_texts(row):
+            return row.sample
+        sample = self._scored.get(texts_key(row))
+        if sample is None and not self._keeps_texts:
+            problem = "is not in the files of samples" if self._scored else "has no texts there"
+            raise InputFileError(
+                f"{self._path}: sample {visible(row.name)[:80]!r} {problem}. Score with --keep-texts, or give the files of "
+                "samples that were scored: ctxmetrics label --compare FIRST SECOND FIRST_SAMPLES SECOND_SAMPLES"
+            )
+        return sample
+
+
+def _row_holds_texts(row: Row) -> bool:
+    """Whether a row has the texts that a person needs to label its sample."""
+    return bool({"reference", "retrieved_contexts"} & (row.record or EMPTY).keys())
+
+
+def describe_draw(draw: Draw, pairs: RunPairs) -> str:
+    """Describe how many samples changed and how many of each stratum are drawn."""
+    sizes = Counter(pairs.strata.values())
+    drawn = Counter(pairs.strata[key] for key in list_first_keys(draw, pairs))
+    text = (
+        f"{sizes[CHANGED]} of {plural(sizes.total(), 'sample')} changed; {drawn[CHANGED]} of these and "
+        f"{drawn[UNCHANGED]} of the others are drawn"
+    )
+    if not sizes[CHANGED]:
+        text += ": labels can only show what the judge missed"
+    return text

@@ -1,0 +1,367 @@
+"""The questions of one person: which comes next, what is shown, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.agreement.labelling.draw import LabelsFile, list_questions
+from ctxmetrics.evaluation.agreement.labels import KINDS
+from ctxmetrics.evaluation.rows.people_answers import (
+    ANSWERS,
+    ASKED,
+    CANNOT_SAY,
+    CONTEXTS,
+    NO,
+    SKIPPED,
+    UNITS,
+    YES,
+    LabelQuestion,
+    PersonAnswer,
+    QuestionKey,
+    label_of,
+)
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import texts_key
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.score import Score
+from ctxmetrics.scores.wording import format_verdict
+from ctxmetrics.text.sentences import sentence_spans
+from ctxmetrics.verdicts import Verdict
+
+
+def _verdict_on(question: LabelQuestion, sample: Sample, rows: Mapping[QuestionKey, Row] | None) -> str:
+    """Return the judge's verdict on a question with its evidence, or why there is none.
+
+    Args:
+        question: The question.
+        sample: The sample that it is about.
+        rows: Rows of a run over the same samples; None: the embedded judge judges the sample.
+    """
+    if rows is None:
+        scores: Iterable[Score] = [KINDS[question.label][1]().score(sample)]
+    else:
+        scores = rows.get(question.key, {}).values()
+    for score in scores:
+        metric = metric_named(score.metric, score.provenance.convention)
+        if label_of(metric) == question.label:
+            for verdict in score.verdicts:
+                if verdict.id == question.item and question.text in ("", verdict.text):
+                    return _describe_verdict(verdict)
+    return "The judge gave no verdict on this."
+
+
+def _describe_verdict(verdict: Verdict) -> str:
+    """Return a verdict in a word, with its evidence."""
+    word = {True: "yes", False: "no", None: "no verdict"}[verdict.value]
+    evidence = format_verdict(verdict).partition("\n")[2].strip()
+    return f"{word}. {evidence}" if evidence else word
+
+
+class Session:
+    """The questions of one draw to one person, in order; those that were skipped come last.
+
+    Its methods may be called from several threads.
+
+    Args:
+        samples: The samples that can be labelled.
+        file: The file of answers, with a draw.
+        annotator: Who answers.
+        run: Rows of a run over the samples, whose verdicts are shown where the person asks for them; None: the embedded
+            judge judges a sample when it is asked for.
+        labels: Which labels are asked for.
+        partners: Samples of which two runs retrieved different contexts: what the other run has. What an answer about one
+            says about the other is not asked again.
+        then: The command that reads the answers, to be shown at the end.
+
+    Raises:
+        ParameterError: A sample of the draw is not among the samples.
+    """
+
+    def __init__(
+        self,
+        samples: Mapping[QuestionKey, Sample],
+        file: LabelsFile,
+        *,
+        annotator: str,
+        run: Iterable[Row] | None = None,
+        labels: Collection[str] = ASKED,
+        partners: Mapping[QuestionKey, QuestionKey] | None = None,
+        then: str = "",
+    ) -> None:
+        self.file: LabelsFile = file
+        self.annotator: str = annotator
+        self.then: str = then
+        self._samples = samples
+        self._partners: dict[QuestionKey, QuestionKey] = {}
+        for key, other in (partners or {}).items():
+            self._partners |= {key: other, other: key}
+        self._rows = None if run is None else {texts_key(row): row for row in run}
+        file.check(samples)
+        self._drawn = file.get_drawn()
+        self.questions: list[LabelQuestion] = []
+        for key in self._drawn:
+            self.questions += list_questions(key, samples[key], labels)
+        # The questions whose verdict the person has looked at.
+        self._revealed: set[int] = set()
+        for number, question in enumerate(self.questions):
+            saved = self._saved(question)
+            if saved and saved.verdict_shown:
+                self._revealed.add(number)
+        self._lock = Lock()
+
+    def _saved(self, question: LabelQuestion) -> PersonAnswer | None:
+        """Return the answer to a question that the file has; None without one."""
+        return self.file.answers.get((self.annotator, question))
+
+    def _list_answers(self) -> list[str | None]:
+        """Return the answer to each question; None for an open one."""
+        return [getattr(self._saved(question), "answer", None) for question in self.questions]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many questions there are, how many have each answer, and how many are open."""
+        answers = self._list_answers()
+        counts = {answer: answers.count(answer) for answer in ANSWERS}
+        return {"questions": len(answers), **counts, "open": answers.count(None)}
+
+    def next_after(self, number: int) -> int | None:
+        """Return the next question after one: first those that were never shown, then those that were skipped.
+
+        Args:
+            number: From 0; -1: before the first.
+        """
+        answers = self._list_answers()
+        order: list[int] = [*range(number + 1, len(answers)), *range(number + 1)]
+        for wanted in (None, SKIPPED):
+            for position in order:
+                if answers[position] == wanted:
+                    return position
+        return None
+
+    def show(self, number: int | None) -> dict[str, Any]:
+        """Return what is shown of a question, as plain data; None: that there is none any more.
+
+        Raises:
+            ParameterError: There is no such question.
+        """
+        annotator = visible_on_page(self.annotator)
+        about = {**self.counts(), "samples": len(self._drawn), "annotator": annotator}
+        if number is None:
+            return {**about, "number": None, "command": visible_on_page(self.then)}
+        question = self._question(number)
+        sample = self._samples[question.key]
+        saved = self._saved(question)
+        contexts = [visible_on_page(text) for text in sample.retrieved_contexts or ()]
+        return {
+            **about,
+            "number": number,
+            "sample": list(self._drawn).index(question.key) + 1,
+            "name": visible_on_page(sample.id or ""),
+            "label": question.label,
+            "item": question.item,
+            "user_input": visible_on_page(sample.user_input or ""),
+            "reference": _split_reference(sample.reference or "", question),
+            "contexts": contexts,
+            "answer": saved.answer if saved else None,
+            "chosen": list(saved.contexts) if saved else [],
+            "verdict_shown": number in self._revealed,
+        }
+
+    def verdict(self, number: int) -> str:
+        """Return the judge's verdict on a question; its answer will say that it had been shown.
+
+        Raises:
+            ParameterError: There is no such question.
+        """
+        question = self._question(number)
+        with self._lock:
+            self._revealed.add(number)
+        return _verdict_on(question, self._samples[question.key], self._rows)
+
+    def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
+        """Write an answer; it is on the disk when this returns.
+
+        Args:
+            number: The question.
+            answer: One of `ANSWERS`.
+            contexts: The names of the contexts that state the sentence; only with a yes.
+
+        Raises:
+            ParameterError: There is no such question, answer or context.
+            OutputFileError: The answer cannot be written.
+        """
+        question = self._question(number)
+        if answer not in ANSWERS:
+            raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
+        sample = self._samples[question.key]
+        names = [f"c{place}" for place, _ in enumerate(sample.retrieved_contexts or (), 1)]
+        if contexts and (answer != YES or question.label != UNITS or not set(contexts) <= set(names)):
+            raise ParameterError(
+                f"label: contexts belong to a yes about a sentence, and this sample has {len(names)} of them."
+            )
+        chosen = tuple(name for name in names if name in contexts)
+        useful = question.label == CONTEXTS and answer == YES
+        about = (question.item,) if useful else chosen
+        weight = self._drawn[question.key].weight
+        spans = _find_spans(sample, names, about)
+        shown = number in self._revealed
+        answered = PersonAnswer(question, answer, self.annotator, weight, chosen, shown, spans)
+        with self._lock:
+            earlier = self._saved(question)
+            outdated = {} if earlier is None else self._find_implied(earlier)
+            self.file.add(answered)
+            implied = self._find_implied(answered)
+            for item in implied.values():
+                self.file.add(item)
+            for other, item in outdated.items():
+                # The earlier answer settled it and the new one does not: it is asked.
+                if other not in implied and self._saved(other) == item:
+                    self.file.add(replace(item, answer=SKIPPED, contexts=(), spans=()))
+
+    def _find_implied(self, answer: PersonAnswer) -> dict[LabelQuestion, PersonAnswer]:
+        """Find the answers that an answer settles about the other run's version of the sample, by their questions.
+
+        A context is as useful there. A sentence that a context states is stated wherever that context is; one that some
+        contexts do not state is not stated by fewer.
+        """
+        question = answer.question
+        partner = self._partners.get(question.key, question.key)
+        if partner == question.key:
+            return {}
+        sample = self._samples[partner]
+        own = _name_contexts(self._samples[question.key])
+        others = _name_contexts(sample)
+        implied: dict[LabelQuestion, PersonAnswer] = {}
+        if question.label == CONTEXTS:
+            for name, text in others.items():
+                about = [name] if answer.answer == YES else []
+                spans = _find_spans(sample, [*others], about)
+                if text == own[question.item]:
+                    other = replace(question, key=partner, item=name)
+                    implied[other] = replace(answer, question=other, spans=spans)
+        else:
+            named = {own[name] for name in answer.contexts}
+            if _is_settled(answer, named, set(own.values()), set(others.values())):
+                contexts = tuple(name for name, text in others.items() if text in named)
+                spans = _find_spans(sample, [*others], contexts)
+                other = replace(question, key=partner)
+                implied[other] = replace(answer, question=other, contexts=contexts, spans=spans)
+        asked = set(self.questions)
+        return {other: item for other, item in implied.items() if other in asked}
+
+    def _question(self, number: int) -> LabelQuestion:
+        """Write a question as the terminal shows it."""
+        if not 0 <= number < len(self.questions):
+            raise ParameterError(f"label: there is no question {number}.")
+        return self.questions[number]
+
+
+def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
+    """Return the reference before, in and after the sentence of a question; all of it stands last without a sentence."""
+    start = end = 0
+    if question.label == UNITS:
+        start, end = sentence_spans(reference)[int(question.item[1:]) - 1]
+    parts = (reference[:start], reference[start:end], reference[end:])
+    return [visible_on_page(part) for part in parts]
+
+
+def _name_contexts(sample: Sample) -> dict[str, str]:
+    """Return the texts of a sample's contexts by the names that questions give them."""
+    return {f"c{number}": text for number, text in enumerate(sample.retrieved_contexts or (), 1)}
+
+
+def _is_settled(answer: PersonAnswer, named: set[str], own: set[str], others: set[str]) -> bool:
+    """Tell whether an answer about a sentence is the same for other contexts.
+
+    Args:
+        answer: The answer.
+        named: The contexts that state the sentence, if the person named them.
+        own: The contexts that the answer is about.
+        others: The other contexts.
+    """
+    if answer.answer == YES:
+        return (named or own) <= others
+    if answer.answer == NO:
+        return others <= own
+    return own == others
+
+
+def _find_spans(sample: Sample, names: Sequence[str], contexts: Iterable[str]) -> tuple[str, ...]:
+    """Return where contexts stand in their sources, as far as their ids say so."""
+    ids = sample.retrieved_context_ids or ()
+    if len(ids) != len(names):
+        return ()
+    spans = dict(zip(names, ids, strict=True))
+    return tuple(spans[name] for name in contexts if SPAN_MARK in spans.get(name, ""))
+
+
+# --- in a terminal ---
+
+_KEYS = {"y": YES, "n": NO, "c": CANNOT_SAY, "s": SKIPPED}
+_HELP = "y yes, n no, c cannot say, s skip, b back, v the judge's verdict, q stop"
+
+
+def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[str], None]) -> None:
+    """Ask until every question has an answer, or the person stops.
+
+    Args:
+        session: The questions.
+        read: Returns a line that was typed; an empty text is a stop.
+        write: Shows a text.
+
+    Raises:
+        OutputFileError: An answer cannot be written.
+    """
+    number = session.next_after(-1)
+    before: list[int] = []
+    sample = None
+    while number is not None:
+        data = session.show(number)
+        if data["sample"] != sample:
+            write(_sample(data))
+        sample = data["sample"]
+        write(_question(data))
+        line = read()
+        word, *contexts = line.lower().split() or [""]
+        try:
+            if word == "q" or not line:
+                return
+            if word == "b" and before:
+                number = before.pop()
+            elif word == "v":
+                write(f"the judge: {session.verdict(number)}")
+            elif word in _KEYS:
+                session.answer(number, _KEYS[word], [f"c{name.removeprefix('c')}" for name in contexts])
+                before.append(number)
+                number = session.next_after(number)
+            else:
+                write(_HELP)
+        except ParameterError as error:
+            write(str(error))
+
+
+def _sample(data: dict[str, Any]) -> str:
+    """Write a sample as the terminal shows it before its questions."""
+    head = f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip()
+    question = f"\nquestion:  {data['user_input'] or '-'}"
+    reference = f"\nreference: {''.join(data['reference'])}"
+    contexts = [f"\nc{place}  {text}" for place, text in enumerate(data["contexts"], 1)]
+    return "\n".join([head, question, reference, *(contexts or ["\nNothing was retrieved."])])
+
+
+def _question(data: dict[str, Any]) -> str:
+    head = f"\n[{data['number'] + 1} of {data['questions']}] {data['item']}"
+    before = f" (you said {data['answer']})" if data["answer"] else ""
+    if data["label"] == UNITS:
+        return (
+            f"{head}{before}  {data['reference'][1]}\n"
+            "Do the contexts state this sentence? (y 1 3: yes, by c1 and c3)"
+        )
+    text = data["contexts"][int(data["item"][1:]) - 1]
+    return f"{head}{before}  {text}\nIs this context useful for giving the reference answer?"

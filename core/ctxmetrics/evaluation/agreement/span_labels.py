@@ -1,0 +1,434 @@
+"""Give contexts ids that are spans of their sources: taken from chunks or people's answers, or found in the sources."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.evaluation.files.json_rows import line_rows
+from ctxmetrics.evaluation.rows.people_answers import (
+    NO,
+    YES,
+    LabelQuestion,
+    PeopleAnswers,
+    PersonAnswer,
+)
+from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.formulas import Span
+from ctxmetrics.metrics.spans import marked, read_span, with_reference_spans
+from ctxmetrics.samples.documents import ID_KEYS, SPAN_MARK, own_id, span_of, write_span
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.scores.wording import clean, plural
+
+_PLACES = 3  # so many are shown
+# Where a chunk's id is looked for; LlamaIndex writes ``id_``.
+_CHUNK_IDS = (*ID_KEYS, "chunk_id", "id_")
+
+
+def label_spans(
+    samples: Iterable[Sample],
+    *,
+    chunks: Iterable[Any] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+) -> list[Sample]:
+    """Return samples whose labels are spans of the sources, so that they stay valid when the sources are chunked anew.
+
+    ``metadata["reference_spans"]`` of each sample says where its labels come from. Exactly one of ``chunks`` and ``labels``
+    is given.
+
+    Args:
+        samples: The samples.
+        chunks: The chunks whose ids the samples have, as documents that say where they stand: source and start, as
+            LangChain (``add_start_index=True``), LlamaIndex and Haystack write them, or plain mappings with ``id``,
+            ``source``, ``start_index`` and ``text``. Ids of the samples become spans.
+        labels: A file of people's answers (`ctxmetrics label`) about contexts whose ids are spans: what they called useful,
+            and what they named for a sentence that is stated, becomes the reference. A sample is found by its id, with
+            whatever contexts it has now.
+
+    Returns:
+        The samples in their order; ``reference_context_ids`` (and with ``chunks`` all ids) are spans.
+
+    Raises:
+        ParameterError: Not one of both is given.
+        SampleError: An id is of no chunk, a chunk does not say where it stands, or answers have no span.
+        InputFileError: The file is no file of labels.
+    """
+    if (chunks is None) == (labels is None):
+        raise ParameterError("label_spans: give chunks= or labels=, one of them.")
+    path = None if labels is None else Path(labels)
+    labelled_samples, problems = with_known_spans(list(samples), chunks, path)
+    if problems:
+        raise SampleError(problems[0])
+    return labelled_samples
+
+
+def with_known_spans(
+    samples: list[Sample], chunks: Path | Iterable[Any] | None, labels: Path | None
+) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans of chunks or of people's answers, and the ids and answers without a span."""
+    problems: list[str] = []
+    if chunks is not None:
+        if isinstance(chunks, Path):
+            spans = _read_chunks(record for _, record in line_rows(chunks))
+            origin = chunks.name
+        else:
+            spans = _read_chunks(chunks)
+            origin = getattr(chunks, "name", "chunks")
+        samples, problems = _from_chunks(samples, spans, origin)
+    if labels is not None:
+        samples, more = _from_answers(samples, labels)
+        problems += more
+    return samples, problems
+
+
+def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
+    """Return the span of each chunk by its id.
+
+    Raises:
+        SampleError: A chunk has no id, or does not say where it stands, or two have one id.
+    """
+    if isinstance(chunks, str):
+        raise ParameterError(
+            f"label_spans: chunks={chunks!r} must be a list of chunks. Write chunks=Path({chunks!r}) for a file."
+        )
+    spans: dict[str, str] = {}
+    for number, chunk in enumerate(chunks, 1):
+        name = own_id(chunk, _CHUNK_IDS)
+        span = span_of(chunk)
+        if name is None or span is None:
+            lacks = "id" if name is None else "source and start (source, start_index)"
+            raise SampleError(
+                f"chunk {number}: it has no {lacks}. Write {{id, source, start_index, text}}."
+            )
+        if spans.setdefault(str(name), span) != span:
+            raise SampleError(
+                f"chunk {number}: another chunk has the id {visible(str(name))[:80]!r} too."
+            )
+    return spans
+
+
+def _from_chunks(
+    samples: Iterable[Sample], spans: Mapping[str, str], origin: str
+) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans of their chunks in place of their ids, and which ids are of no chunk.
+
+    Args:
+        samples: The samples.
+        spans: The span of each chunk by its id.
+        origin: Where the spans come from, in words.
+    """
+    changed: list[Sample] = []
+    problems: list[str] = []
+    for number, sample in enumerate(samples, 1):
+        name = sample.called(f"Sample {number}")
+        fields: dict[str, Any] = {}
+        for field in TEXTS_OF:
+            ids: Sequence[str] = getattr(sample, field) or ()
+            missing = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
+            problems += [
+                f"{name}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
+                for id_ in missing
+            ]
+            if not missing and not spans.keys().isdisjoint(ids):
+                fields[field] = tuple(spans.get(id_, id_) for id_ in ids)
+        if "reference_context_ids" in fields:
+            fields["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
+        changed.append(replace(sample, **fields) if fields else sample)
+    return changed, problems
+
+
+def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
+    """Return the samples with the spans that people marked as reference ids, and what is wrong with the answers.
+
+    Raises:
+        InputFileError: The file is no file of labels, or has no yes or no.
+    """
+    file = PeopleAnswers(path)
+    answers: dict[Any, list[PersonAnswer]] = {}  # by the sample's id, else by its texts
+    for answer in file.answers.values():
+        if answer.answer in {YES, NO}:
+            answers.setdefault(answer.question.key[0] or answer.question.key, []).append(answer)
+    if not answers:
+        raise InputFileError(
+            f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+        )
+    majority: dict[LabelQuestion, bool | None] = {}
+    for majorities in file.majority().values():
+        majority.update(majorities)
+    changed = list(samples)
+    problems = []
+    for position, sample in enumerate(changed):
+        name = sample.called(f"Sample {position + 1}")
+        own = answers.get(sample.id or key_of(sample), [])
+        useful = [item for item in own if item.answer == YES and majority[item.question]]
+        # A yes about contexts whose ids are no spans.
+        bare = sum(not item.spans and _names_context(item) for item in useful)
+        if bare:
+            problems.append(
+                f"{name}: {plural(bare, 'answer')} of {path.name} {'has' if bare == 1 else 'have'} "
+                "no span: the contexts that were labelled had no ids "
+                "SOURCE#char=START,END. Find them with --sources, and label that file"
+            )
+        elif own:
+            texts = chain.from_iterable(item.spans for item in useful)
+            spans = [read_span(span, f"{path}: {name}") for span in texts]
+            people = ", ".join(dict.fromkeys(visible(item.annotator) for item in own))
+            referenced = with_reference_spans(sample, spans, f"marked by {people}")
+            changed[position] = replace(referenced, reference_contexts=None)
+    return changed, problems
+
+
+def _names_context(answer: PersonAnswer) -> bool:
+    """Whether an answer says which contexts it is about."""
+    return bool(answer.contexts) or answer.question.item[0] == "c"
+
+
+# --- spans from the sources ---
+
+
+def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
+    """Return the samples with what is found in the sources, what is not, and how much that is."""
+    wanted: list[str] = []
+    for sample in samples:
+        for _, texts, ids in _list_contexts(sample):
+            for text, id_ in zip(texts, ids, strict=True):
+                if SPAN_MARK not in (id_ or ""):
+                    wanted.append(text)
+    names: list[str] = []
+
+    def read_noting_names() -> Iterator[tuple[str, str]]:
+        """Yield the sources, and note their names."""
+        for name, text in read_sources(sources):
+            names.append(name)
+            yield name, text
+
+    distinct = list(dict.fromkeys(wanted))
+    places = dict(zip(distinct, locate(distinct, read_noting_names()), strict=True))
+    changed: list[Sample] = []
+    missing: list[str] = []
+    for number, sample in enumerate(samples, 1):
+        located, problems = _add_spans(sample, number, places, names)
+        changed.append(located)
+        missing += problems
+    contexts = plural(len(wanted), "context")
+    total = f"{len(wanted) - len(missing)} of {contexts} found in {plural(len(names), 'source')}."
+    return changed, missing, total
+
+
+def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
+    """Yield for retrieved and reference contexts the field of their ids, the texts, and the id of each, if it has one."""
+    for field, text_field in TEXTS_OF.items():
+        texts: Sequence[str] = getattr(sample, text_field) or ()
+        ids: Sequence[str | None] = getattr(sample, field) or ()
+        if len(ids) != len(texts):
+            ids = [None] * len(texts)
+        yield field, texts, ids
+
+
+def _add_spans(
+    sample: Sample, number: int, places_by_text: Mapping[str, Places], names: Sequence[str]
+) -> tuple[Sample, list[str]]:
+    """Return the sample with the ids that were found, and what was not found."""
+    name = sample.called(f"Sample {number}")
+    fields: dict[str, Any] = {}
+    problems = []
+    for field, texts, ids in _list_contexts(sample):
+        new_ids = list(ids)
+        for index, (text, id_) in enumerate(zip(texts, ids, strict=True)):
+            if SPAN_MARK in (id_ or ""):
+                continue
+            spans = places_by_text[text].within(_find_source(id_, names))
+            if len(spans) == 1:
+                new_ids[index] = write_span(*spans[0])
+            else:
+                where = f"{name}: field '{TEXTS_OF[field]}', item {index + 1}"
+                problems.append(f'{where}: {_describe_spans(spans)}: "{clean(text, 60)}"')
+        # Ids of another number than the texts stay.
+        all_have_spans = None not in new_ids and len(getattr(sample, field) or texts) == len(texts)
+        if all_have_spans and new_ids != list(ids):
+            fields[field] = tuple(new_ids)
+    if "reference_context_ids" in fields:
+        fields["metadata"] = marked(sample, "reference_contexts, found in their sources")
+    return replace(sample, **fields), problems
+
+
+def _describe_spans(spans: Sequence[Span]) -> str:
+    """Describe where a quote stands in the sources."""
+    if not spans:
+        return "not found"
+    first = ", ".join(write_span(*span) for span in spans[:_PLACES])
+    ending = f" and {len(spans) - _PLACES} more" if len(spans) > _PLACES else ""
+    return f"stands in {first}{ending}"
+
+
+def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
+    """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
+    path = (id_ or "").replace("\\", "/")
+    return max((name for name in names if f"/{path}".endswith(f"/{name}")), key=len, default=None)
+
+
+# --- where chunks stand in their sources ---
+
+# Characters of the pieces by which a chunk is looked up.
+_PIECE = 12
+# Characters of a source that are folded at once, so that a place can be converted quickly.
+_BLOCK = 4096
+# Exact spans of a chunk in one source that are looked for: two show that it stands there several times.
+_ENOUGH = 2
+
+
+class Places(NamedTuple):
+    """Where one chunk stands.
+
+    Attributes:
+        exact: The spans whose text is equal to the chunk; the first two of each source.
+        loose: More spans, whose text differs from the chunk in white space or case.
+    """
+
+    exact: list[Span]
+    loose: list[Span]
+
+    def within(self, source: str | None) -> list[Span]:
+        """Return the exact spans, or the loose ones if there is no exact one.
+
+        Args:
+            source: The source of the spans; None: all sources.
+        """
+        for spans in (self.exact, self.loose):
+            spans_of_source = [span for span in spans if source in (None, span[0])]
+            if spans_of_source:
+                return spans_of_source
+        return []
+
+
+def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Places]:
+    """Find the places of chunks in sources.
+
+    Args:
+        chunks: The texts. A chunk of white space only has no place.
+        sources: Names and texts; one text is in memory at a time.
+
+    Returns:
+        The places of each chunk, in the order of the chunks.
+    """
+    folded = [_fold_text(chunk) for chunk in chunks]
+    short_numbers: list[int] = []
+    pieces: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for number, text in enumerate(folded):
+        if 0 < len(text) < 2 * _PIECE - 1:
+            short_numbers.append(number)
+        elif text:
+            for offset in range(_PIECE):
+                pieces[text[offset : offset + _PIECE]].append((number, offset))
+    places = [Places([], []) for _ in chunks]
+    for name, text in sources:
+        source = _SourceText(name, text)
+        exact = Counter[int]()
+        long_hits = _find_long(source, folded, pieces)
+        for number, begin in chain(long_hits, _find_short(source, folded, short_numbers, exact)):
+            if exact[number] < _ENOUGH:
+                span, same = source.span(chunks[number], begin, len(folded[number]))
+                if same:
+                    exact[number] += 1
+                    places[number].exact.append(span)
+                else:
+                    places[number].loose.append(span)
+    return places
+
+
+def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the text files under a folder: the path from there, with slashes, and the text.
+
+    A file is read as UTF-8, and an end of line is one character, as Python's ``open`` reads it. Files and folders whose
+    names begin with a dot are left out.
+
+    Raises:
+        InputFileError: The folder is not there, or a file cannot be read as text.
+    """
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: no such folder. Give the folder of the sources.")
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+            try:
+                yield name.as_posix(), path.read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise InputFileError(
+                    f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8, or give a folder of texts only."
+                ) from None
+            except OSError as error:
+                raise InputFileError(
+                    f"{path}: cannot be read: {error.strerror}. Check the file."
+                ) from None
+
+
+class _SourceText:
+    """The text of a source, and its folded text: in lower case and without white space.
+
+    A chunk is searched for in the folded text. `span` converts the place in the folded text to the place in the text.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        blocks = [_fold_text(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
+        self.folded = "".join(blocks)
+        self._begins = list(accumulate(map(len, blocks), initial=0))
+
+    def span(self, chunk: str, begin: int, length: int) -> tuple[Span, bool]:
+        """Return the span of a chunk in the text, and whether the text there is exactly the chunk.
+
+        Args:
+            chunk: The chunk.
+            begin: The place in the folded text at which the folded chunk begins.
+            length: The length of the folded chunk.
+        """
+        first = self._place(begin)
+        start = first - (len(chunk) - len(chunk.lstrip()))
+        if start >= 0 and self.text.startswith(chunk, start):
+            return (self.name, start, start + len(chunk)), True
+        return (self.name, first, self._place(begin + length - 1) + 1), False
+
+    def _place(self, at: int) -> int:
+        """Return the place in the text of a character of the folded text."""
+        block = bisect_right(self._begins, at) - 1
+        first = block * _BLOCK
+        inside = at - self._begins[block]
+        ends = accumulate(len(_fold_text(letter)) for letter in self.text[first : first + _BLOCK])
+        return next(first + number for number, end in enumerate(ends) if end > inside)
+
+
+def _fold_text(text: str) -> str:
+    """Write a text in lower case and without white space."""
+    return "".join(text.casefold().split())
+
+
+def _find_long(
+    source: _SourceText, folded: Sequence[str], pieces: dict[str, list[tuple[int, int]]]
+) -> Iterator[tuple[int, int]]:
+    """Find long quotes in a source, by pieces of them that stand at regular places."""
+    text = source.folded
+    for at in range(0, len(text) - _PIECE + 1, _PIECE):
+        for number, offset in pieces.get(text[at : at + _PIECE], ()):
+            if at >= offset and text.startswith(folded[number], at - offset):
+                yield number, at - offset
+
+
+def _find_short(
+    source: _SourceText, folded: Sequence[str], short: Sequence[int], exact: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Find short quotes in a source, each at most as often as counts."""
+    for number in short:
+        begin = source.folded.find(folded[number])
+        while begin >= 0 and exact[number] < _ENOUGH:
+            yield number, begin
+            begin = source.folded.find(folded[number], begin + 1)

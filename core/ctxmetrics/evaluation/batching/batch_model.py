@@ -1,0 +1,181 @@
+"""A model that answers from the replies that came in batches, and notes what is still to be asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from tempfile import TemporaryFile
+from typing import IO, ClassVar
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from ctxmetrics.errors import JudgeError
+from ctxmetrics.evaluation.batching.batch import Batch, waits_for
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.evaluation.batching.provider import BatchProvider, build_completion, keep_failure
+from ctxmetrics.models.base import Prompt, ReplayingModel, Reply
+from ctxmetrics.models.openai.capabilities import Capabilities, capabilities_of, response_format
+from ctxmetrics.models.openai.model import read_answer, request_body
+from ctxmetrics.models.runtime.failures import CONTENT_CODES, SIZE_CODES
+from ctxmetrics.models.runtime.memo import digest_key
+from ctxmetrics.models.runtime.run import current_run
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, PENDING, Usage
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class BatchModel(ReplayingModel):
+    """Answers from the replies that are there; any other request is noted for a batch, and its sample is pending.
+
+    The first request of all is sent by itself: it shows what the server takes, before many are paid for.
+
+    Args:
+        provider: The batches of a model.
+        journal: What is known.
+        batch: How large they may be.
+
+    Attributes:
+        drafts: The batches to submit, each with the file of its requests, which is gone when the process ends.
+        held_back: Requests that are not noted until it is known what others cost.
+    """
+
+    times_requests: ClassVar[bool] = True
+
+    provider: BatchProvider
+    journal: Journal
+    batch: Batch
+    drafts: list[tuple[Intent, IO[bytes]]] = field(init=False, default_factory=list)
+    held_back: int = field(init=False, default=0)
+    _capabilities: Capabilities = field(init=False)
+    _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    # Tokens that are submitted, or to be submitted, and not answered, as estimated.
+    _tokens: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tokens = sum(intent.tokens for intent in self.journal.unfinished)
+        model = self.provider.model
+        self._capabilities = capabilities_of(str(model.base_url), model.model)
+        if "server" in self.journal.facts:  # an earlier process asked it
+            self._capabilities.restore(self.journal.facts["server"])
+
+    @property
+    def identity(self) -> str:
+        """That of the model: its replies are the same."""
+        return self.provider.model.identity
+
+    @property
+    def most_queued(self) -> float:
+        """The most tokens that may be submitted and not answered; infinite where nothing is known."""
+        queue: float = self.journal.facts.get("queue", math.inf)
+        return min(self.batch.max_queued_tokens or math.inf, queue)
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """Send a request by itself."""
+        return await self.provider.model.generate(prompt, schema)
+
+    async def recall(
+        self, prompt: Prompt, schema: type[BaseModel], ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply:
+        """Answer from what is there; the first request of all is asked.
+
+        Raises:
+            JudgeError: The request failed when it was sent; or its reply is not there yet (``pending``).
+            BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        """
+        texts = (self.identity, prompt.step, _schema_text(schema), prompt.system, prompt.user)
+        key = digest_key((*texts, str(prompt.vote), str(prompt.attempt)))
+        async with self._first:
+            outcome = self.journal.get(key)
+            if outcome is None and "server" not in self.journal.facts:
+                return await self._ask_first(key, ask)
+        if outcome is not None and not outcome.again:
+            return _replay(outcome, prompt)
+        if not self.journal.is_waiting(key):  # another metric of the sample may have asked it
+            self._note(key, prompt, schema)
+        waiting = waits_for.get()
+        if waiting is not None:
+            waiting.append(key)
+        raise JudgeError("the batch with this request is not answered yet", reason_code=PENDING)
+
+    async def _ask_first(self, key: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        try:
+            reply = await ask()
+        except JudgeError as problem:
+            if problem.reason_code in CONTENT_CODES | SIZE_CODES:  # the server has answered
+                self._keep_first(key, keep_failure(problem), problem.lost)
+            raise
+        usage = reply.usage
+        body = build_completion(
+            str(reply.content), "stop", reply.served_model, usage.prompt_tokens, usage.completion_tokens
+        )
+        self._keep_first(key, Outcome(json.dumps(body)), usage)
+        return reply
+
+    def _keep_first(self, key: str, outcome: Outcome, paid: Usage) -> None:
+        """Keep what became of the first request, and what the server refused of it."""
+        with self.journal.writing():
+            self.journal.put(key, outcome)
+            self.journal.add_paid("online", paid)
+            self.journal.set_fact("server", self._capabilities.to_dict())
+
+    def _note(self, key: str, prompt: Prompt, schema: type[BaseModel]) -> None:
+        """Write a request down for the next batch, unless the open ones may use up the budget.
+
+        Raises:
+            BudgetExceededError: It is used up.
+        """
+        tokens = len(prompt.text) // CHARACTERS_A_TOKEN + prompt.reply_tokens
+        run = current_run()
+        paid = run.usage.total_tokens
+        most = run.max_tokens
+        if most is not None and self._tokens and paid < most < paid + self._tokens + tokens:
+            self.held_back += 1
+            return
+        run.take_call()
+        model = self.provider.model
+        body = request_body(model, prompt, schema, self._capabilities)
+        line = self.provider.build_line(key, {**body, **(model.extra or {})})
+        content = to_json(line) + b"\n"
+        if not self.drafts or self._is_full(len(content), tokens):
+            file = TemporaryFile(dir=self.journal.folder)  # noqa: SIM115 - it is closed once it is submitted
+            self.drafts.append((Intent(), file))
+        intent, lines = self.drafts[-1]
+        lines.write(content)
+        intent.requests += 1
+        intent.tokens += tokens
+        self.journal.add_draft(key, intent)
+        self._tokens += tokens
+
+    def _is_full(self, size: int, tokens: int) -> bool:
+        """Whether the last batch has no room for a request."""
+        intent, lines = self.drafts[-1]
+        return (
+            intent.requests >= (self.batch.max_requests or self.provider.max_requests)
+            or lines.tell() + size > (self.batch.max_bytes or self.provider.max_bytes)
+            or intent.tokens + tokens > self.most_queued
+        )
+
+
+def _replay(outcome: Outcome, prompt: Prompt) -> Reply:
+    """Return a reply that is there.
+
+    Raises:
+        JudgeError: The request failed, or its reply is no answer.
+    """
+    if outcome.body is None:
+        raise JudgeError(outcome.message, reason_code=outcome.code)
+    try:
+        return read_answer(outcome.body, prompt)
+    except JudgeError as problem:
+        problem.retryable = False
+        problem.lost = problem.usage
+        raise
+
+
+@lru_cache(maxsize=256)
+def _schema_text(schema: type[BaseModel]) -> str:
+    return json.dumps(response_format(schema), sort_keys=True)

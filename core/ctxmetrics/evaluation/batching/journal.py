@@ -1,0 +1,250 @@
+"""The journal of a run's batches, and the replies that came: two SQLite files in one folder.
+
+The journal holds ids, statuses and hashes. What is about to be submitted is written before it is submitted, and what a batch
+brought is written whole or not at all, so that a process that is killed at any point pays for no batch twice. The replies
+stand in a file of their own, which can be deleted. A lock keeps a second process away.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxmetrics.errors import InputFileError, OutputFileError
+from ctxmetrics.verdicts import Usage
+
+JOURNAL = "journal.sqlite3"
+_REPLIES = "replies.sqlite3"
+_VERSION = 1
+# The longest message of a failure that is kept.
+_LONGEST_MESSAGE = 1000
+
+
+@dataclass(slots=True)
+class Intent:
+    """A batch, from its first request until its input is deleted at the provider.
+
+    Attributes:
+        name: Its name at the provider, if the provider stores a name.
+        requests: How many requests it has.
+        tokens: The estimated tokens of its requests and replies.
+        made: When it was about to be submitted, in seconds since 1970.
+        file: The id of its input file at the provider, if there is such a file.
+        batch: Its id at the provider; None until it is submitted.
+        expires: When it ends at the latest, in seconds since 1970; None if that is not known.
+        ended: How it ended; None until then.
+        deleted: Whether its input is deleted at the provider.
+    """
+
+    name: str = field(default_factory=lambda: f"ctxmetrics-{secrets.token_hex(16)}")
+    requests: int = 0
+    tokens: int = 0
+    made: float = 0.0
+    file: str | None = None
+    batch: str | None = None
+    expires: float | None = None
+    ended: str | None = None
+    deleted: bool = False
+
+
+class Outcome(NamedTuple):
+    """What became of a request: the body of its answer, or how it failed.
+
+    Attributes:
+        body: A chat completion as JSON text; None where the request failed.
+        code: The verdict code of the failure.
+        message: What happened.
+        again: Whether the request is to be asked once more.
+        paid: What it cost, unless it was read from the journal, which holds the sum alone.
+    """
+
+    body: str | None = None
+    code: str = ""
+    message: str = ""
+    again: bool = False
+    paid: Usage = Usage()
+
+
+# Values are JSON. A request stands in `requests` from before its batch is submitted until it is answered, before that in `drafts`.
+_TABLES = """
+BEGIN EXCLUSIVE;
+CREATE TABLE IF NOT EXISTS facts (name PRIMARY KEY, value);
+CREATE TABLE IF NOT EXISTS batches (name PRIMARY KEY, value);
+CREATE TABLE IF NOT EXISTS requests (key PRIMARY KEY, batch, line) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS requests_of_batch ON requests (batch);
+CREATE TABLE IF NOT EXISTS answers.replies (key PRIMARY KEY, value);
+CREATE TEMP TABLE drafts (key PRIMARY KEY, batch, line) WITHOUT ROWID;
+CREATE TEMP VIEW waiting AS SELECT key FROM requests UNION ALL SELECT key FROM drafts;
+COMMIT;
+"""
+
+
+@dataclass(slots=True)
+class Journal:
+    """The journal and the replies of one run, open for this process alone.
+
+    Args:
+        folder: Where they are; it is made.
+        model: The identity of the model.
+
+    Attributes:
+        intents: The batches that were planned, in order.
+        facts: What is known besides: what the ``server`` takes, how many tokens its ``queue`` holds, what was paid.
+
+    Raises:
+        BlockingIOError: Another process has it open.
+        InputFileError: It cannot be opened, or is that of another model.
+    """
+
+    folder: Path
+    model: str
+    intents: list[Intent] = field(init=False)
+    facts: dict[str, Any] = field(init=False)
+    _database: sqlite3.Connection = field(init=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self._open()
+        except BaseException as error:
+            self.close()
+            if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                raise BlockingIOError from None
+            if not isinstance(error, (OSError, sqlite3.Error)):
+                raise
+            raise InputFileError(
+                f"{self.folder}: the batches cannot be written there: {error}. Choose another folder."
+            ) from None
+
+    def _open(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (JOURNAL, _REPLIES):
+            (self.folder / name).touch(mode=0o600)
+        self._database = sqlite3.connect(
+            self.folder / JOURNAL, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        # The lock is taken with the first transaction, and given back when the process ends.
+        self._execute("PRAGMA locking_mode = EXCLUSIVE")
+        self._execute("ATTACH ? AS answers", str(self.folder / _REPLIES))
+        self._database.executescript(_TABLES)
+        facts = self._execute("SELECT name, value FROM facts")
+        self.facts = {name: json.loads(value) for name, value in facts}
+        owner = [_VERSION, self.model]
+        if self.facts.get("owner", owner) != owner:
+            raise InputFileError(
+                f"{self.folder} holds the batches of another model or version: {self.facts['owner']}, not {owner}. Choose another "
+                "--out, or delete that folder if its batches are not needed."
+            )
+        with self.writing():
+            self.set_fact("owner", owner)
+        batches = self._execute("SELECT value FROM batches")
+        intents = [Intent(*json.loads(value)) for (value,) in batches]
+        self.intents = sorted(intents, key=lambda intent: intent.made)
+
+    def close(self) -> None:
+        """Close both files, and give the lock back."""
+        with suppress(AttributeError):  # it was not opened
+            self._database.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write everything that the block writes, or nothing; a block within another one is a part of that.
+
+        Raises:
+            OutputFileError: It cannot be written.
+        """
+        if self._database.in_transaction:
+            yield
+            return
+        try:
+            with self._database:
+                self._execute("BEGIN")
+                yield
+        except sqlite3.Error as error:
+            raise OutputFileError(f"{self.folder} cannot be written: {error}") from None
+
+    @property
+    def unfinished(self) -> list[Intent]:
+        """The batches that have not ended."""
+        return [intent for intent in self.intents if intent.ended is None]
+
+    def add_draft(self, key: str, intent: Intent) -> None:
+        """Note the request that was last added to a batch that is not planned yet. This is gone when the process ends."""
+        self._execute("INSERT INTO drafts VALUES (?, ?, ?)", key, intent.name, intent.requests)
+
+    def drop_drafts(self) -> None:
+        """Forget the requests of batches that were not planned."""
+        self._execute("DELETE FROM drafts")
+
+    def plan(self, intent: Intent) -> None:
+        """Write that a batch is about to be submitted, with its requests."""
+        intent.made = time.time()
+        with self.writing():
+            self._set("batches", intent.name, astuple(intent))
+            self._execute("INSERT INTO requests SELECT * FROM drafts WHERE batch = ?", intent.name)
+        self.intents.append(intent)
+
+    def note(self, intent: Intent, **news: Any) -> None:
+        """Write what happened to a batch: fields of `Intent`. One that has ended has no open request."""
+        for name, value in news.items():
+            setattr(intent, name, value)
+        with self.writing():
+            self._set("batches", intent.name, astuple(intent))
+            if intent.ended is not None:
+                self._execute("DELETE FROM requests WHERE batch = ?", intent.name)
+
+    def _set(self, table: str, key: str, value: object) -> None:
+        statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"  # noqa: S608 - a name of this file
+        self._execute(statement, key, json.dumps(value))
+
+    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        return self._database.execute(statement, values)
+
+    def set_fact(self, name: str, value: object) -> None:
+        """Write what is known. Call it within `writing`."""
+        self._set("facts", name, value)
+        self.facts[name] = value
+
+    def get_paid(self, how: str) -> Usage:
+        """Return what was paid, ``batched`` or ``online``."""
+        return Usage(**self.facts.get(how, {}))
+
+    def add_paid(self, how: str, usage: Usage) -> None:
+        """Write what was paid. Call it within `writing`."""
+        self.set_fact(how, (self.get_paid(how) + usage).to_dict())
+
+    def is_waiting(self, key: str) -> bool:
+        """Whether a request is in a batch that has not ended, or is to be submitted."""
+        rows = self._execute("SELECT 1 FROM waiting WHERE key = ?", key)
+        return rows.fetchone() is not None
+
+    def read_open(self, intent: Intent) -> Iterator[tuple[str, int]]:
+        """Read the requests of a batch that are not answered, with the numbers of their lines, from 1."""
+        return self._execute("SELECT key, line FROM requests WHERE batch = ?", intent.name)
+
+    def take(self, key: str, intent: Intent) -> bool:
+        """Strike a request off a batch; return whether it was open there. Call it within `writing`."""
+        rows = self._execute("DELETE FROM requests WHERE key = ? AND batch = ?", key, intent.name)
+        return rows.rowcount == 1
+
+    def get(self, key: str) -> Outcome | None:
+        """Return the reply to a request, or how it failed; None where nothing is known."""
+        row = self._execute("SELECT value FROM answers.replies WHERE key = ?", key).fetchone()
+        return None if row is None else Outcome(*json.loads(row[0]))
+
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Keep a reply or a failure. A request that failed before is not asked again. Call it within `writing`."""
+        again = outcome.again and self.get(key) is None
+        message = outcome.message[:_LONGEST_MESSAGE]
+        self._set("answers.replies", key, [outcome.body, outcome.code, message, again])
+
+    def drop_replies(self) -> None:
+        """Delete the replies."""
+        self._execute("DETACH answers")
+        (self.folder / _REPLIES).unlink()

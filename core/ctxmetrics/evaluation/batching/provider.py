@@ -1,0 +1,490 @@
+"""The batches of OpenAI and Anthropic: how one is made, found, read and deleted, and what is kept of a line of its results.
+
+The base class holds what both forms have in common. In OpenAI's form a file of requests is uploaded, and two files come back.
+In Anthropic's the requests are sent with the batch, and one file of results comes back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import IO, Any, ClassVar, NamedTuple, TypeVar
+
+import tenacity
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import JudgeError, ParameterError, raise_missing
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.models.base import Prompt
+from ctxmetrics.models.openai.client import MOST_BYTES, build_blocking_client
+from ctxmetrics.models.openai.model import OpenAIModel, read_answer, reveal_key, thinks
+from ctxmetrics.models.runtime import failures
+
+T = TypeVar("T")
+# The code of a request that its batch did not answer.
+UNANSWERED = "batch_failed"
+# Bytes of a line that are read: a reply, and what stands around it.
+_LONGEST_LINE = MOST_BYTES + 20_000
+_KEY = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
+# The seconds that one request about files or batches may take.
+SECONDS = 600.0
+# Clocks differ: a batch may seem older than its intent by so many seconds.
+_CLOCK_SKEW = 3600.0
+# How often a provider is asked that has no room, or does not have what is asked about, or not yet.
+_TRIES = 4
+_NOT_FOUND = 404
+# Bytes of a result that are in memory at a time.
+_PIECE = 65536
+SUCCESS = 200
+
+
+class BatchState(NamedTuple):
+    """How a batch stands at its provider.
+
+    Attributes:
+        status: The provider's word.
+        ended: Whether it has ended.
+        results: The ids of the files that hold what was answered.
+        problem: What the provider says is wrong with the whole of it; empty where nothing is.
+        bad_lines: The numbers of the lines that it refused, from 1.
+        queue_full: Whether it was refused for the tokens that are queued.
+    """
+
+    status: str
+    ended: bool
+    results: tuple[str, ...] = ()
+    problem: str = ""
+    bad_lines: frozenset[int] = frozenset()
+    queue_full: bool = False
+
+
+_TOO_LONG = Outcome(
+    code="invalid_reply", message=f"the server's reply is longer than {MOST_BYTES:,} bytes"
+)
+
+
+@dataclass(eq=False)
+class BatchProvider(ABC):
+    """The batches of a server. What asks the server blocks, and raises what its client raises.
+
+    Args:
+        model: The model.
+        pause: Seconds before something is asked again; they are doubled from there.
+
+    Attributes:
+        max_requests: The most requests of one batch.
+        max_bytes: The most bytes of one batch.
+    """
+
+    model: OpenAIModel
+    pause: float
+    max_requests: ClassVar[int]
+    max_bytes: ClassVar[int]
+
+    def ask(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call one of the methods below, again where the server has no room, or does not have what it is asked about (yet).
+
+        After any other failure, what was asked may have been done.
+
+        Raises:
+            JudgeError: What the client raised.
+        """
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            problem = state.outcome and state.outcome.exception()
+            doubled = self.pause * 2 ** (state.attempt_number - 1)
+            seconds = getattr(problem, "retry_after", None) or doubled
+            return float(min(seconds, failures.LONGEST_RETRY_AFTER))
+
+        trying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(_is_for_later),
+            stop=tenacity.stop_after_attempt(_TRIES),
+            wait=wait,
+            reraise=True,
+        )
+        result: T = trying(_call, function, *arguments)
+        return result
+
+    def ask_if_there(self, function: Callable[..., T], *arguments: Any) -> T | None:
+        """Return what `ask` does; None where the server does not have what it is asked about."""
+        try:
+            return self.ask(function, *arguments)
+        except JudgeError as problem:
+            if not _is_not_found(problem):
+                raise
+        return None
+
+    @property
+    def key(self) -> str:
+        """The key of the server."""
+        return reveal_key(self.model.api_key, self.model.base_url, "OpenAIModel", self.model.model)
+
+    @property
+    @abstractmethod
+    def batches(self) -> Any:
+        """What the client's package has for batches."""
+
+    @abstractmethod
+    def build_line(self, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Build a request of a batch from the body of a chat completion."""
+
+    def upload(self, intent: Intent, lines: IO[bytes]) -> str | None:  # noqa: ARG002 - not every form has files
+        """Upload the requests, where they are not sent with the batch, and return the id of their file."""
+        return None
+
+    @abstractmethod
+    def create(self, intent: Intent, lines: IO[bytes]) -> Any:
+        """Create a batch. The client does not repeat the request: that could make two batches."""
+
+    def find(self, intent: Intent, journal: Journal) -> Any:
+        """Find a batch whose id was not written."""
+        others = {other.batch for other in journal.intents}
+        for batch in self.batches.list(limit=100):  # the newest first
+            if to_seconds(batch.created_at) < intent.made - _CLOCK_SKEW:
+                break
+            if batch.id not in others and self.is_batch(batch, intent, journal):
+                return batch
+        return None
+
+    @abstractmethod
+    def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
+        """Whether a batch of the provider is that of an intent."""
+
+    def look(self, intent: Intent) -> BatchState:
+        """Look how a batch stands."""
+        return self.read_state(self.batches.retrieve(intent.batch))
+
+    @abstractmethod
+    def read_state(self, batch: Any) -> BatchState:
+        """Read how a batch stands."""
+
+    @abstractmethod
+    def open_result(self, result: str) -> Any:
+        """Open a file of results as a response that is streamed."""
+
+    def fetch(self, result: str, file: IO[bytes]) -> bool:
+        """Append a file of results to a file."""
+        with self.open_result(result) as response:
+            file.writelines(response.iter_bytes(_PIECE))
+        return True
+
+    @abstractmethod
+    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+        """Read a line of the results."""
+
+    @abstractmethod
+    def delete(self, intent: Intent) -> None:
+        """Delete the requests of a batch at the provider."""
+
+    def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, Outcome]]:
+        """Yield the key of each line of the results, empty where it has none, and what became of its request."""
+        file.seek(0)
+        # What is left of a line that is too long is read as a line without a key.
+        for line in iter(partial(file.readline, _LONGEST_LINE), b""):
+            match = _KEY.search(line)
+            yield (match[1].decode() if match else ""), self._read_line(line)
+
+    def _read_line(self, line: bytes) -> Outcome:
+        if len(line) == _LONGEST_LINE:
+            return _TOO_LONG
+        item = None
+        with suppress(ValueError, RecursionError):
+            item = json.loads(line)
+        if isinstance(item, Mapping):
+            return self.read_item(item)
+        return keep_error(None, "its line of the results is no JSON object")
+
+
+def _call(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function of a provider's client; any error but a `ParameterError` becomes a `JudgeError`."""
+    try:
+        return function(*arguments)
+    except ParameterError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
+        problem = failures.classify(error)
+    # Raised outside of the except block, so that it does not keep the client's error: that holds the headers with the key.
+    raise problem
+
+
+def _is_for_later(problem: BaseException) -> bool:
+    """Whether a failed call may succeed later: the provider is overloaded, or does not find the object yet."""
+    overloaded = isinstance(problem, JudgeError) and problem.reason_code in failures.OVERLOAD_CODES
+    return overloaded or _is_not_found(problem)
+
+
+def _is_not_found(problem: BaseException) -> bool:
+    return isinstance(problem, JudgeError) and problem.status == _NOT_FOUND
+
+
+def to_seconds(time: Any) -> Any:
+    """Return a time of a provider in seconds since 1970: some packages give it so, others as a `datetime`."""
+    return time.timestamp() if isinstance(time, datetime) else time
+
+
+def keep_failure(problem: JudgeError) -> Outcome:
+    """Keep why a request failed."""
+    return Outcome(code=problem.reason_code, message=str(problem), again=problem.retryable)
+
+
+def keep_answer(status: object, body: object, error: object = None) -> Outcome:
+    """Keep an answer to a request in the form of a chat completion, or how it failed."""
+    if status != SUCCESS or not isinstance(body, Mapping):
+        return keep_error(status, error or (body.get("error") if isinstance(body, Mapping) else body))
+    text = json.dumps(body)
+    if len(text) > MOST_BYTES:
+        return _TOO_LONG
+    try:
+        # Nothing is estimated from the prompt: its text is not known here.
+        usage = read_answer(text, Prompt(step="", version="", system="", user="")).usage
+    except JudgeError as problem:
+        usage = problem.usage
+        if problem.retryable or thinks(text):  # thinking ran into the limit of the reply
+            return keep_failure(problem)._replace(again=True, paid=usage)
+    # What else is wrong with a reply is found again when it is replayed.
+    return Outcome(text, paid=usage)
+
+
+def keep_error(status: object, error: object) -> Outcome:
+    """Keep an error that a batch has in place of an answer."""
+    details = error if isinstance(error, Mapping) else {"message": error}
+    text = safe_text(details.get("message") or details.get("code") or "the batch holds no answer")
+    if not isinstance(status, int) or isinstance(status, bool) or status in (0, SUCCESS):
+        return Outcome(code=UNANSWERED, message=text, again=True)
+    return keep_failure(failures.from_status(status, text, code=details.get("code"), details=[details]))
+
+
+def build_completion(
+    text: str, finished: str, model: object, sent: int, received: int
+) -> dict[str, Any]:
+    """Build the body of a chat completion from a reply in another form."""
+    return {
+        "model": model,
+        "choices": [{"message": {"content": text}, "finish_reason": finished}],
+        "usage": {"prompt_tokens": sent, "completion_tokens": received},
+    }
+
+
+ENDPOINT = "/v1/chat/completions"
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+# The key of the metadata that names a batch.
+_NAME = "ctxmetrics"
+
+
+@dataclass(eq=False)
+class OpenAIBatches(BatchProvider):
+    """The batches of a server that speaks OpenAI's form. See `BatchProvider`."""
+
+    max_requests = 50_000
+    max_bytes = 190_000_000
+
+    def __post_init__(self) -> None:
+        self._client = build_blocking_client(str(self.model.base_url), self.key, SECONDS)
+
+    @property
+    def batches(self) -> Any:
+        """See `BatchProvider`."""
+        return self._client.batches
+
+    def build_line(self, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `BatchProvider`."""
+        return {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body}
+
+    def upload(self, intent: Intent, lines: IO[bytes]) -> str:
+        """Upload the file of the requests.
+
+        A second upload in place of one that failed costs nothing, and `delete` finds it by its name.
+        """
+        lines.seek(0)
+        file = (f"{intent.name}.jsonl", lines, "application/jsonl")
+        return str(self._client.files.create(file=file, purpose="batch").id)
+
+    def create(self, intent: Intent, lines: IO[bytes]) -> Any:  # noqa: ARG002 - Anthropic's batch is made of the lines
+        """See `BatchProvider`."""
+        return self._client.with_options(max_retries=0).batches.create(
+            input_file_id=intent.file,
+            endpoint=ENDPOINT,
+            completion_window="24h",
+            metadata={_NAME: intent.name},
+        )
+
+    def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:  # noqa: ARG002 - Anthropic's batches have no names
+        """Whether a batch has the name of an intent, or its input where the server keeps no metadata."""
+        named = (batch.metadata or {}).get(_NAME) == intent.name
+        return named or batch.input_file_id == intent.file
+
+    def read_state(self, batch: Any) -> BatchState:
+        """See `BatchProvider`."""
+        errors = (batch.errors.data if batch.errors else None) or []
+        return BatchState(
+            status=batch.status,
+            ended=batch.status in _ENDED,
+            # The id of a file that is not there can be an empty text.
+            results=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
+            problem="; ".join(safe_text(f"{item.code}: {item.message}") for item in errors[:3]),
+            bad_lines=frozenset(item.line for item in errors if item.line),
+            queue_full=any(item.code == "token_limit_exceeded" for item in errors),
+        )
+
+    def open_result(self, result: str) -> Any:
+        """See `BatchProvider`."""
+        return self._client.files.with_streaming_response.content(result)
+
+    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+        """See `BatchProvider`."""
+        response = item.get("response")
+        if not isinstance(response, Mapping):
+            return keep_error(None, item.get("error"))
+        return keep_answer(response.get("status_code"), response.get("body"), item.get("error"))
+
+    def delete(self, intent: Intent) -> None:
+        """Delete the file of the requests; one whose id was not written is found by its name."""
+        if intent.file:
+            self._client.files.delete(intent.file)
+            return
+        for file in self._client.files.list(purpose="batch"):
+            if file.filename == f"{intent.name}.jsonl":
+                self._client.files.delete(file.id)
+
+
+# The Messages API asks for a bound of the reply.
+_REPLY_TOKENS = 4096
+# The statuses that the errors would have as answers to ordinary requests.
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_OTHER_STATUS = 500
+# Why a reply ended, in the words of a chat completion.
+_FINISHED = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+
+
+@dataclass(eq=False)
+class AnthropicBatches(BatchProvider):
+    """The batches of Anthropic's API. See `BatchProvider`.
+
+    A batch is one request, whose whole text is in memory: `max_bytes` is smaller than the 256 MB that the API takes.
+
+    Raises:
+        MissingExtraError: The ``anthropic`` package is not installed.
+    """
+
+    max_requests = 100_000
+    max_bytes = 16_000_000
+
+    def __post_init__(self) -> None:
+        try:
+            from anthropic import Anthropic, DefaultHttpxClient
+        except ImportError as error:
+            raise_missing("anthropic", error=error)
+        self._client = Anthropic(
+            base_url=str(self.model.base_url).rstrip("/").removesuffix("/v1"),
+            api_key=self.key,
+            timeout=SECONDS,
+            http_client=DefaultHttpxClient(follow_redirects=False, timeout=SECONDS),
+        )
+
+    @property
+    def batches(self) -> Any:
+        """See `BatchProvider`."""
+        return self._client.messages.batches
+
+    def build_line(self, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Build an item of the batch from the body of a chat completion.
+
+        Fields that the Messages API does not have are left out, as Anthropic's endpoint for chat completions does.
+        """
+        from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as Params
+
+        known = Params.__required_keys__ | Params.__optional_keys__
+        fields = {name: value for name, value in body.items() if name in known}
+        messages = body["messages"]
+        system = [message["content"] for message in messages if message["role"] == "system"]
+        if system:
+            fields["system"] = "\n\n".join(system)
+        fields["messages"] = [message for message in messages if message["role"] != "system"]
+        most = body.get("max_tokens") or body.get("max_completion_tokens")
+        fields["max_tokens"] = most or _REPLY_TOKENS
+        return {"custom_id": key, "params": fields}
+
+    def create(self, intent: Intent, lines: IO[bytes]) -> Any:  # noqa: ARG002 - OpenAI's batch has the name of its intent
+        """See `BatchProvider`."""
+        lines.seek(0)
+        requests = [json.loads(line) for line in lines]
+        return self._client.with_options(max_retries=0).messages.batches.create(requests=requests)
+
+    def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
+        """Whether a batch has as many requests as an intent, and one of its requests, as far as the results are there."""
+        if sum(batch.request_counts.model_dump().values()) != intent.requests:
+            return False
+        if not batch.results_url:
+            return True
+        with closing(self.batches.results(batch.id)) as results:
+            first = next(iter(results), None)
+        return first is not None and journal.is_waiting(first.custom_id)
+
+    def read_state(self, batch: Any) -> BatchState:
+        """See `BatchProvider`."""
+        return BatchState(
+            status=batch.processing_status,
+            ended=batch.processing_status == "ended",
+            results=(batch.id,) if batch.results_url else (),
+        )
+
+    def open_result(self, result: str) -> Any:
+        """See `BatchProvider`."""
+        return self.batches.with_streaming_response.results(result)
+
+    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+        """See `BatchProvider`."""
+        result = item.get("result")
+        result = result if isinstance(result, Mapping) else {}
+        kind = result.get("type")
+        if kind == "succeeded":
+            return keep_answer(SUCCESS, _to_completion(result.get("message")))
+        if kind != "errored":
+            return keep_error(None, f"the request was {kind} before it was answered")
+        response = result.get("error")
+        error = response.get("error") if isinstance(response, Mapping) else None
+        name = error.get("type") if isinstance(error, Mapping) else None
+        return keep_error(_STATUSES.get(str(name), _OTHER_STATUS), error)
+
+    def delete(self, intent: Intent) -> None:
+        """Delete the batch, whose requests stand in it."""
+        if intent.batch is not None:
+            self.batches.delete(intent.batch)
+
+
+def _to_completion(message: Any) -> object:
+    """Return a message in the form of a chat completion.
+
+    What is no message is returned as it is, and is refused where it is read.
+    """
+    try:
+        texts = [part["text"] for part in message["content"] if part["type"] == "text"]
+        counts = message["usage"]
+        cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+        sent = counts["input_tokens"] + sum(counts.get(name) or 0 for name in cached)
+        finished = _FINISHED.get(str(message["stop_reason"]), "stop")
+        return build_completion(
+            "".join(texts), finished, message.get("model"), sent, counts["output_tokens"]
+        )
+    except (KeyError, TypeError, AttributeError):
+        return message

@@ -1,0 +1,295 @@
+"""The rounds of a run in batches: collect what came, replay the run over it, submit what is open."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.secrets import masked
+from ctxmetrics.errors import JudgeError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.batching.batch import Batch, BatchReport
+from ctxmetrics.evaluation.batching.batch_model import BatchModel
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.evaluation.batching.provider import (
+    UNANSWERED,
+    AnthropicBatches,
+    BatchProvider,
+    BatchState,
+    OpenAIBatches,
+    to_seconds,
+)
+from ctxmetrics.judges.llm.judge import LLMJudge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.models.openai.model import OpenAIModel
+from ctxmetrics.models.openai.providers import get_batch_terms
+from ctxmetrics.models.runtime.background import in_thread
+from ctxmetrics.models.runtime.run import Run
+from ctxmetrics.scores.wording import join_counts, plural
+from ctxmetrics.verdicts import Usage
+
+# The seconds between two tries are doubled from so many on, at most.
+_LONGEST_PAUSE = 2.0
+_PAUSE_OF_LOCK = 0.5
+# What a line of the results is called that answers no open request of its batch: it stands there twice, or is of another run.
+_STRAY = "stray lines"
+_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
+_log = logging.getLogger("ctxmetrics")
+Sleep = Callable[[float], Awaitable[bool]]
+
+
+@dataclass(eq=False)
+class BatchRounds:
+    """The batches of one run.
+
+    Args:
+        batch: How they are sent.
+        metrics: The metrics, with their judges.
+        out: The file of the results, or None.
+
+    Attributes:
+        journal: Their journal, when it is open.
+        report: What became of the batches, when a round has ended.
+        problem: Why the run ends though something is open, or None.
+
+    Raises:
+        ParameterError: The judge asks no model that takes batches, or there is no place for the journal.
+    """
+
+    batch: Batch
+    metrics: Sequence[Metric]
+    out: str | os.PathLike[str] | None
+    journal: Journal = field(init=False)
+    report: BatchReport = field(init=False)
+    problem: str | None = field(init=False, default=None)
+    _asking: BatchModel = field(init=False)
+    # What happened to batches, a line each.
+    _notes: list[str] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._model = _find_model(self.metrics)
+        form, self._price = get_batch_terms(str(self._model.base_url))
+        if form is None:
+            raise ParameterError(
+                f"batch: {self._model.base_url} has no batches in the form of OpenAI or Anthropic. Score without --batch."
+            )
+        kind = AnthropicBatches if form == "anthropic" else OpenAIBatches
+        self._provider: BatchProvider = kind(self._model, min(self.batch.poll, _LONGEST_PAUSE))
+        folder = self.batch.folder
+        if folder is None and self.out is not None:
+            folder = f"{os.fspath(self.out)}.batch"
+        if folder is None:
+            raise ParameterError(
+                "batch: give out=FILE (--out FILE): the journal of the batches stands beside it. Or give Batch(folder=..)."
+            )
+        self._folder = Path(folder)
+
+    async def open(self, sleep: Sleep) -> bool:
+        """Open the journal; wait while another process has it. False: the run was stopped meanwhile."""
+        waits = False
+        while True:
+            with suppress(BlockingIOError):
+                self.journal = Journal(self._folder, self._model.identity)
+                return True
+            if not waits:
+                _log.warning(
+                    "%s: another process is at work on these batches; this one waits for its end",
+                    self._folder,
+                )
+            waits = True
+            if not await sleep(_PAUSE_OF_LOCK):
+                return False
+
+    async def begin(self, run: Run) -> tuple[Metric, ...]:
+        """Collect what is there, and return the metrics of the next round, whose requests ``run`` bounds."""
+        await self._collect()
+        unanswered = sum(intent.requests for intent in self.journal.unfinished)
+        run.count_earlier(
+            self.journal.get_paid("batched") + self.journal.get_paid("online"), unanswered
+        )
+        self.journal.drop_drafts()
+        self._asking = BatchModel(provider=self._provider, journal=self.journal, batch=self.batch)
+        return tuple(_give_model(metric, self._asking) for metric in self.metrics)
+
+    async def submit(self, *, wanted: bool) -> str | None:
+        """Submit what the round noted, if that is wanted, and return why the run has not all its values, or None."""
+        try:
+            if wanted and self.problem is None:
+                await in_thread(self._submit)
+        except (JudgeError, OSError, OutputFileError) as problem:
+            self.problem = f"the batch could not be submitted: {problem}"
+        finally:
+            for _, lines in self._asking.drafts:
+                with suppress(OSError):  # closing writes what is left: the disk may be full
+                    lines.close()
+        self.report = BatchReport(
+            batched=self.journal.get_paid("batched"),
+            online=self.journal.get_paid("online"),
+            price=self._price,
+            unfinished=self.journal.unfinished,
+            held_back=self._asking.held_back,
+            notes=self._notes,
+        )
+        if not wanted:
+            return None
+        return self.problem or (self.report.waiting if self.report.is_open else None)
+
+    async def wait(self, sleep: Sleep) -> bool:
+        """Collect batches until all have ended; one is enough where requests wait for room. False: no round is to follow."""
+        if self.batch.mode == "submit" or not self.report.is_open:
+            return False
+        before = self.journal.unfinished
+        while self.journal.unfinished and self.problem is None:
+            if not await sleep(self.batch.poll):
+                return False
+            await self._collect()
+            if self.report.held_back and len(self.journal.unfinished) < len(before):
+                break
+        return self.problem is None
+
+    async def _collect(self) -> None:
+        try:
+            await in_thread(self._update)
+        except (JudgeError, OutputFileError) as problem:
+            self.problem = f"the batches could not be looked at: {problem}"
+
+    def _update(self) -> None:
+        """Bring the journal up to date: batches whose id was not written, those that ended, inputs to delete."""
+        for intent in self.journal.unfinished:
+            if intent.batch is None:
+                self._find(intent)
+            if intent.batch is not None:
+                state = self._provider.ask_if_there(self._provider.look, intent) or _GONE
+                if state.ended:
+                    self._collect_batch(intent, state)
+        for intent in self.journal.intents:
+            if intent.ended is not None and not intent.deleted:
+                self._delete(intent)
+
+    def _find(self, intent: Intent) -> None:
+        """Look for a batch whose id was not written, as after a kill."""
+        batch = self._provider.ask(self._provider.find, intent, self.journal)
+        if batch is None:
+            self.journal.note(intent, ended="not submitted")
+        else:
+            self._note_batch(intent, batch)
+
+    def _note_batch(self, intent: Intent, batch: Any) -> None:
+        self.journal.note(intent, batch=batch.id, expires=to_seconds(batch.expires_at))
+
+    def _collect_batch(self, intent: Intent, state: BatchState) -> None:
+        """Keep the replies and failures of a batch that has ended."""
+        problems = [state.problem] if state.problem else []
+        with TemporaryFile(dir=self._folder) as file:
+            for result in state.results:
+                if self._provider.ask_if_there(self._provider.fetch, result, file) is None:
+                    problems = ["a file of results is not there any more"]
+            with self.journal.writing():
+                failures = self._keep_results(intent, file)
+                if state.queue_full and intent.requests > 1:  # the same again in smaller batches
+                    queued = sum(other.tokens for other in self.journal.unfinished)
+                    self.journal.set_fact("queue", max(1, queued // 2))
+                else:
+                    why = "; ".join((f"the batch ended as {state.status}", *problems))
+                    for key, line in self.journal.read_open(intent):
+                        again = line not in state.bad_lines
+                        self.journal.put(key, Outcome(code=UNANSWERED, message=why, again=again))
+                        failures[UNANSWERED] += 1
+                self.journal.note(intent, ended=state.status)
+        if failures:
+            problems.append(f"{join_counts(failures)} of {plural(intent.requests, 'request')}")
+        if problems:
+            self._say(intent, f"{state.status}: {'; '.join(problems)}")
+
+    def _keep_results(self, intent: Intent, file: IO[bytes]) -> Counter[str]:
+        """Keep what the lines of the results say, and count the failures by their codes."""
+        failures: Counter[str] = Counter()
+        paid = Usage()
+        for key, outcome in self._provider.read_results(file):
+            if not self.journal.take(key, intent):
+                failures[_STRAY] += 1
+                continue
+            self.journal.put(key, outcome)
+            paid += outcome.paid
+            if outcome.code:
+                failures[outcome.code] += 1
+        self.journal.add_paid("batched", paid)
+        if failures["truncated"]:  # the model thinks: its replies may not be bounded any more
+            self.journal.set_fact("server", {**self.journal.facts["server"], "bounded": False})
+        return failures
+
+    def _say(self, intent: Intent, problem: str) -> None:
+        """Note what happened to a batch, once; a provider's words are untrusted."""
+        note = visible(masked(f"batch {intent.batch or intent.name}: {problem}"))
+        if note not in self._notes:
+            self._notes.append(note)
+
+    def _delete(self, intent: Intent) -> None:
+        try:
+            self._provider.ask_if_there(self._provider.delete, intent)
+        except JudgeError as problem:
+            self._say(intent, f"its input is still at the provider: {problem}")
+        else:
+            self.journal.note(intent, deleted=True)
+
+    def _submit(self) -> None:
+        """Submit batches, as far as the queue has room."""
+        for intent, lines in self._asking.drafts:
+            queued = sum(other.tokens for other in self.journal.unfinished)
+            if queued and queued + intent.tokens > self._asking.most_queued:
+                self._asking.held_back += intent.requests
+            else:
+                self._submit_batch(intent, lines)
+
+    def _submit_batch(self, intent: Intent, lines: IO[bytes]) -> None:
+        """Submit a batch. What is about to be done is written before it is done.
+
+        Raises:
+            JudgeError: It cannot be submitted, or whether it was is not known: the next start looks for it.
+        """
+        self.journal.plan(intent)
+        try:
+            self.journal.note(intent, file=self._provider.ask(self._provider.upload, intent, lines))
+            batch = self._provider.ask(self._provider.create, intent, lines)
+        except JudgeError as problem:
+            if problem.status and not problem.retryable:
+                self.journal.note(intent, ended="not submitted")
+            raise
+        self._note_batch(intent, batch)
+
+
+def _find_model(metrics: Iterable[Metric]) -> OpenAIModel:
+    """Find the one model that all judges of the metrics ask.
+
+    Raises:
+        ParameterError: There is none, or it takes no batches.
+    """
+    models = {}
+    for metric in metrics:
+        judge = metric.own_judge if isinstance(metric, JudgedMetric) else None
+        if isinstance(judge, LLMJudge) and isinstance(judge.model, OpenAIModel):
+            models[judge.model.identity] = judge.model
+        elif judge is not None:
+            raise ParameterError(
+                f"batch: {judge.name} takes no batches. Batches are for OpenAI, Anthropic and servers that speak OpenAI's form: "
+                "--judge openai/MODEL."
+            )
+    if len(models) != 1:
+        names = ", ".join(sorted(models)) or "no metric is judged by a model"
+        raise ParameterError(f"batch: give the metrics one model for all: {names}.")
+    return models.popitem()[1]
+
+
+def _give_model(metric: Metric, model: BatchModel) -> Metric:
+    """Return the metric with a judge that asks the same of another model."""
+    if isinstance(metric, JudgedMetric) and isinstance(metric.own_judge, LLMJudge):
+        return replace(metric, judge=metric.own_judge.asking(model))
+    return metric

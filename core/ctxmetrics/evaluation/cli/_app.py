@@ -1,0 +1,131 @@
+"""The program `ctxmetrics`: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.cli._commands import COMMANDS
+from ctxmetrics.evaluation.cli._meant import explain_command, explain_option
+from ctxmetrics.evaluation.cli._options import GroupedCommand
+from ctxmetrics.evaluation.cli._terminal import (
+    BAD_INPUT,
+    INTERRUPTED,
+    SIGNALLED,
+    STOPPED,
+    message,
+    needs_a_command,
+    print_result,
+)
+from ctxmetrics.evaluation.cli.cache import cache_app
+from ctxmetrics.evaluation.cli.config import with_config
+
+
+# Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
+class _Commands(TyperGroup):
+    """The commands; a word that is none of them is answered with what is meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command.
+
+        Raises:
+            ParameterError: There is no such command.
+        """
+        if args and args[0] not in self.commands:
+            raise ParameterError(explain_command(args, self.commands))
+        return super().resolve_command(ctx, args)
+
+
+app: typer.Typer = typer.Typer(
+    name="ctxmetrics",
+    cls=_Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 120},
+)
+for command in COMMANDS.values():
+    app.command(cls=GroupedCommand)(with_config(command))
+app.add_typer(cache_app, name="cache")
+
+
+@app.callback(invoke_without_command=True)
+def ctxmetrics(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Context recall and context precision: one definition, one number in every framework."""
+    if version:
+        print_result(f"ctxmetrics {__version__}")
+        raise typer.Exit
+    needs_a_command(context)
+
+
+class _ProcessSignals:
+    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does; a shell may have asked for the second to be ignored.
+
+    Attributes:
+        last: The signal that arrived last, or None.
+    """
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+
+    def install(self) -> None:
+        """Handle the signals, also as process 1 of a container, where the system ignores them otherwise."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self._interrupt)
+
+    def _interrupt(self, number: int, _frame: object) -> NoReturn:
+        """Note a signal, and interrupt the command as Ctrl-C does."""
+        self.last = number
+        raise KeyboardInterrupt
+
+    def to_status(self, status: int) -> int:
+        """Return the exit status: that of the signal where one interrupted."""
+        if status == INTERRUPTED and self.last is not None:
+            return SIGNALLED + self.last
+        return status
+
+
+def main() -> NoReturn:
+    """Run the command line; an error is one line on stderr."""
+    signals = _ProcessSignals()
+    signals.install()
+    try:
+        status = app(standalone_mode=False)
+        print_result(None)
+    except CtxMetricsError as error:
+        _fail(str(error), STOPPED if isinstance(error, OutputFileError) else BAD_INPUT)
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("interrupted", signals.to_status(INTERRUPTED))
+    except Exception as error:
+        # Click's usage errors have it, whichever click typer brings.
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        context = getattr(error, "ctx", None)
+        option = getattr(error, "option_name", None)
+        if context is not None and option is not None and hasattr(error, "possibilities"):
+            command = context.command_path
+            others = context.parent.command.commands if context.parent else {}
+            meant = explain_option(option, context.command, others)
+            _fail(f"{meant} Try: {command} --help", BAD_INPUT)
+        typed = [word for word in sys.argv[1:2] if word in COMMANDS]
+        command = context.command_path if context else " ".join(["ctxmetrics", *typed])
+        _fail(f"{explain()} Try: {command} --help", BAD_INPUT)
+    sys.exit(signals.to_status(status) if isinstance(status, int) else 0)
+
+
+def _fail(text: str, status: int) -> NoReturn:
+    """Print an error in one line, and exit."""
+    message(f"ctxmetrics: {' '.join(text.split())}")
+    sys.exit(status)

@@ -1,0 +1,28 @@
+"""The commands by their names, in the order in which the help lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics.evaluation.cli._options import with_options
+from ctxmetrics.evaluation.cli.compare import compare
+from ctxmetrics.evaluation.cli.doctor import doctor, estimate
+from ctxmetrics.evaluation.cli.files import init, inspect, metrics, spans
+from ctxmetrics.evaluation.cli.gold import check_gold
+from ctxmetrics.evaluation.cli.history import history
+from ctxmetrics.evaluation.cli.judges import agree, check_judge
+from ctxmetrics.evaluation.cli.label import label
+from ctxmetrics.evaluation.cli.parity import parity
+from ctxmetrics.evaluation.cli.run import run
+from ctxmetrics.evaluation.cli.score import demo, score
+from ctxmetrics.evaluation.cli.view import view
+
+_IN_ORDER = (
+    *(demo, inspect, init, score, run, compare, history, view, parity),
+    *(estimate, doctor, agree, label, spans, check_judge, check_gold, metrics),
+)
+# Each in the form that typer takes.
+COMMANDS: Mapping[str, Callable[..., None]] = FrozenDict(
+    {command.__name__.replace("_", "-"): with_options(command) for command in _IN_ORDER}
+)

@@ -1,0 +1,348 @@
+"""Gates, and what a CI system reads of them: JUnit XML, and Markdown for the summary of its step.
+
+A gate is a bar that a mean or a pass rate must reach, or the share of doubtful verdicts that is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.text_table import align_rows
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.cli._options import Gates, split_pair
+from ctxmetrics.evaluation.cli._terminal import message
+from ctxmetrics.evaluation.files.aegis import Payload
+from ctxmetrics.evaluation.report.means_table import count_doubtful
+from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
+from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.scores.wording import TEXT, clean, plural
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.agreement.card import Card
+    from ctxmetrics.evaluation.agreement.correction import Correction
+    from ctxmetrics.evaluation.report.summary import Controls
+
+# GitHub's name of the file whose Markdown it shows with a step.
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+# The most failing samples that are named.
+_MOST_SAMPLES = 10
+
+
+class Gate(NamedTuple):
+    """A gate on a mean or a pass rate: the metric, and the lowest value that passes.
+
+    Attributes:
+        name: The metric's name.
+        least: The lowest value that passes: of a mean on the metric's own scale, of a pass rate from 0 to 1.
+        rate: Whether the gate is on the pass rate.
+        text: The gate as it was written.
+    """
+
+    name: str
+    least: float
+    rate: bool = False
+    text: str = ""
+
+
+def name_and_value(option: str, text: str) -> tuple[str, float]:
+    """Read ``NAME=VALUE``.
+
+    Raises:
+        ParameterError: It is not of that form.
+    """
+    example = "0.02" if option in ("--max-drop", "--not-worse") else "0.8"
+    form = f"NAME=VALUE, such as context_recall={example}"
+    name, value = split_pair(option, text, form, read=_read_number, at_last=True)
+    return name.strip(), value
+
+
+def _read_number(text: str) -> float:
+    """Read the number of a gate; NaN is none."""
+    value = float(text)
+    if math.isnan(value):
+        raise ValueError
+    return value
+
+
+def read_gates(metrics: Sequence[Metric], options: Gates, payload: Payload | None) -> list[Gate]:
+    """Read the gates of ``--fail-under`` and ``--min-pass-rate``, and of a request to Aegis.
+
+    A request may say that a mean below the pass mark is a failure.
+
+    Raises:
+        ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
+            pass rate of a metric without a pass mark; or --controls is missing.
+    """
+    if options.min_controls is not None and not options.controls:
+        raise ParameterError("--min-controls needs --controls NUMBER, such as --controls 20.")
+    gates = [_read_gate("--fail-under", text, metrics) for text in options.fail_under or ()]
+    gates += [_read_gate("--min-pass-rate", text, metrics) for text in options.min_pass_rate or ()]
+    if payload is not None and payload.blocking:
+        for metric in metrics:
+            if metric.pass_mark is not None:
+                gates.append(Gate(metric.name, metric.pass_mark, text=f"is_blocking {metric.name}"))
+    return gates
+
+
+def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
+    """Read one gate from the text of its option."""
+    from ctxmetrics.evaluation.comparison.compare import choose_metric
+
+    name, value = name_and_value(option, text)
+    by_name = {metric.name: metric for metric in metrics}
+    metric = by_name[choose_metric(list(by_name), name, option)]
+    rate = option == "--min-pass-rate"
+    scale = metric.convention_data.scale
+    if rate and not 0 <= value <= 1:
+        raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
+    if rate and metric.pass_mark is None:
+        raise ParameterError(
+            f"{option} {text!r}: {metric.name} has no pass mark. "
+            f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
+        )
+    if not 0 <= value <= scale:
+        is_percentage = scale == 1 < value <= 100  # noqa: PLR2004 - a percentage
+        hint = f" Write {name}={value / 100:g}." if is_percentage else ""
+        raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
+    if not rate and 0 < value <= 1 < scale:
+        message(
+            f"note: {option} {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
+        )
+    return Gate(metric.name, value, rate, f"{option} {text}")
+
+
+def check_gates(
+    gates: Sequence[Gate], options: Gates, results: Results, uncalibrated: str | None
+) -> Iterator[Outcome]:
+    """Yield the outcome of each gate. It fails where the mean or pass rate is too low, missing, or of a part of the samples.
+
+    Args:
+        gates: The bars.
+        options: The options that are gates by themselves.
+        results: The run.
+        uncalibrated: Why there is no valid calibration card, where there is none.
+    """
+    summary = results.summary()
+    for gate in gates:
+        item = summary[gate.name]
+        value = item.pass_rate if gate.rate else item.mean
+        outcome = Outcome(gate.text, metric=gate.name, bar=gate.least, value=value)
+        problem = _find_problem(gate, item)
+        if problem is None:
+            yield outcome
+            continue
+        bar = gate.least
+        if gate.rate and not item.not_judged and item.mean is not None:
+            bar = item.threshold or 0.0
+        samples = tuple(_list_samples_below(gate.name, bar, results))
+        yield replace(outcome, problem=problem, samples=samples)
+    if options.max_doubtful is not None:
+        yield from _check_doubtful(options.max_doubtful, results)
+    if options.require_calibration:
+        yield Outcome("--require-calibration", uncalibrated)
+
+
+def _find_problem(gate: Gate, item: MetricSummary) -> str | None:
+    """Say why a mean or pass rate does not pass a gate; None where it passes."""
+    if item.not_judged:
+        return f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
+    if item.mean is None:
+        return f"{gate.name} is without a value, below {gate.least:g}"
+    if not gate.rate:
+        if item.mean < gate.least:
+            return f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
+    elif item.pass_rate is not None and item.pass_rate < gate.least:
+        return f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.least:g}"
+    return None
+
+
+def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str]:
+    """Yield the samples without a value or below a bar, lowest first."""
+    without = []
+    below = []
+    for row in results:
+        value = row[name].value
+        if value is None:
+            without.append(row)
+        elif value < bar:
+            below.append((value, row))
+    below.sort(key=itemgetter(0))
+    rows = [row for _, row in below] + without
+    for row in rows[:_MOST_SAMPLES]:
+        yield f"{clean(row.called(), TEXT)}: {row[name].formatted_value}"
+    if len(rows) > _MOST_SAMPLES:
+        yield f"and {len(rows) - _MOST_SAMPLES} more"
+
+
+def _check_doubtful(most: float, results: Results) -> Iterator[Outcome]:
+    """Yield the outcome of the gate on the share of doubtful verdicts: one problem a metric."""
+    gate = f"--max-doubtful {most:g}"
+    doubtful = [item for item in results.summary().values() if (item.doubtful_share or 0.0) > most]
+    for item in doubtful:
+        text = f"{item.metric} has {count_doubtful(item, 'en')} doubtful, more than {most:g}"
+        yield Outcome(gate, text, metric=item.metric, bar=most, value=item.doubtful_share)
+    if not doubtful:
+        yield Outcome(gate, bar=most)
+
+
+def check_controls(options: Gates, controls: Controls | None) -> Iterator[Outcome]:
+    """Yield the outcome of the gate on what the judge made of the controls of a run."""
+    least = options.min_controls
+    if least is None:
+        return
+    problem: str | None = "no control was judged"
+    value = None
+    if controls:
+        value = controls.lowest
+        problem = f"{controls.describe()}, below {least:g}" if value < least else None
+    yield Outcome(f"--min-controls {least:g}", problem, bar=least, value=value)
+
+
+def load_card(options: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
+    """Read and check a calibration card before the run, which may change its file; return why there is no valid one.
+
+    Args:
+        options: The options.
+        judge: The name of the run's judge.
+        metrics: The run's metrics.
+
+    Raises:
+        InputFileError: The card is refused, and it is no gate.
+        ParameterError: --max-age is no number of days, or has no card.
+    """
+    age = re.fullmatch(r"(\d{1,5})d", options.max_age or "")
+    if options.max_age is not None and (age is None or options.calibration is None):
+        raise ParameterError(
+            "--max-age: write a number of days, such as 90d, beside --calibration CARD."
+        )
+    if options.calibration is None:
+        return "no --calibration CARD is given"
+    from ctxmetrics.evaluation.agreement.card import read_card
+
+    try:
+        card = read_card(options.calibration)
+        card.check(judge, metrics, None if age is None else int(age[1]))
+    except InputFileError as error:
+        return _refuse_card(options, error)
+    return card
+
+
+def correct_means(
+    options: Gates, card: Card | str, results: Results
+) -> tuple[list[tuple[Correction, bool]], str | None]:
+    """Correct a run's means by a calibration card; return also why there is no valid card, which is a gate.
+
+    Args:
+        options: The options.
+        card: The card, or why there is none.
+        results: The run; one that was stopped is not corrected.
+
+    Raises:
+        InputFileError: The card is refused, and it is no gate.
+    """
+    if isinstance(card, str):
+        return [], card
+    try:
+        return [] if results.stopped else card.corrections(results), None
+    except InputFileError as error:
+        return [], _refuse_card(options, error)
+
+
+def format_corrections(
+    options: Gates, card: Card | str, corrections: Sequence[tuple[Correction, bool]]
+) -> str:
+    """Return corrected means as a table, with the card they come from; empty without any."""
+    if isinstance(card, str) or not corrections:
+        return ""
+    from ctxmetrics.evaluation.agreement.figures import format_figure, format_with_interval
+
+    rows = [("mean of", "by the judge", "corrected", "labelled samples")]
+    for item, in_run in corrections:
+        judge_mean = f"{format_figure(item.judge_mean)} of {item.samples}"
+        labelled = f"{item.labelled}" if in_run else f"{item.labelled}, not all in this run"
+        rows.append((item.metric, judge_mean, format_with_interval(item.mean, item.interval), labelled))
+    origin = f"corrected by {visible(str(options.calibration))} of {card.date:%Y-%m-%d}"
+    return "\n".join(["", *align_rows(rows), origin])
+
+
+def _refuse_card(options: Gates, error: InputFileError) -> str:
+    """Return why a calibration card is refused, if the card is required; else raise it."""
+    problem = f"calibration card {options.calibration} is refused: {error}"
+    if options.require_calibration:
+        return problem
+    raise InputFileError(problem) from None
+
+
+def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:
+    """Print what failed, and tell the CI system.
+
+    Args:
+        outcomes: Of all gates.
+        suite: The name of the test suite in the JUnit file.
+        summary: What the run found, as Markdown.
+        junit: The JUnit file, or None.
+
+    Returns:
+        Whether a gate failed.
+
+    Raises:
+        OutputFileError: The JUnit file cannot be written.
+    """
+    failed = [item for item in outcomes if item.problem is not None]
+    for item in failed:
+        message("\n    ".join([f"gate: {item.problem}", *item.samples]))
+    if junit is not None:
+        from ctxmetrics.evaluation.rows.row_writer import write_whole
+
+        write_whole(junit, [_junit(outcomes, suite)])
+    path = os.environ.get(_SUMMARY)
+    if path:
+        _append_summary(path, outcomes, summary)
+    return bool(failed)
+
+
+def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> None:
+    """Append the gates to GitHub's file of the step, and below them a summary, which may be long."""
+    from ctxmetrics.evaluation.comparison.view import escape_markdown
+
+    lines = []
+    for item in outcomes:
+        status = "failed" if item.problem else "passed"
+        lines.append(f"- {status}: {escape_markdown(visible(item.problem or item.gate))}")
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write("\n".join(["### ctxmetrics", "", *lines, "", summary, "", ""]))
+    except OSError as error:  # the run's own result stands
+        message(f"note: {_SUMMARY} {path} cannot be written: {error.strerror or error}")
+
+
+def fence_text(text: str) -> str:
+    """Return a text as a block of Markdown that shows it as it is."""
+    return "\n".join(["```text", text.replace("```", ""), "```"])
+
+
+def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
+    """Write the outcomes of gates as JUnit XML."""
+    failed = sum(item.problem is not None for item in outcomes)
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="0">',
+    ]
+    for item in outcomes:
+        lines.append(f"<testcase classname={quoteattr(suite)} name={quoteattr(visible(item.gate))}>")
+        if item.problem is not None:
+            text = escape("\n".join(visible(line) for line in (item.problem, *item.samples)))
+            lines.append(f"<failure message={quoteattr(visible(item.problem))}>{text}</failure>")
+        lines.append("</testcase>")
+    return "\n".join([*lines, "</testsuite></testsuites>", ""])

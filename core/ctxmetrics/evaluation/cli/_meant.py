@@ -1,0 +1,73 @@
+"""What is meant where a word is no command, or an option is none of its command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.near_names import find_near
+
+
+def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
+    """Say that the first word is no command, and what is meant: the nearest command, or to score a file or with a metric."""
+    from ctxmetrics.metrics.metric_names import possible_names
+
+    word, *rest = words
+    known = list(commands)
+    others = _read_user_words("other_commands")
+    problem = f"{word!r} is no command."
+    if word == "help":
+        return f"{problem} Did you mean: ctxmetrics {shlex.join([*rest, '--help'])}"
+    if word == "version":
+        return f"{problem} Did you mean: ctxmetrics --version"
+    near = find_near(word, known) or others.get(word.lower())
+    if Path(word).is_file():
+        return f"{problem} Did you mean: ctxmetrics {shlex.join(['score', *words])}"
+    if near is not None:
+        return f"{problem} Did you mean: ctxmetrics {shlex.join([near, *rest])}"
+    if possible_names(word):
+        return f"{problem} It names a metric: ctxmetrics score FILE --metric {shlex.quote(word)}"
+    return f"{problem} Choose from: {', '.join(known)}. Try: ctxmetrics --help"
+
+
+def explain_extra(word: str, command: Any) -> str:
+    """Say that a command takes no further word, and which option or command is meant."""
+    from ctxmetrics.metrics.metric_names import possible_names
+
+    problem = f"{word!r} is one word too many."
+    if possible_names(word) and "--metric" in _list_options(command):
+        return f"{problem} It names a metric. Write --metric {word}."
+    if command.name == "score" and Path(word).is_file():
+        return f"{problem} Score one file after the other; `ctxmetrics compare` compares their results."
+    return problem
+
+
+def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
+    """Say that a command has no such option, and what is meant: another option, a metric's parameter, another command."""
+    names = _list_options(command)
+    parameter = _read_user_words("metric_parameters").get(option.lstrip("-"))
+    if parameter is not None and "--metric" in names:
+        return f"No such option: {option}. It is a parameter of metrics: --metric 'context_recall({parameter})'"
+    having = [name for name, other in others.items() if option in _list_options(other)]
+    if having:
+        return f"No such option: {option}. It is an option of: {', '.join(having)}."
+    other = f"--{_read_user_words('other_options').get(option.lstrip('-').lower(), '')}"
+    near = find_near(option, names) or (other if other in names else None)
+    hint = f" Did you mean {near}?" if near is not None else ""
+    return f"No such option: {option}.{hint}"
+
+
+def _list_options(command: Any) -> list[str]:
+    """List the long options of a command."""
+    return [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
+
+
+@cache
+def _read_user_words(table: str) -> Mapping[str, str]:
+    """Read a table of the words that users write instead of ours."""
+    words: Mapping[str, str] = read_data("evaluation.cli", "words.toml")[table]
+    return words

@@ -1,0 +1,323 @@
+"""Makes samples, metrics and a judge of the options of a command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ctxmetrics._internal.call_text import parse_value
+from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
+from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
+from ctxmetrics.evaluation.files.aegis import SCALE, Payload
+from ctxmetrics.evaluation.files.recognition import AUTO
+from ctxmetrics.evaluation.files.row_file import RowFile
+from ctxmetrics.evaluation.files.row_reading import Reading
+from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.runs.sources import check_present
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.judge_names import OPTION as JUDGE_OPTION
+from ctxmetrics.judges.judge_names import read_judge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.catalog import METRICS
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
+from ctxmetrics.metrics.metric_names import read_metric
+from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.field_names import fields_meant, suggest_field
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import RETRIEVED, join_first
+from ctxmetrics.scores.conventions import CONVENTIONS
+
+# The ending of an ``--only`` that names the samples that failed in an earlier run.
+FAILED = ".failed"
+
+
+def choose_convention(schema: str | None, convention: str | None) -> str:
+    """Choose the convention: that of the option, else the one with the schema's name, else the default."""
+    if convention:
+        return convention
+    if schema is not None and schema in CONVENTIONS:
+        return schema
+    return "default"
+
+
+def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
+    """Open a file of samples, which gives them one at a time.
+
+    Args:
+        source: The file.
+        by: As for `read_samples`.
+
+    Raises:
+        ParameterError: A ``--map`` is no ``COLUMN=FIELD``, or an ``--only`` no ``COLUMN=VALUE``.
+    """
+    mapping = {}
+    for text in source.columns or ():
+        example = next((f"{text}={name}" for name in fields_meant(text)), "question=user_input")
+        form = f"COLUMN=FIELD, such as {example}"
+        column, name = split_pair("--map", text, form, read=read_text, at_last=True)
+        mapping[column] = name
+    options = {**vars(source), "by": by, "only": _read_only(source.only)}
+    for name in ("file", "schema", "columns", "names"):
+        del options[name]
+    if source.names:
+        options["header"] = source.names.split(",")
+    return read_samples(source.file, source.schema or AUTO, mapping, **options)
+
+
+def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
+    """Read the values of columns of ``--only``; ``RESULTS.failed`` is none."""
+    form = f"COLUMN=VALUE, such as system=bm25, or RESULTS{FAILED}"
+    pairs = [
+        split_pair("--only", text, form, read=read_text)
+        for text in texts or ()
+        if not text.endswith(FAILED)
+    ]
+    return dict(pairs)
+
+
+def load_samples(source: SampleFile | RowFile[Sample]) -> list[Sample]:
+    """Read all samples of a file, and say what was decided about its columns."""
+    with collected_warnings():
+        return list(open_samples(source) if isinstance(source, SampleFile) else source)
+
+
+def build_task(
+    source: SampleFile,
+    selection: Selection,
+    judge: Judge,
+    *,
+    listed: bool = True,
+    by: str | None = None,
+) -> tuple[Any, list[Metric], Payload | None]:
+    """Build the samples, the metrics, and what a request to Aegis says beside them, where the file is one.
+
+    Args:
+        source: The file. Its samples are a list, or are read as the run goes on.
+        selection: The metrics; without ``--metric`` those that a request to Aegis names, else every one that fits.
+        judge: Who will judge.
+        listed: Whether a list is needed; it is, to look for the metrics that fit.
+        by: As for `read_samples`.
+    """
+    file = open_samples(source, by)
+    convention = choose_convention(source.schema, selection.convention)
+    payload = file.payload
+    samples: Any = file
+    if listed or not selection.metric:
+        samples = load_samples(file)
+    if selection.metric:
+        chosen = [build_metric(name, convention) for name in selection.metric]
+        if listed:
+            _check_fields(samples, chosen, file.reading)
+        return samples, chosen, payload
+    if payload is None or not payload.metrics:
+        fitting = metrics_fitting(samples, convention, judge, file.reading.unread, file.reading)
+        return samples, fitting, payload
+    metrics = []
+    for name in payload.metrics:
+        metric = build_metric(name, convention)
+        if payload.threshold is not None:  # on the convention's scale
+            metric = replace(metric, threshold=metric.scaled(payload.threshold / SCALE))
+        metrics.append(metric)
+    return samples, metrics, payload
+
+
+def build_judge(
+    judge: str,
+    base_url: str | None,
+    max_characters: int | None = None,
+    reply_format: str | None = None,
+    judge_option: Sequence[str] | None = None,
+    *,
+    api_key: str | None = None,
+) -> Judge:
+    """Build the judge of ``--judge``, with the options of `ctxmetrics.evaluation.cli._options.Asking`.
+
+    Raises:
+        ParameterError: A ``--judge-option`` is no NAME=VALUE, or as `ctxmetrics.judges.judge_names.read_judge` raises.
+    """
+    options: dict[str, Any] = {}
+    for text in judge_option or ():
+        form = "NAME=VALUE, such as max_tokens=4000"
+        name, value = split_pair("--judge-option", text, form, read=str.strip)
+        options[name.strip().replace("-", "_")] = parse_value(value)
+    if reply_format is not None:
+        options["reply_format"] = reply_format
+    return read_judge(
+        judge,
+        base_url=base_url,
+        max_characters=max_characters,
+        api_key=api_key,
+        options=options,
+        place=JUDGE_OPTION,
+    )
+
+
+def build_metric(text: str, convention: str) -> Metric:
+    """Build a metric of ``--metric``.
+
+    Raises:
+        ParameterError: As `ctxmetrics.metrics.metric_names.read_metric` raises.
+    """
+    return read_metric(text, convention, place=METRIC_OPTION)
+
+
+def metrics_fitting(
+    samples: Sequence[Sample],
+    convention: str,
+    judge: Judge,
+    unread: Sequence[str],
+    reading: Reading | None = None,
+) -> list[Metric]:
+    """Build every metric whose fields some sample has.
+
+    Facts are counted where no sample has a reference. A question about the response is a request a sample more: where a model
+    judges the reference, it is left out.
+
+    Args:
+        samples: The samples.
+        convention: The convention of the metrics.
+        judge: What judges.
+        unread: The lists of the file that are no field.
+        reading: How the file is read; it knows its columns.
+
+    Raises:
+        ParameterError: No metric fits.
+    """
+    fitting = []
+    has_references = any(sample.reference is not None for sample in samples)
+    has_facts = any(sample.reference_facts is not None for sample in samples)
+    if has_facts and has_references:
+        message(
+            "note: reference_facts are counted where they are asked for: --metric 'context_recall(unit=fact)'"
+        )
+    for kind in METRICS.values():
+        metric = kind(convention=convention)
+        if (
+            has_facts
+            and not has_references
+            and isinstance(metric, JudgedMetric)
+            and metric.answer_field == "reference"
+        ):
+            metric = replace(metric, unit="fact")
+        if any(all(map(sample.has, metric.requires)) for sample in samples):
+            if isinstance(metric, JudgedMetric):
+                metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
+            fitting.append(metric)
+    if getattr(judge, "waits", True):
+        fitting = _without_second_request(fitting)
+    if any(in_spans(sample.reference_context_ids) for sample in samples):
+        message(
+            "note: reference_context_ids are spans, which id metrics compare as whole ids. What part of the text was "
+            "retrieved: --metric span_based_context_recall --metric span_based_context_precision"
+        )
+    if not fitting:
+        raise ParameterError(
+            "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
+            "reference_contexts, or retrieved_context_ids with reference_context_ids."
+            f"{suggest_mapping(samples, unread, reading)}"
+        )
+    return fitting
+
+
+def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
+    """Leave out the metrics that ask a model about the response, where others ask about the reference."""
+    about = {metric.answer_field for metric in metrics if isinstance(metric, JudgedMetric)}
+    kept: list[Metric] = []
+    for metric in metrics:
+        if len(about) > 1 and isinstance(metric, JudgedMetric) and metric.answer_field == "response":
+            message(
+                f"note: {metric.name} is left out: it asks about the response, with another request a sample. "
+                f"--metric {metric.name} scores it"
+            )
+        else:
+            kept.append(metric)
+    return kept
+
+
+def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], reading: Reading) -> None:
+    """Name all fields that metrics need and no sample has, with the columns that may hold them.
+
+    Raises:
+        MissingFieldError: There is such a field.
+    """
+    needed = dict.fromkeys(name for metric in metrics for name in metric.requires)
+    lacking = [name for name in needed if not any(sample.has(name) for sample in samples)]
+    if not samples or not lacking:
+        return
+    try:
+        check_present(metrics, lacking)
+    except MissingFieldError as error:
+        options = " ".join(_map_option(name, samples, reading) for name in lacking)
+        raise MissingFieldError(f"{error} Here: {options}.{_list_columns(samples, reading)}") from None
+
+
+def suggest_mapping(
+    samples: Sequence[Sample], unread: Sequence[str], reading: Reading | None = None
+) -> str:
+    """Suggest what to do where no metric fits: which sides are missing, and which columns may hold them."""
+    there = _list_columns(samples, reading)
+    for retrieved, what, name in (
+        ("retrieved_contexts", "answer", "reference"),
+        ("retrieved_context_ids", "ids", "reference_context_ids"),
+    ):
+        if any(sample.has(retrieved) for sample in samples):
+            return (
+                f" Say which column holds the expected {what}: {_map_option(name, samples, reading)}, or give a second file "
+                f"that does: --references FILE.{there}"
+            )
+    has_reference = any(map(_has_reference, samples))
+    has_ids = any(sample.has("reference_context_ids") for sample in samples)
+    if not unread and (has_ids or (has_reference and not there)):
+        return " The file says what is expected. Score a file of what was retrieved, with this one as --references FILE."
+    expected = ""
+    if not has_reference and not any(sample.has("response") for sample in samples):
+        expected = (
+            f". What is expected is missing, too: {_map_option('reference', samples, reading)}.{there}"
+        )
+    option = _map_option("retrieved_contexts", samples, reading)
+    if unread:
+        if len(unread) == 1:
+            option = f"--map {shlex.quote(f'{unread[0]}=retrieved_contexts')}"
+        return f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: {option}{expected}"
+    return (
+        " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "
+        f"Where a column has one text in each row: {option}{expected or '.'}"
+    )
+
+
+def _has_reference(sample: Sample) -> bool:
+    """Whether a sample says what is expected of the retrieved texts."""
+    return any(map(sample.has, ("reference", "reference_facts", "reference_contexts")))
+
+
+def _map_option(name: str, samples: Sequence[Sample], reading: Reading | None) -> str:
+    """Write the --map option for a field, with the one column whose name means it, else COLUMN.
+
+    What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected.
+    """
+    columns = []
+    for column in _list_metadata_columns(samples, reading):
+        if name in RETRIEVED:
+            is_meant = fields_meant(column) == (name,) and column.lower().endswith("s")
+        else:
+            is_meant = suggest_field(column) == f" Did you mean {name!r}?"
+        if is_meant:
+            columns.append(column)
+    column = columns[0] if len(columns) == 1 else "COLUMN"
+    return f"--map {shlex.quote(f'{column}={name}')}"
+
+
+def _list_columns(samples: Sequence[Sample], reading: Reading | None) -> str:
+    """Write the columns that are no field, as the file spells them; empty where there is none."""
+    columns = _list_metadata_columns(samples, reading)
+    return f" Columns that are no field: {join_first(columns)}." if columns else ""
+
+
+def _list_metadata_columns(samples: Sequence[Sample], reading: Reading | None) -> list[str]:
+    """Return the columns that became metadata, as the file spells them."""
+    keys = dict.fromkeys(key for sample in samples for key in sample.metadata)
+    return [key if reading is None else reading.original(key) for key in keys]

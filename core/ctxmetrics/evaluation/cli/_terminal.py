@@ -1,0 +1,177 @@
+"""What is printed: results on stdout, messages on stderr; the exit status, and the line that says why a run was not done."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.display import visible, without_commands
+from ctxmetrics.errors import OutputFileError
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.batching.batch import BatchReport
+    from ctxmetrics.evaluation.runs.results import Results
+    from ctxmetrics.judges.base import Judge
+
+GATE_FAILED = 1
+BAD_INPUT = 2
+STOPPED = 3
+PENDING = 4
+INTERRUPTED = 130
+# Added to the number of another signal that ended a command.
+SIGNALLED = 128
+
+
+def print_result(text: str | None) -> None:
+    """Print a result, in which no text of a sample is a command to a CI system; None only makes sure that all is out.
+
+    A reader that has gone away (``| head``) is no error: nothing more is printed, and the exit status is as it would be.
+
+    Raises:
+        OutputFileError: Stdout cannot be written.
+    """
+    try:
+        if text is not None:
+            typer.echo(without_commands(text))
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
+
+
+def print_in_format(result: Any, form: str, **more: Any) -> None:
+    """Print a result as text, as Markdown, or as JSON with more entries; raises as `print_result`."""
+    if form == "json":
+        print_result(json.dumps({**result.to_dict(), **more}, indent=1))
+    else:
+        print_result(result.markdown() if form == "markdown" else str(result))
+
+
+def message(text: str) -> None:
+    """Print a message; it may name a field or an id of the file, so every character shows, and none is a command."""
+    typer.echo(without_commands(visible(text, keep="\n")), err=True)
+
+
+def needs_a_command(context: typer.Context) -> None:
+    """Show the help of a group of commands on stderr where none of them was given.
+
+    Raises:
+        typer.Exit: None was given.
+    """
+    if context.invoked_subcommand is None:
+        message(context.get_help())
+        raise typer.Exit(BAD_INPUT)
+
+
+def colored() -> bool:
+    """Whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """Characters of a line: those of the terminal, but at least 60; 80 where stdout is none."""
+    return max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect the library's warnings while a run goes on; what is left of them at the end is printed.
+
+    Printed at once, they would break the progress bar; and one of them may repeat the run's last line.
+    """
+    log = logging.getLogger("ctxmetrics")
+    texts = list[str]()
+    handler = logging.Handler(logging.WARNING)
+    propagate = log.propagate
+    handler.emit = lambda record: texts.append(record.getMessage())  # type: ignore[method-assign]  # a handler of this call alone
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        yield texts
+    finally:
+        log.removeHandler(handler)
+        log.propagate = propagate
+        for text in dict.fromkeys(texts):
+            message(f"note: {text}")
+
+
+def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: bool = False) -> None:
+    """End the command with the exit status of a run, after one line that says why it was not done; return where it was done.
+
+    Raises:
+        typer.Exit: The status is not 0.
+    """
+    from ctxmetrics.evaluation.runs.engine import INTERRUPTED as BY_USER
+
+    if results.stopped is None and not results.unanswered:
+        if failed_gates:
+            raise typer.Exit(GATE_FAILED)
+        return
+    code, words = results.failure or ("", "")
+    if results.stopped == BY_USER:
+        parts = [f"interrupted: {results.describe_rest()}."]
+    elif results.stopped is not None and " cannot be written" in results.stopped:
+        parts = [f"{results.stopped}. Make room, or choose another file."]
+    elif results.stopped is not None:
+        # The advice is about the failure that the message names, else about the most frequent one.
+        named = next((name for name in _read_advice() if f"{name}:" in results.stopped), code)
+        parts = [
+            f"stopped early: {results.stopped}{_address(judge, code)}.",
+            f"{results.describe_rest()}.",
+            _advice(named, judge),
+        ]
+    else:
+        parts = [
+            f"no verdict at all for {', '.join(results.unanswered)}:",
+            f"{code}: {words or 'no reply could be used'}{_address(judge, code)}.",
+            _advice(code, judge),
+        ]
+    if out is not None:
+        parts.append("When that is done, run the same command again with --resume.")
+    message(f"ctxmetrics: {' '.join(' '.join(filter(None, parts)).split())}")
+    raise typer.Exit(INTERRUPTED if results.stopped == BY_USER else STOPPED)
+
+
+def leave_pending(results: Results, batches: BatchReport) -> NoReturn:
+    """End the command where batches are not answered yet: say what is open, until when, and how to go on.
+
+    Raises:
+        typer.Exit: Always.
+    """
+    for line in batches.lines:
+        message(f"note: {line}")
+    if results.stopped != batches.waiting:
+        message(f"ctxmetrics: {results.stopped}.")
+    message(f"ctxmetrics: {batches.waiting}. Run the same command again to go on.")
+    raise typer.Exit(PENDING if results.stopped == batches.waiting else STOPPED)
+
+
+def _address(judge: Judge, code: str) -> str:
+    """Return the address of a judge's server in brackets; empty if there is none to check."""
+    address = getattr(getattr(judge, "model", None), "base_url", None)
+    return f" ({address})" if address and code != "budget_exceeded" else ""
+
+
+@cache
+def _read_advice() -> Mapping[str, str]:
+    """Read what to do where a run ended, by verdict code."""
+    advice: Mapping[str, str] = read_data("evaluation.cli", "words.toml")["advice"]
+    return advice
+
+
+def _advice(code: str, judge: Judge) -> str:
+    """Return what to do; where the judge's key comes from a variable of the environment, it is named."""
+    variable = getattr(getattr(getattr(judge, "model", None), "api_key", None), "variable", None)
+    return _read_advice().get(code, "").format(place=f" in {variable}" if variable else "")

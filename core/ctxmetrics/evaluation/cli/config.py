@@ -1,0 +1,291 @@
+"""Options in a file: ``ctxmetrics.toml``, or ``[tool.ctxmetrics]`` in pyproject.toml."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Unpack, get_args, get_origin
+
+import typer
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.near_names import suggest, suggest_file
+from ctxmetrics._internal.secrets import looks_like_key, names_key
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.cli import score
+from ctxmetrics.evaluation.cli._commands import COMMANDS
+from ctxmetrics.evaluation.cli._options import CONFIG_NAME, Gates, Judging, SampleFile, Selection
+from ctxmetrics.evaluation.cli._terminal import message
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.runs.options import RunOptions
+    from ctxmetrics.evaluation.runs.results import Results
+
+_PROJECT = "pyproject.toml"
+_TABLE = "[tool.ctxmetrics"
+# The command whose options stand at the top of the file.
+_MAIN = "score"
+# The commands that share its options, as far as they have options of these names.
+_TAKE_FROM_MAIN = ("inspect", "estimate", "doctor")
+# Options of compare that are shared as well.
+_GATES = {"max_drop", "not_worse"}
+# These take no option from a file.
+_WITHOUT = ("demo", "init", "metrics")
+_Group = TypeVar("_Group", SampleFile, Selection, Judging, Gates, score.Budget, score.Output)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The options of a configuration file.
+
+    Attributes:
+        path: The file.
+        commands: The options of each command by its name, each by the name of its parameter. Paths are relative to the
+            folder of the file.
+    """
+
+    path: Path
+    commands: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
+        """Load a configuration file.
+
+        Args:
+            path: A TOML file; None: the nearest ctxmetrics.toml, or pyproject.toml with ``[tool.ctxmetrics]``, in the
+                current directory or above it.
+
+        Raises:
+            InputFileError: There is no such file, it is no TOML, or a key or value is none of an option.
+        """
+        place = _find_config_file() if path is None else Path(path)
+        if place is None:
+            raise InputFileError(
+                f"no {CONFIG_NAME} is here or above, and no {_PROJECT} with {_TABLE}]. Write one: ctxmetrics init FILE."
+            )
+        return cls(place, _Reader(place).read())
+
+    @property
+    def baseline(self) -> Path | None:
+        """The file that ``first`` of ``[compare]`` names."""
+        return self.commands["compare"].get("first")
+
+    @property
+    def margin(self) -> dict[str, float]:
+        """The margins of ``not-worse`` of ``[compare]`` by metric, as `ctxmetrics.testing.assert_not_worse` takes them."""
+        from ctxmetrics.evaluation.cli._gates import name_and_value
+
+        texts = self.commands["compare"].get("not_worse", ())
+        return dict(name_and_value("not-worse", text) for text in texts)
+
+    def evaluate(self, **options: Unpack[RunOptions]) -> Results:
+        """Score the file of the configuration as ``ctxmetrics score`` does, without its gates and outputs.
+
+        Args:
+            **options: Those of `ctxmetrics.evaluate`; they win over the file.
+
+        Raises:
+            InputFileError: The configuration names no ``file``, or it cannot be read.
+        """
+        from ctxmetrics.evaluation.cli._run import build_judge, build_task
+        from ctxmetrics.evaluation.runs.engine import evaluate
+
+        if "file" not in self.commands[_MAIN]:
+            raise InputFileError(f'{self.path}: no samples. Write file = "samples.jsonl".')
+        source = self._group(SampleFile)
+        judge = build_judge(**vars(self._group(Judging)))
+        samples, metrics, _ = build_task(source, self._group(Selection), judge)
+        cache = self._group(score.Output).cache
+        controls = self._group(Gates).controls
+        every: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
+        results = evaluate(samples, metrics, judge=judge, controls=controls, **every)
+        results.source = str(source.file)
+        return results
+
+    def _group(self, kind: type[_Group]) -> _Group:
+        """Build a group of options from the main table of the file."""
+        options = self.commands[_MAIN]
+        names = [field.name for field in fields(kind) if field.name in options]
+        return kind(**{name: options[name] for name in names})
+
+
+def _find_config_file() -> Path | None:
+    """Find the nearest configuration file in the current directory or above it; its path begins here."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        own = folder / CONFIG_NAME
+        project = folder / _PROJECT
+        if own.is_file():
+            return Path(os.path.relpath(own))
+        # Another tool's broken file is no error here.
+        if project.is_file() and _TABLE in project.read_text(encoding="utf-8", errors="replace"):
+            return Path(os.path.relpath(project))
+    return None
+
+
+def with_config(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--config``: the options of a file are its defaults."""
+    if function.__name__ in _WITHOUT:
+        return function
+    option = Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=_ConfigPath)
+
+    @wraps(function)
+    def command(**arguments: Any) -> None:
+        """Call a command without the option that names the file of options."""
+        del arguments[option.name]
+        function(**arguments)
+
+    old = signature(function)
+    parameters = [*old.parameters.values(), option]
+    command.__signature__ = old.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer and inspect read it
+    return command
+
+
+def _use_config(context: typer.Context, path: Path | None) -> None:
+    """Make the options of a configuration file the defaults of a command, and say which file it is."""
+    place = path or _find_config_file()
+    if place is None:
+        return
+    config = Config.load(place)
+    options = config.commands[context.info_name or ""]
+    context.default_map = {
+        name: str(value) if isinstance(value, Path) else value for name, value in options.items()
+    }
+    if options:
+        message(f"options from {visible(str(config.path))}")
+
+
+_ConfigPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help=f"A file of options. Without it: the nearest {CONFIG_NAME} or {_PROJECT}.",
+        metavar="PATH",
+        callback=_use_config,
+        is_eager=True,
+    ),
+]
+
+
+class _Reader:
+    """Reads the options of a file and checks each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Return the options of every command by the names of their parameters."""
+        signatures = {name: _parameters(command) for name, command in COMMANDS.items()}
+        for name in _WITHOUT:
+            del signatures[name]
+        tables = self._tables()
+        own = {key: value for key, value in tables.items() if key in signatures and key != _MAIN}
+        main = {key: value for key, value in tables.items() if key not in own}
+        commands: dict[str, dict[str, Any]] = {name: {} for name in signatures}
+        commands[_MAIN] = self._check(main, signatures[_MAIN], _MAIN)
+        for name, table in own.items():
+            if not isinstance(table, dict):
+                raise InputFileError(f"{self.path}: {name} is a command. Write a table: [{name}].")
+            commands[name] = self._check(table, signatures[name], name)
+        gates = {key: commands["compare"][key] for key in _GATES & commands["compare"].keys()}
+        # Other commands about the same run take its options, and the gates of the comparison after it.
+        for name in _TAKE_FROM_MAIN:
+            names = {parameter.name for parameter in signatures[name].values()}
+            shared = commands[_MAIN] | gates
+            commands[name] = {key: shared[key] for key in names & shared.keys()} | commands[name]
+        return commands
+
+    def _tables(self) -> dict[str, Any]:
+        """Read the tables of a configuration file."""
+        try:
+            content = tomllib.loads(self.path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise InputFileError(
+                f"{self.path}: {error.strerror or error}.{suggest_file(self.path)}"
+            ) from error
+        except ValueError as error:  # no UTF-8, or no TOML
+            raise InputFileError(f"{self.path} is no TOML file: {error}.") from error
+        if self.path.name == _PROJECT:
+            content = content.get("tool", {}).get("ctxmetrics", {})
+        if not isinstance(content, dict):
+            raise InputFileError(f"{self.path}: ctxmetrics must be a table: {_TABLE}].")
+        return content
+
+    def _check(
+        self, table: Mapping[str, Any], parameters: Mapping[str, Parameter], command: str
+    ) -> dict[str, Any]:
+        """Check the options of a table against those of a command, and return their values by parameter."""
+        options = {}
+        for key, value in table.items():
+            parameter = parameters.get(key.replace("_", "-"))
+            if parameter is None:
+                raise InputFileError(self._explain_unknown(key, parameters, command))
+            if parameter.name in options:
+                raise InputFileError(f"{self.path}: {key} is there twice. Remove one.")
+            options[parameter.name] = self._convert(key, value, parameter)
+        return options
+
+    def _explain_unknown(self, key: str, known: Iterable[str], command: str) -> str:
+        """Explain a key that is no option of the command."""
+        if names_key(key):
+            return (
+                f"{self.path}: {visible(key)}: a key has no place in a file that is committed. Put it into the "
+                "environment, such as OPENAI_API_KEY."
+            )
+        hint = suggest(key, known) or f" Keys are the options of ctxmetrics {command}."
+        return f"{self.path}: {visible(key)} is unknown.{hint}"
+
+    def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
+        """Return a value as the parameter's type; a table of NAME=VALUE options is a list of them."""
+        from pydantic import TypeAdapter, ValidationError
+
+        kind = get_args(parameter.annotation)[0]
+        if any(get_origin(item) is list for item in (kind, *get_args(kind))):
+            if isinstance(value, dict) and not any(
+                isinstance(item, (dict, list)) for item in value.values()
+            ):
+                value = [f"{name}={item}" for name, item in value.items()]
+            elif isinstance(value, str):
+                value = [value]
+        reason = "no text, number or list of them"
+        try:
+            # As JSON, a text may be a path but no number, and true is no number.
+            text = json.dumps(value, allow_nan=False)
+            converted = TypeAdapter(kind).validate_json(text, strict=True)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ValidationError):
+                reason = error.errors()[0]["msg"].removeprefix("Input ")
+            raise InputFileError(
+                f"{self.path}: {key} = {visible(str(value))[:60]}: {reason}."
+            ) from None
+        if looks_like_key(str(value)):
+            raise InputFileError(
+                f"{self.path}: {key} holds a key. Put it into the environment, such as OPENAI_API_KEY."
+            )
+        return self._place(converted)
+
+    def _place(self, value: Any) -> Any:
+        """Return paths relative to the folder of the file."""
+        if isinstance(value, list):
+            return [self._place(item) for item in value]
+        return self.path.parent / value if isinstance(value, Path) else value
+
+
+def _parameters(command: Any) -> dict[str, Parameter]:
+    """Return a command's parameters by the key of each: the name of its option without the dashes."""
+    parameters = {}
+    for parameter in signature(command).parameters.values():
+        option = parameter.annotation.__metadata__[0]
+        # typer takes the first name for a default.
+        names = [option.default, *(option.param_decls or ()), parameter.name]
+        long = next(name for name in names if isinstance(name, str) and not re.match("-[^-]", name))
+        key = long.partition("/")[0].removeprefix("--").replace("_", "-")
+        parameters[key] = parameter
+    return parameters

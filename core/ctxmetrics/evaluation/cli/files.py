@@ -1,0 +1,379 @@
+"""``ctxmetrics inspect`` and ``spans``: what a file holds, and where its contexts stand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ctxmetrics._internal.text_table import wrap
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError
+from ctxmetrics.evaluation.cli._options import CONFIG_NAME, Help, SampleFile
+from ctxmetrics.evaluation.cli._terminal import (
+    BAD_INPUT,
+    GATE_FAILED,
+    collected_warnings,
+    message,
+    print_result,
+)
+from ctxmetrics.scores.wording import plural
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.files.row_file import RowFile
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples.sample import Sample
+
+_SHOWN = 60
+_METRICS_NOTE = (
+    "Parameters stand in brackets: --metric 'context_recall(top_k=5)', --metric 'context_recall(unit=fact)'; ndcg@10 and "
+    "names of other systems are understood. What each computes: docs/metrics.md"
+)
+
+
+def metrics() -> None:
+    """List every metric with what it says and the fields that it needs."""
+    from ctxmetrics.metrics.catalog import ALL_METRICS
+
+    lines = []
+    for name, kind in ALL_METRICS.items():
+        summary = (kind.__doc__ or "").partition("\n\n")[0].strip()
+        needed = " and ".join(kind().requires)
+        lines += [name, *wrap(f"{summary} Needs {needed}.", "    ", "")]
+    lines += ["", *wrap(_METRICS_NOTE)]
+    print_result("\n".join(lines))
+
+
+def inspect(source: SampleFile) -> None:
+    """Show the column of each field of a file, the metrics that can run, and the --map option that is needed."""
+    from ctxmetrics.evaluation.cli._run import load_samples, open_samples
+    from ctxmetrics.metrics.catalog import METRICS
+
+    file = open_samples(source)
+    mapping = list(source.columns or ())
+    with collected_warnings() as notes:
+        doubts = _list_doubts(file)
+        while doubts and sys.stdin.isatty() and sys.stdout.isatty():
+            mapping.append(_choose_option(file, doubts[0]))
+            file = open_samples(replace(source, columns=mapping))
+            doubts = _list_doubts(file)
+        if (
+            file.reading.refusal and not file.reading.mapping
+        ):  # no header: data stand where names should
+            raise InputFileError(f"{file.path}: {file.reading.refusal}")
+        print_result("\n".join(_describe_fields(file)))
+        if file.references:
+            print_result("\n".join(_describe_fields(file.references)))
+        notes.clear()  # what is printed above holds the same facts
+    problem: str = ""
+    fitting: list[type[Metric]] = []
+    try:
+        samples = load_samples(file)
+        fitting = [kind for kind in METRICS.values() if _fits(kind, samples)]
+        print_result("\n".join(_describe_metrics(file, samples, fitting)))
+    except CtxMetricsError as error:
+        problem = str(error)
+    command = _write_command(source) + "".join(f" --map {shlex.quote(option)}" for option in mapping)
+    if not doubts:
+        if fitting or mapping:
+            print_result(f"score it with: {command}")
+    elif file.reading.unsure or len(doubts[0]) == 1:
+        options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
+        lines = [f"score it with: {command} --map {shlex.quote(option)}" for option in options]
+        others = [option for option in doubts[0] if option not in options]
+        lines = [*(f"it may also be: --map {shlex.quote(option)}" for option in others), *lines]
+        print_result("\n".join(lines) if options else _ask_columns(file, doubts[0], command))
+    else:  # no reading is the likely one
+        print_result(
+            f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
+        )
+    if problem and not doubts:
+        message(problem)
+        raise typer.Exit(BAD_INPUT)
+
+
+def init(
+    source: SampleFile,
+    out: Annotated[
+        Path, Help("The file to write; FILE.py is one of retrievers, for `ctxmetrics run`.")
+    ] = Path(CONFIG_NAME),
+) -> None:
+    """Write a configuration file for a file of samples; `ctxmetrics score` alone runs it then."""
+    from ctxmetrics.evaluation.cli._run import (
+        choose_convention,
+        load_samples,
+        metrics_fitting,
+        open_samples,
+    )
+    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+
+    if out.exists():
+        raise InputFileError(f"{out} is there already. Change it, or write another: --out FILE.toml.")
+    if out.suffix not in (".py", ".toml"):
+        raise ParameterError(f"{out}: a configuration is a TOML file. Write --out {out.stem}.toml.")
+    check_outputs({"--out": out}, {"FILE": source.file})
+    if out.suffix == ".py":
+        write_whole(out, [_read_template("new_retrievers.txt")])
+        message(
+            f"{out} is written: call your store there. Next: ctxmetrics run {out} --questions {source.file}"
+        )
+        return
+    file = open_samples(source)
+    samples = load_samples(file)
+    convention = choose_convention(source.schema, None)
+    metrics = metrics_fitting(samples, convention, LexicalJudge(), file.reading.unread, file.reading)
+    options = {
+        **_list_options(replace(source, file=Path(os.path.relpath(source.file, out.parent)))),
+        **_list_plan(source, file),
+        "metric": [metric.base_name for metric in metrics],
+        "judge": "lexical",
+        "out": "results.jsonl",
+        "report": "report.html",
+    }
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items()]
+    template = _read_template("new_config.txt")
+    write_whole(out, [template.format(options="\n".join(lines), metric=metrics[0].base_name)])
+    option = "" if out.name == CONFIG_NAME else f" --config {out}"
+    message(f"{out} is written. Next: ctxmetrics score{option}")
+
+
+def _read_template(name: str) -> str:
+    """Read a template that ``init`` writes."""
+    return files("ctxmetrics.evaluation.cli").joinpath(name).read_text(encoding="utf-8")
+
+
+def _list_options(source: SampleFile) -> dict[str, Any]:
+    """List the options by which a file is read, as a configuration file has them."""
+    options: dict[str, Any] = {"file": str(source.file)}
+    for name in (
+        "schema",
+        "references",
+        "on",
+        "group_by",
+        "split",
+        "order",
+        "names",
+        "encoding",
+        "sheet",
+        "header",
+    ):
+        value = getattr(source, name)
+        if value is not None:
+            options[name.replace("_", "-")] = value if isinstance(value, bool) else str(value)
+    if source.only:
+        options["only"] = list(source.only)
+    if source.columns:
+        options["map"] = list(source.columns)
+    return options
+
+
+def _list_plan(source: SampleFile, file: RowFile[Sample]) -> dict[str, Any]:
+    """List the options that read a file as its plan does, so that nothing is recognised anew; empty where they cannot.
+
+    The columns of a file of references have no options of their own, and a schema that the user names stays.
+    """
+    if source.schema is not None or source.references is not None:
+        return {}
+    columns = file.list_columns()
+    if columns is None:
+        return {}
+    # Without a convention, that with the name of the schema would be taken.
+    options: dict[str, Any] = {"schema": "ragas", "convention": "default"}
+    if columns:
+        options["map"] = [f"{column}={name}" for column, name in columns.items()]
+    return options
+
+
+def _write_command(source: SampleFile) -> str:
+    """Write the command that scores a file with the options by which it was read, without --map."""
+    options = _list_options(replace(source, columns=None))
+    command = f"ctxmetrics score {shlex.quote(options.pop('file'))}"
+    for name, value in options.items():
+        if isinstance(value, bool):
+            command += f" --{name}" if value else f" --no-{name}"
+            continue
+        for text in [value] if isinstance(value, str) else value:
+            command += f" --{name} {shlex.quote(text)}"
+    return command
+
+
+def _can_run(source: SampleFile, mapping: list[str]) -> bool:
+    """Whether some metric can run with these --map options."""
+    from ctxmetrics.evaluation.cli._run import load_samples
+    from ctxmetrics.metrics.catalog import METRICS
+
+    try:
+        samples = load_samples(replace(source, columns=mapping))
+    except CtxMetricsError:
+        return False
+    return any(_fits(kind, samples) for kind in METRICS.values())
+
+
+def _ask_columns(file: RowFile[Sample], options: Sequence[str], command: str) -> str:
+    """Ask for the columns of the answer and of the question: no metric can run without them.
+
+    Args:
+        file: The file.
+        options: The --map options for the retrieved contexts; the first one is written into the command.
+        command: The command that scores the file.
+    """
+    columns = ", ".join(file.reading.unknown_names)
+    contexts_option = "".join(f" --map {shlex.quote(option)}" for option in options[:1])
+    return (
+        f"Which column holds the expected answer, and which the question? There is: {columns}. Put their names for ANSWER and "
+        f"QUESTION: {command}{contexts_option} --map ANSWER=reference --map QUESTION=user_input"
+    )
+
+
+def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:
+    """Ask which --map option is right. If none is, the first column becomes metadata."""
+    columns = [option.rpartition("=")[0] for option in options]
+    for number, (option, column) in enumerate(zip(options, columns, strict=True), 1):
+        print_result(f"{number}: {option}  {_format_value(file.first_value(column))}")
+    choice: int = typer.prompt("Which one is right? 0: none", type=int)
+    if 0 < choice <= len(options):
+        return options[choice - 1]
+    return f"{columns[0]}=metadata"
+
+
+def _fits(kind: type[Metric], samples: Sequence[Sample]) -> bool:
+    """Whether some sample has all fields that a metric requires."""
+    return any(all(map(sample.has, kind.requires)) for sample in samples)
+
+
+def spans(
+    source: SampleFile,
+    sources: Annotated[Path | None, Help("The folder of the texts that were cut into chunks.")] = None,
+    chunks: Annotated[
+        Path | None,
+        Help(
+            "Documents with id, source and start_index, one JSON object a line. Their ids in FILE "
+            "become spans."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None, Help("Answers of `ctxmetrics label`: their spans become the reference ids.")
+    ] = None,
+    out: Annotated[
+        Path | None, Help("Write the samples with ids: FILE.jsonl. Without it: stdout.")
+    ] = None,
+    fail_missing: Annotated[
+        bool,
+        Help(
+            "Exit 1 if a context is not found or stands in several places, or an id or answer has no "
+            "span."
+        ),
+    ] = False,
+) -> None:
+    """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
+    from ctxmetrics.evaluation.agreement.span_labels import with_found_spans, with_known_spans
+    from ctxmetrics.evaluation.cli._run import load_samples
+    from ctxmetrics.evaluation.rows.row_writer import check_outputs, json_line, write_whole
+
+    if sources is None and chunks is None and labels is None:
+        raise ParameterError(
+            "spans: give --sources DIR, --chunks FILE or --labels FILE, which say where texts stand."
+        )
+    check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
+    samples, problems = with_known_spans(load_samples(source), chunks, labels)
+    total = f"{plural(len(samples), 'sample')}, ids and answers without a span: {len(problems)}."
+    if sources is not None:
+        samples, missing, total = with_found_spans(samples, sources)
+        problems += missing
+    lines = [json_line(sample.to_dict()) for sample in samples]
+    if out is None:
+        print_result(b"".join(lines).decode().removesuffix("\n"))
+    else:
+        write_whole(out, lines)
+    for line in (*problems, total):
+        message(line)
+    if problems and fail_missing:
+        raise typer.Exit(GATE_FAILED)
+
+
+def _list_doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
+    """List the fields whose column is in doubt.
+
+    A list of texts that is no field may hold the retrieved contexts, if no column does.
+
+    Returns:
+        For each field the possible --map options, of which one is right.
+    """
+    from ctxmetrics.samples.schema import TEXTS_OF
+
+    reading = file.reading
+    retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
+    if reading.unsure or not reading.unread or retrieved & reading.mapping.keys():
+        return reading.unsure
+    return [[f"{path}=retrieved_contexts" for path in reading.unread]]
+
+
+def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
+    """Yield a line for each field with its column and its first value, then the columns that become metadata."""
+    from ctxmetrics.evaluation.files.text_files import get_ending
+    from ctxmetrics.samples.field_names import map_options
+
+    reading = file.reading
+    yield f"{file.path} (schema {reading.name})"
+    width = max(map(len, reading.mapping.values()), default=0)
+    for name, path in reading.mapping.items():
+        value = file.first_value(path)
+        if name == "stages" and hasattr(value, "items"):
+            value = ", ".join(value)
+        columns = ", ".join(
+            reading.original(column) for column, meant in reading.columns.items() if meant == name
+        )
+        yield f"  {name:<22} {columns or path:<{width}}  {_format_value(value)}"
+    is_table = get_ending(file.path) in {".csv", ".tsv", ".xlsx"}
+    if reading.unknown_names and not reading.mapping and is_table:
+        yield (
+            f"no name of a column is known. If the first line is data, write --no-header or --names A,B; else say what the "
+            f"columns hold: --map COLUMN=FIELD. The first line: {', '.join(reading.unknown_names)}"
+        )
+    elif reading.unknown_names:
+        yield f"carried along as metadata: {', '.join(reading.unknown_names)}"
+    by_hand = file.list_columns()
+    if by_hand:
+        options = map_options(f"{column}={name}" for column, name in by_hand.items())
+        yield f"the same by hand: --schema ragas {' '.join(options)}"
+
+
+def _describe_metrics(
+    file: RowFile[Sample], samples: Sequence[Sample], fitting: Sequence[type[Metric]]
+) -> Iterator[str]:
+    """Yield the number of distinct samples, the metrics that can run, and the fields that none of them reads."""
+    from ctxmetrics.evaluation.cli._run import suggest_mapping
+    from ctxmetrics.samples.schema import OPTIONS
+    from ctxmetrics.scores.label_notes import describe_orders
+
+    contents = set(map(attrgetter(*OPTIONS), samples))
+    fields = {"stages", "searches"}
+    for kind in fitting:
+        fields.update(kind.requires, kind.uses)
+    yield f"{plural(len(samples), 'sample')}, {len(contents)} distinct"
+    yield from describe_orders(sample.metadata for sample in samples)
+    if fitting:
+        yield f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
+    else:
+        yield f"no metric can run.{suggest_mapping(samples, file.reading.unread, file.reading)}"
+    unused = [name for name in file.reading.mapping if name in OPTIONS and name not in fields]
+    if unused:
+        yield f"no metric can use: {', '.join(unused)}"
+
+
+def _format_value(value: Any) -> str:
+    """Format a value in a few words."""
+    if isinstance(value, (list, tuple)):
+        if not value:
+            return "no items"
+        return f"{plural(len(value), 'item')}, the first: {_format_value(value[0])}"
+    return repr(value)[:_SHOWN]

@@ -1,0 +1,46 @@
+"""``ctxmetrics history``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from ctxmetrics.evaluation.cli._options import Help, PageTitle
+from ctxmetrics.evaluation.cli._terminal import print_in_format
+
+
+def history(
+    files: Annotated[
+        list[Path],
+        Help(
+            (
+                "Results of --out or --write-baseline in the order of time, or folders of them, which are"
+                " read by name."
+            ),
+            argument=True,
+        ),
+    ],
+    format: Annotated[Literal["text", "json", "markdown"], Help("text, json or markdown.")] = "text",  # noqa: A002 - the option is named so
+    report: Annotated[Path | None, Help("Write the history as a page: FILE.html.")] = None,
+    title: PageTitle = None,
+) -> None:
+    """Show the means of several runs, and where something else than the retriever changed between them."""
+    from ctxmetrics.evaluation.pages import name_page
+    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+    from ctxmetrics.evaluation.runs.history import read_history
+
+    paths = _list_files(files)
+    check_outputs({"--report": report}, {str(path): path for path in paths})
+    runs = read_history(paths)
+    print_in_format(runs, format)
+    if report is not None:
+        write_whole(report, [runs.html(title=title or name_page(report, *files))])
+
+
+def _list_files(paths: Sequence[Path]) -> list[Path]:
+    """List the result files that are given or stand in given folders."""
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+    return files

@@ -1,0 +1,164 @@
+"""``ctxmetrics agree`` and ``check-judge``: how good a judge is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.evaluation.cli._options import (
+    Asking,
+    CacheFolder,
+    Cluster,
+    ConventionName,
+    Help,
+    LabelsPath,
+    Pace,
+    SampleFile,
+)
+from ctxmetrics.evaluation.cli._terminal import (
+    STOPPED,
+    collected_warnings,
+    leave,
+    message,
+    print_result,
+)
+from ctxmetrics.evaluation.rows.file_names import labels_beside
+from ctxmetrics.scores.wording import plural
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """Whose labels count, and which samples belong together."""
+
+    labels: LabelsPath = None
+    annotator: Annotated[
+        str | None, Help("Whose answers of --labels count. Without it: the majority's.")
+    ] = None
+    system: Annotated[str | None, Help("Also show each system. metadata.KEY holds its name.")] = None
+    cluster: Cluster = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictSources:
+    """Whose verdicts are compared with people's."""
+
+    judge: Annotated[
+        list[str] | None,
+        Help("lexical (the default), PROVIDER/MODEL or MODULE:NAME. Repeatable, to compare judges."),
+    ] = None
+    results: Annotated[
+        list[Path] | None, Help("Results of a run over FILE (--out), in place of a judge. Repeatable.")
+    ] = None
+
+
+def _find_labels(file: Path) -> Path | None:
+    """Find the file that `ctxmetrics label` writes beside the samples, where it is there."""
+    path = labels_beside(file)
+    return path if path.is_file() else None
+
+
+def agree(
+    source: SampleFile,
+    people: People,
+    verdicts: VerdictSources,
+    pace: Pace,
+    asking: Asking,
+    convention: ConventionName = None,
+    cache: CacheFolder = None,
+    show: Annotated[
+        int, Help("How many of the samples to show on which judge and people differ most.")
+    ] = 0,
+    write: Annotated[
+        Path | None, Help("Write a calibration card, for score --calibration: CARD.json.")
+    ] = None,
+) -> None:
+    """Compare the verdicts of judges with people's labels, and correct the means by them."""
+    from ctxmetrics.evaluation.agreement.agree import agree as compare
+    from ctxmetrics.evaluation.agreement.labels import KINDS
+    from ctxmetrics.evaluation.cli._run import build_judge, choose_convention, load_samples
+    from ctxmetrics.evaluation.rows.row_writer import check_outputs
+
+    samples = list(load_samples(source))
+    labels = people.labels or _find_labels(source.file)
+    if people.annotator is not None and labels is None:
+        raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
+    if labels is not None:
+        own = sum(not sample.labels.keys().isdisjoint(KINDS) for sample in samples)
+        beside = f", not those of {plural(own, 'sample')} in {source.file}" if own else ""
+        message(f"labels: {labels}{beside}")
+    results = verdicts.results or []
+    names = verdicts.judge or ([] if results else ["lexical"])
+    if write is not None and len(names) + len(results) > 1:
+        raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
+    if write is not None and people.cluster is not None:
+        raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
+    check_outputs({"--write": write}, {"FILE": source.file, "--labels": labels})
+    judges = [build_judge(name, **vars(asking)) for name in dict.fromkeys(names)]
+    measure = partial(compare, samples, **{**vars(people), "labels": labels})
+    reports = [measure(results=path) for path in results]
+    with collected_warnings() as warnings:
+        name = choose_convention(source.schema, convention)
+        run = partial(measure, convention=name, cache=cache, **vars(pace))
+        reports += [run(judge=judging) for judging in judges]
+        if any(report.results.stopped or report.results.unanswered for report in reports):
+            warnings.clear()  # the report of such a run says the same
+    if len(reports) > 1:
+        print_result(f"{reports[0].beside(*reports[1:])}\n")
+    parts: list[object] = []
+    for report in reports:
+        parts += [report, *report.disputes[: max(show, 0)]]
+    print_result("\n\n".join(map(str, parts)))
+    from_judges = reports[len(results) :]  # the first ones are of files of results
+    for judging, report in zip(judges, from_judges, strict=True):
+        leave(report.results, judging, out=None)
+    if write is not None:
+        from ctxmetrics.evaluation.agreement.card import read_card, write_card
+
+        write_card(write, reports[0])
+        metrics = read_card(write).metrics
+        message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
+
+
+def check_judge(
+    judge: Annotated[
+        str,
+        Help(
+            (
+                "lexical, PROVIDER/MODEL such as openai/gpt-4o-mini (docs/llm-judges.md has a list), or "
+                "MODULE:NAME."
+            ),
+            argument=True,
+        ),
+    ],
+    pace: Pace,
+    asking: Asking,
+    repetitions: Annotated[int, Help("How often each sample is judged.")] = 3,
+    samples: Annotated[
+        int | None, Help("Judge only so many of the samples, to try a slow judge.")
+    ] = None,
+    format: Annotated[Literal["text", "json"], Help("text or json.")] = "text",  # noqa: A002 - the option's name
+) -> None:
+    """Let a judge judge the labelled samples of the library, and compare its verdicts with the labels."""
+    from ctxmetrics.evaluation.agreement.check_judge import check_judge as check
+    from ctxmetrics.evaluation.cli._run import build_judge
+
+    judging = build_judge(judge, **vars(asking))
+    try:
+        with collected_warnings() as warnings:
+            report = check(
+                judging, repetitions=repetitions, samples=samples, announce=message, **vars(pace)
+            )
+            warnings.clear()  # the report says the same
+    except JudgeError as error:
+        message(f"ctxmetrics: {error}")
+        raise typer.Exit(STOPPED) from None
+    if format == "json":
+        print_result(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        print_result(str(report))

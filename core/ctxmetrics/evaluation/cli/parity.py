@@ -1,0 +1,50 @@
+"""``ctxmetrics parity``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from typing import Annotated
+
+import typer
+
+from ctxmetrics.errors import InputFileError, install_command
+from ctxmetrics.evaluation.cli._options import Help, SampleFile, Selection
+from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, message, print_result
+
+# Variables with which a framework uploads what it is given. A comparison needs none of them.
+_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+
+
+def parity(
+    source: SampleFile,
+    selection: Selection,
+    numbers: Annotated[bool, Help("Also print every value.")] = False,
+) -> None:
+    """Score the same samples in every installed framework, and compare the values with ==: for authors of adapters."""
+    from ctxmetrics.adapting.runners import isolated_process
+    from ctxmetrics.evaluation.cli._run import build_task
+    from ctxmetrics.evaluation.frameworks.parity import compare
+    from ctxmetrics.metrics.judging import default_judge
+
+    samples, metrics, _ = build_task(source, selection, default_judge())
+    # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        isolated_process(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
+    ):
+        # Only a person at a terminal needs the progress.
+        comparison = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)
+    if len(comparison.runners) == 1:
+        raise InputFileError(
+            "nothing to compare with: no framework is installed. Install one with: "
+            f"{install_command('ragas')} (or deepeval, langchain). "
+            + "; ".join(f"{name}: {reason}" for name, reason in comparison.absent.items())
+        )
+    if numbers:
+        print_result(f"{comparison.numbers()}\n")
+    print_result(str(comparison))
+    if comparison.differences:
+        raise typer.Exit(GATE_FAILED)

@@ -1,0 +1,352 @@
+"""``ctxmetrics run``: the retrievers of a Python file, asked the questions of another file and compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.cli._options import (
+    CacheFolder,
+    Cluster,
+    Gates,
+    Help,
+    Judging,
+    PageTitle,
+    QuestionFile,
+    SampleFile,
+    Selection,
+    Tags,
+)
+from ctxmetrics.evaluation.cli._terminal import (
+    collected_warnings,
+    leave,
+    print_in_format,
+    print_result,
+)
+from ctxmetrics.evaluation.cli.score import Budget
+from ctxmetrics.scores.wording import plural
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.cli._gates import Gate
+    from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverComparison
+    from ctxmetrics.evaluation.rows.outcome import Outcome
+    from ctxmetrics.judges.base import Judge
+    from ctxmetrics.metrics.base import Metric
+    from ctxmetrics.samples.sample import Sample
+
+# The name of the mapping of settings in a file of retrievers.
+_MAPPING = "retrievers"
+# The beginning of the names of functions that are settings, in a file without that mapping.
+_PREFIX = "retrieve_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """How the retrievers are called and judged."""
+
+    k: Annotated[int, Help("How many contexts of each setting count.", lowest=1)] = 10
+    corpus: Annotated[
+        Path | None,
+        Help(
+            "All chunks that the retrievers search: adds bm25 and random as a floor. Needs the extra bm25."
+        ),
+    ] = None
+    apart: Annotated[bool, Help("Judge each setting alone, not all of a question together.")] = False
+    retrieval_timeout: Annotated[float, Help("Seconds for one call of a retriever.")] = 60.0
+    retrieval_concurrency: Annotated[int, Help("Calls of retrievers at a time.", lowest=1)] = 1
+    cluster: Cluster = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutput:
+    """What is written, and kept for a later run."""
+
+    folder: Annotated[
+        Path | None,
+        Help(
+            "Keep what was retrieved as it comes, and the results of each setting, in this directory."
+        ),
+    ] = None
+    resume: Annotated[
+        bool, Help("Go on after a run that was stopped: take over what --folder holds.")
+    ] = False
+    cache: CacheFolder = None
+    format: Annotated[Literal["text", "json", "markdown"], Help("text, json or markdown.")] = "text"
+    report: Annotated[
+        Path | None, Help("Write the comparison as a page: FILE.html.", names=("--report", "--page"))
+    ] = None
+    title: PageTitle = None
+    tags: Tags = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunGates(Gates):
+    """What must hold of each setting, else the exit status is 1."""
+
+    primary: Annotated[
+        list[str] | None,
+        Help(
+            "A metric that gets a verdict. Repeatable. Without it: those of the gates, else the first."
+        ),
+    ] = None
+    max_drop: Annotated[
+        list[str] | None,
+        Help("NAME=MARGIN: exit 1 if a setting shows a larger loss to the first. Repeatable."),
+    ] = None
+    not_worse: Annotated[
+        list[str] | None,
+        Help("NAME=MARGIN: exit 1 unless the interval shows at most that loss. Repeatable."),
+    ] = None
+    max_errors: Annotated[
+        int | None,
+        Help("Exit 1 if more calls of a setting failed.", lowest=0),
+    ] = None
+
+
+def run(
+    file: Annotated[
+        Path,
+        Help(f"A Python file with a mapping {_MAPPING}, or functions {_PREFIX}NAME.", argument=True),
+    ],
+    source: QuestionFile,
+    selection: Selection,
+    judging: Judging,
+    calls: Calls,
+    output: RunOutput,
+    budget: Budget,
+    gates: RunGates,
+) -> None:
+    """Ask retrievers the questions of a file, judge what they returned together, and compare them."""
+    from ctxmetrics.evaluation.cli._gates import (
+        check_controls,
+        check_gates,
+        correct_means,
+        fence_text,
+        format_corrections,
+        load_card,
+        read_gates,
+        write_ci_reports,
+    )
+    from ctxmetrics.evaluation.cli._run import build_judge
+    from ctxmetrics.evaluation.pages import name_page
+    from ctxmetrics.evaluation.retrievers.retriever_run import (
+        RetrieverRun,
+        file_name,
+        run_retrievers,
+    )
+    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_gates
+
+    check_outputs(
+        {"--report": output.report, "--junit": gates.junit},
+        {
+            "FILE": file,
+            "--questions": source.questions,
+            "--corpus": calls.corpus,
+            "--calibration": gates.calibration,
+        },
+    )
+    judge = build_judge(**vars(judging))
+    cache = output.cache
+    if cache is None and output.folder is not None and judging.judge != "lexical":
+        cache = output.folder / "cache"
+    questions = _read_questions(source)
+    metrics = _choose_metrics(questions, selection, judge)
+    retrievers = load_retrievers(file)
+    bars = read_gates(metrics, gates, None)
+    margins = _read_margins(metrics, judge, gates)
+    comparing = RetrieverRun(
+        questions,
+        retrievers,
+        metrics,
+        judge=judge,
+        k=calls.k,
+        corpus=calls.corpus,
+        pooled=not calls.apart,
+        primary=gates.primary or [name for _, name, _ in margins],
+        cluster=calls.cluster,
+        folder=output.folder,
+        resume=output.resume,
+        retrieval_timeout=calls.retrieval_timeout,
+        retrieval_concurrency=calls.retrieval_concurrency,
+        controls=gates.controls,
+        drop_lacking=not selection.metric,
+        cache=cache,
+        tags=output.tags,
+        **vars(budget),
+    )
+    card = load_card(gates, comparing.judge_name or judge.name, metrics)
+    with collected_warnings():
+        comparison = run_retrievers(comparing)
+    corrected: dict[str, list[dict[str, Any]]] = {}
+    means: dict[str, str] = {}
+    outcomes: list[Outcome] = []
+    scored = [bar for bar in bars if bar.name in comparison.metrics]
+    shared = [
+        *check_controls(gates, comparison.controls),
+        *_check_left_out(bars, comparison),
+    ]
+    for setting in comparison.retrieved:
+        results = comparison[setting].results
+        corrections, uncalibrated = correct_means(gates, card, results)
+        corrected[setting] = [item.to_dict() for item, _ in corrections]
+        means[setting] = format_corrections(gates, card, corrections)
+        own = [
+            *check_gates(scored, gates, results, uncalibrated),
+            *_check_margins(comparison, setting, margins),
+            *_check_errors(comparison, setting, gates.max_errors),
+        ]
+        # Else the file is still that of an earlier run.
+        if output.folder is not None and not (results.stopped or results.unanswered):
+            write_gates(output.folder / f"{file_name(setting)}.jsonl", [*own, *shared])
+        outcomes += [outcome.in_setting(setting) for outcome in own]
+    outcomes += shared
+    rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
+    tables = [f"\n{setting}:{table}" for setting, table in means.items() if table]
+    more: dict[str, Any] = {"gates": [{"gate": gate, "problem": problem} for gate, problem in rows]}
+    if gates.calibration is not None:
+        more["corrected"] = corrected
+    print_in_format(comparison, output.format, **more)
+    if output.format != "json":
+        print_result("\n".join(tables) or None)
+    if output.report is not None:
+        title = output.title or name_page(output.report, file)
+        comparison.to_html(output.report, title=title, gates=rows)
+    summary = "\n\n".join([comparison.markdown(), *map(fence_text, tables)])
+    failed = write_ci_reports(outcomes, "ctxmetrics run", summary, gates.junit)
+    worst = [setting.results for setting in comparison.settings.values()]
+    worst.sort(key=lambda results: not results.unanswered)
+    leave(worst[0], judge, out=output.folder, failed_gates=failed)
+
+
+def load_retrievers(path: Path) -> Mapping[str, Any]:
+    """Run a Python file and return its settings: a mapping ``retrievers``, else its functions ``retrieve_NAME``.
+
+    Raises:
+        InputFileError: There is no such file, or it is no Python file.
+        ParameterError: It raised, or holds no retriever.
+    """
+    if not path.is_file() or path.suffix != ".py":
+        raise InputFileError(
+            f"{path}: is no Python file. Write FILE.py; `ctxmetrics init QUESTIONS --out FILE.py` makes one."
+        )
+    spec = util.spec_from_file_location(f"ctxmetrics_run_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputFileError(f"{path}: cannot be loaded.")
+    module = util.module_from_spec(spec)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look for it there
+    beside = str(path.absolute().parent)
+    if beside not in sys.path:
+        sys.path.append(beside)  # at the end: a file there takes the place of no installed module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ParameterError(f"{path}: {type(error).__name__}: {error}") from error
+    retrievers: Any = getattr(module, _MAPPING, None)
+    if retrievers is None:
+        retrievers = {
+            name.removeprefix(_PREFIX): value
+            for name, value in vars(module).items()
+            if name.startswith(_PREFIX) and callable(value)
+        }
+    if not isinstance(retrievers, Mapping) or not retrievers:
+        raise ParameterError(
+            f"{path}: holds no retriever. Write {_MAPPING} = {{'NAME': retriever}}, or functions named {_PREFIX}NAME."
+        )
+    return retrievers
+
+
+def _read_questions(source: QuestionFile) -> list[Sample]:
+    """Read the questions of a run, without the answers of an earlier one."""
+    from ctxmetrics.evaluation.cli._run import load_samples
+
+    options = {name: value for name, value in vars(source).items() if name != "questions"}
+    samples = load_samples(SampleFile(file=source.questions, **options))
+    # An answer that was given before rests on other contexts.
+    return [replace(sample, response=None) for sample in samples]
+
+
+def _choose_metrics(questions: Sequence[Sample], selection: Selection, judge: Judge) -> list[Metric]:
+    """Build the metrics of ``--metric``, else every one that fits the questions once something is retrieved for them."""
+    from ctxmetrics.evaluation.cli._run import build_metric, choose_convention, metrics_fitting
+
+    convention = choose_convention(None, selection.convention)
+    if selection.metric:
+        return [build_metric(name, convention) for name in selection.metric]
+    filled = [
+        replace(question, retrieved_contexts=("text",), retrieved_context_ids=("id",))
+        for question in questions
+    ]
+    return metrics_fitting(filled, convention, judge, ())
+
+
+def _read_margins(
+    metrics: Sequence[Metric], judge: Judge, gates: RunGates
+) -> list[tuple[str, str, float]]:
+    """Read the gates on the difference to the first setting: the option, the metric, the margin.
+
+    Raises:
+        ParameterError: One names no metric, or none that the verdict is about.
+    """
+    from ctxmetrics.evaluation.cli._gates import name_and_value
+    from ctxmetrics.evaluation.comparison.compare import choose_metric
+    from ctxmetrics.evaluation.runs.engine import check_metrics
+
+    names = [metric.name for metric in check_metrics(metrics, judge)]
+    primary = [choose_metric(names, name, "--primary") for name in gates.primary or ()]
+    margins = []
+    for option, texts in (("--max-drop", gates.max_drop), ("--not-worse", gates.not_worse)):
+        for text in texts or ():
+            name, margin = name_and_value(option, text)
+            if choose_metric(names, name, option) not in (primary or names):
+                raise ParameterError(
+                    f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
+                    f"Name it with --primary {name}."
+                )
+            margins.append((option, name, margin))
+    return margins
+
+
+def _check_left_out(bars: Sequence[Gate], comparison: RetrieverComparison) -> Iterator[Outcome]:
+    """Yield the gates on metrics that were left out, since no retriever returned what they need: each failed."""
+    from ctxmetrics.evaluation.rows.outcome import Outcome
+
+    for bar in bars:
+        if bar.name not in comparison.metrics:
+            problem = f"{bar.name} was left out: no retriever returned what it needs"
+            yield Outcome(bar.text, problem, metric=bar.name, bar=bar.least)
+
+
+def _check_margins(
+    comparison: RetrieverComparison, setting: str, margins: Sequence[tuple[str, str, float]]
+) -> Iterator[Outcome]:
+    """Yield the outcome of each gate on the difference of a setting to the first."""
+    from ctxmetrics.evaluation.rows.outcome import Outcome
+    from ctxmetrics.evaluation.runs.gates import check_difference
+
+    runs = {} if comparison.comparisons is None else comparison.comparisons.runs
+    first = comparison.retrieved[0]
+    for option, name, margin in margins if setting != first else ():
+        if setting in runs:
+            yield check_difference(runs[setting], option, name, margin)
+        else:
+            problem = "it cannot be compared with the first"
+            yield Outcome(f"{option} {name}={margin:g}", problem, bar=margin, against=first)
+
+
+def _check_errors(comparison: RetrieverComparison, setting: str, most: int | None) -> Iterator[Outcome]:
+    """Yield the outcome of the gate on calls of a setting that failed."""
+    from ctxmetrics.evaluation.rows.outcome import Outcome
+
+    if most is None:
+        return
+    calls = comparison[setting].calls
+    problem = None
+    if calls.errors > most:
+        problem = f"{plural(calls.errors, 'call')} of {calls.calls} failed, more than {most}"
+    lines = tuple(f"{who}: {error}" for who, error in calls.first_errors)
+    yield Outcome(f"--max-errors {most}", problem, lines, bar=most, value=calls.errors)

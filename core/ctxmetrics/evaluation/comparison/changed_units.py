@@ -1,0 +1,271 @@
+"""What changed between the samples of two runs: the retrieved contexts, the units that are supported, the scores that fell."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.evaluation.comparison.view import ChangedUnit, Held, Worse
+from ctxmetrics.evaluation.rows.baseline import HASHED, text_hash
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.statistics.paired import EQUAL
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
+from ctxmetrics.verdicts import Verdict
+
+# How many of the samples that fell are kept for each metric.
+_MOST_WORSE = 10
+# How many contradictions of the embedded judge are noted.
+_MOST_CONTRADICTIONS = 5
+
+
+class Changes:
+    """Collects what changed between the samples of two runs, which are added in any order and listed in that of the first run.
+
+    Args:
+        metrics: What is compared.
+    """
+
+    def __init__(self, metrics: Iterable[str]) -> None:
+        # Units by the position of their sample in the first run.
+        self._lost: dict[int, list[ChangedUnit]] = {}
+        self._won: dict[int, list[ChangedUnit]] = {}
+        # Notes on contradictions, each with the position of its sample.
+        self._contradictions: dict[str, int] = {}
+        # For each metric the samples that fell most: the difference, the position and the sample.
+        self._worst: dict[str, list[tuple[float, int, Worse]]] = {name: [] for name in metrics}
+        self._recalls = [name for name in self._worst if get_family(name) == "recall"]
+
+    def add(self, position: int, before: Row, after: Row, same_contexts: bool | None) -> None:
+        """Add a sample of both runs; ``same_contexts`` is what `has_same_contexts` says of it."""
+        lost = _find_supported_once(before, after, before.name, self._recalls)
+        if lost:
+            self._lost[position] = lost
+        won = _find_supported_once(after, before, before.name, self._recalls)
+        if won:
+            self._won[position] = won
+        has_no_texts = _is_without_texts(before) or _is_without_texts(after)
+        for name, worst in self._worst.items():
+            if not has_no_texts:
+                self._compare_contradictions(position, before, after, name)
+            first = before[name].value
+            second = after[name].value
+            if first is not None and second is not None and second < first - EQUAL:
+                question = _find_question(before, after)
+                fallen = Worse(name, before.name, question, first, second, same_contexts)
+                insort(worst, (second - first, position, fallen), key=itemgetter(0, 1))
+                del worst[_MOST_WORSE:]
+
+    def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
+        """Note the contradictions that the embedded judge found in one of the runs only."""
+        first = _read_contradictions(before[metric].verdicts)
+        second = _read_contradictions(after[metric].verdicts)
+        for run, own, others in (("first", first, second), ("second", second, first)):
+            for id_, text in own.items():
+                if others.get(id_) != text:
+                    note = f"{run} run only, {clean(before.name, TEXT)}, {id_}: {text}"
+                    self._contradictions.setdefault(note, position)
+
+    def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
+        """Yield the units that only the first run supports, then those that only the second does.
+
+        Args:
+            one_index: Whether both runs are over one index. If not, a context that one run alone retrieved may stand in another
+                text of the other run.
+        """
+        for units_by_position in (self._lost, self._won):
+            units: list[ChangedUnit] = []
+            for position in sorted(units_by_position):
+                units += units_by_position[position]
+            if not one_index:
+                units = [_forget_other_run(unit) for unit in units]
+            yield tuple(units)
+
+    def list_contradictions(self) -> list[str]:
+        """Return the first contradictions of the embedded judge that only one of the runs has."""
+        notes = self._contradictions
+        return sorted(notes, key=notes.__getitem__)[:_MOST_CONTRADICTIONS]
+
+    def list_worst(self, *, one_index: bool) -> Iterator[Worse]:
+        """Yield for each metric the samples whose score fell most.
+
+        Args:
+            one_index: Whether both runs are over one index. If not, metrics of ids are left out: their ids do not correspond.
+        """
+        for name, worst in self._worst.items():
+            if one_index or not get_family(name).startswith("id_"):
+                yield from (fallen for *_, fallen in worst)
+
+
+def has_same_contexts(before: Row, after: Row) -> bool | None:
+    """Tell whether both runs asked the same about the same texts, or ids, in the same order; None where that is not known."""
+    first = before.record or EMPTY
+    second = after.record or EMPTY
+    first_retrieved = _get_retrieved(first)
+    second_retrieved = _get_retrieved(second)
+    if first_retrieved is None or second_retrieved is None or first.get("hash") is None:
+        return None
+    if first["hash"] != second.get("hash"):  # another question or reference
+        return False
+    return first_retrieved == second_retrieved and _get_stages(first) == _get_stages(second)
+
+
+def _get_stages(record: Mapping[str, Any]) -> object:
+    """Return what the stages of a record are compared by: their hash, or the number of contexts of each."""
+    return record.get("stages_key", record.get("stage_sizes"))
+
+
+def _get_retrieved(record: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the hashes of the retrieved texts, or the ids where there are no texts; None for a baseline of ids."""
+    hashes: Sequence[str] | None = record.get("context_hashes")
+    if hashes or ("key" not in record and "retrieved_context_ids" not in record):
+        return hashes
+    return record.get("retrieved_context_ids")
+
+
+def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tuple[int, int]:
+    """Count the verdicts on the same thing in both runs, and how many of them are different."""
+    compared = 0
+    different = 0
+    after_values = {(verdict.id, text_hash(verdict.text)): verdict.value for verdict in after}
+    for verdict in before:
+        value = after_values.get((verdict.id, text_hash(verdict.text)))
+        if value is not None and verdict.value is not None:
+            compared += 1
+            if verdict.value is not value:
+                different += 1
+    return compared, different
+
+
+def _find_supported_once(row: Row, other: Row, name: str, metrics: Iterable[str]) -> list[ChangedUnit]:
+    """Return the units of a sample that one run supports and the other does not; each is listed once.
+
+    Args:
+        row: The sample in the run that supports them.
+        other: The sample in the other run.
+        name: The sample's name.
+        metrics: The metrics that count them.
+    """
+    units: dict[tuple[str, int], ChangedUnit] = {}
+    has_no_texts = _is_without_texts(row) or _is_without_texts(other)
+    to_key = text_hash if has_no_texts else str
+    for metric in metrics:
+        other_units = _number_units(other[metric].verdicts, to_key)
+        # The other run has a value without verdicts: nothing was retrieved, so nothing is supported.
+        nothing_supported = other[metric].value is not None and not other_units
+        for key, unit in _number_units(row[metric].verdicts, to_key).items():
+            match = other_units.get(key)
+            if not unit.value or not unit.weight:
+                continue
+            is_unsupported = match is not None and match.value is False
+            if not nothing_supported and not is_unsupported:
+                continue
+            if key in units:
+                units[key] = replace(units[key], metrics=(*units[key].metrics, metric))
+                continue
+            text = match.text if match and unit.text.startswith(HASHED) else unit.text
+            units[key] = ChangedUnit(
+                sample_id=name,
+                id=unit.id,
+                text=text,
+                user_input=_find_question(row, other),
+                metrics=(metric,),
+                contexts=tuple(_find_supporting(unit, row, other)),
+                retrieved=other.fields.retrieved_contexts or (),
+            )
+    return list(units.values())
+
+
+def _find_question(*rows: Row) -> str | None:
+    """Return the question of a sample, of the first run that has it."""
+    return next((row.fields.user_input for row in rows if row.fields.user_input), None)
+
+
+def _get_hashes(row: Row) -> Sequence[str]:
+    """Return the hashes of the retrieved contexts of a row; empty if its run kept none."""
+    return (row.record or EMPTY).get("context_hashes") or ()
+
+
+def _is_without_texts(row: Row) -> bool:
+    """Tell whether a row is of a baseline, which has hashes instead of texts."""
+    return any(
+        verdict.text.startswith(HASHED) for score in row.scores for verdict in score.verdicts[:1]
+    )
+
+
+def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
+    """Read the contradictions in the details of verdicts: a description by the id of the unit."""
+    contradictions = {}
+    for unit in units:
+        text = describe_contradiction(unit)
+        if text:
+            contradictions[unit.id] = f"uncertain: {text}"
+    return contradictions
+
+
+def _number_units(
+    units: Iterable[Verdict], to_key: Callable[[str], str]
+) -> dict[tuple[str, int], Verdict]:
+    """Return verdicts by the key of their text; equal texts are numbered from 1."""
+    counts: Counter[str] = Counter()
+    numbered = {}
+    for unit in units:
+        key = to_key(unit.text)
+        counts[key] += 1
+        numbered[key, counts[key]] = unit
+    return numbered
+
+
+def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
+    """Yield the contexts that support a unit, with the first evidence in each."""
+    hashes = _get_hashes(row)
+    other_hashes = _get_hashes(other)
+    ids = row.fields.retrieved_context_ids or ()
+    other_ids = set(other.fields.retrieved_context_ids or ())
+    texts = row.fields.retrieved_contexts or ()
+    first_spans = {span.context: span for span in reversed(unit.evidence)}
+    for position, span in first_spans.items():
+        hash_ = hashes[position] if position < len(hashes) else None
+        in_both: bool | None = None
+        unknown: str | None = "hashes"  # what is missing to know it
+        # If the other run has neither hashes nor ids, it retrieved nothing.
+        other_is_known = bool(other_hashes) or not other_ids
+        if hash_ is not None and other_is_known:
+            in_both = hash_ in other_hashes
+            unknown = None
+            has_id_in_other = not other_ids.isdisjoint(ids[position : position + 1])
+            if not in_both and has_id_in_other:  # perhaps the same passage, cut in another way
+                in_both = None
+                unknown = "text"
+        yield Held(
+            rank=position + 1,
+            quote=span.quote,
+            hash=hash_,
+            text=texts[position] if position < len(texts) else None,
+            retrieved_by_both=in_both,
+            unknown=unknown,
+        )
+
+
+def get_family(name: str) -> str:
+    """Return the family of the metric of a name; empty where the library has none of it."""
+    metric = metric_named(name)
+    if metric is None:
+        return ""
+    return metric.family
+
+
+def _forget_other_run(unit: ChangedUnit) -> ChangedUnit:
+    """Mark contexts that one run alone retrieved as unknown in the other run, whose index is another one."""
+    contexts = [
+        replace(item, retrieved_by_both=None, unknown="index")
+        if item.retrieved_by_both is False
+        else item
+        for item in unit.contexts
+    ]
+    return replace(unit, contexts=tuple(contexts))

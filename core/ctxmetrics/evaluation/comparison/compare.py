@@ -1,0 +1,463 @@
+"""Is the second run better than the first, what did it lose, and is that more than chance?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TypeAlias
+
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.comparison.changed_units import Changes, has_same_contexts
+from ctxmetrics.evaluation.comparison.compared_stages import compare_stages
+from ctxmetrics.evaluation.comparison.paired import AuditedPair, PairedColumn, PairedTest
+from ctxmetrics.evaluation.comparison.pairing import (
+    Comparability,
+    MissingIdError,
+    RowPair,
+    RunRows,
+    join_runs,
+)
+from ctxmetrics.evaluation.comparison.view import Comparison, Comparisons, Difference
+from ctxmetrics.evaluation.report.stage_means import read_sizes
+from ctxmetrics.evaluation.rows.baseline import shorten_record
+from ctxmetrics.evaluation.rows.gold_answers import GoldAnswers, read_gold_answers
+from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
+from ctxmetrics.evaluation.rows.people_answers import apply_labels
+from ctxmetrics.evaluation.rows.provenances import Origin, find_origin
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import build_record, read_rows
+from ctxmetrics.evaluation.rows.sample_groups import read_group
+from ctxmetrics.evaluation.statistics.paired import holm
+from ctxmetrics.metrics.metric_names import near_names, possible_names
+from ctxmetrics.scores.score import Provenance
+
+
+def compare(
+    before: RunRows,
+    after: RunRows,
+    *,
+    metrics: Sequence[str] = (),
+    by: str | None = None,
+    cluster: str | None = None,
+    accept: Collection[str] = (),
+    labels: Sequence[str | os.PathLike[str]] = (),
+    audit: str | os.PathLike[str] | None = None,
+) -> Comparison:
+    """Compare two runs on the same samples: paired differences, and the units that were lost and won.
+
+    Samples are joined by their ids where all have one, else by question and reference. Every difference is ``after``
+    minus ``before``; the unit of every figure is the sample.
+
+    Two files are read side by side, and a row is held only until the other file's row of its sample is read: files in one
+    order take little memory, whatever their length. Rows with labels or stages are held.
+
+    Args:
+        before: The first run: `Results`, or a file that ``--out`` or `Results.to_jsonl` wrote.
+        after: The second run.
+        metrics: The primary metrics, which get a verdict and may be gated; a name may leave out parameters where one metric
+            has it. None: the first judged one, else the first. All others are secondary: figures without a verdict.
+        by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
+        cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value hang
+            together, and count as one draw.
+        accept: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
+            ``"convention"``, ``"formula"``, ``"unit"``, ``"question"``.
+        labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
+            the contexts which the person saw. They take the place of the labels that the samples have.
+        audit: A labelled audit of the gold (`ctxmetrics.check_gold`): its random part corrects the differences of metrics that
+            count gold passages, and the comparison says whether the decision survives it. The answers are read from the file
+            that `ctxmetrics label` wrote beside it.
+
+    Returns:
+        The comparison; ``print`` shows it as text.
+
+    Raises:
+        ParameterError: The runs cannot be compared; the message names what differs, or what is missing. Or the labels of
+            a sample have two weights.
+        InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
+    """
+    return compare_all(
+        before,
+        {"": after},
+        metrics=metrics,
+        by=by,
+        cluster=cluster,
+        accept=accept,
+        labels=labels,
+        audit=audit,
+    ).runs[""]
+
+
+def compare_all(
+    baseline: RunRows,
+    runs: Mapping[str, RunRows],
+    *,
+    metrics: Sequence[str] = (),
+    by: str | None = None,
+    cluster: str | None = None,
+    accept: Collection[str] = (),
+    labels: Sequence[str | os.PathLike[str]] = (),
+    audit: str | os.PathLike[str] | None = None,
+) -> Comparisons:
+    """Compare several runs with one baseline; p values are adjusted over runs, primary metrics and groups.
+
+    Args:
+        baseline: The first run of every comparison.
+        runs: The others, by the names under which they are shown.
+        metrics: As for `compare`, and so are the others.
+        by: A key of the metadata.
+        cluster: A key of the metadata.
+        accept: What may differ.
+        labels: Files of people's answers.
+        audit: A labelled audit of the gold.
+
+    Raises:
+        ParameterError: As `compare` raises.
+        InputFileError: As `compare` raises.
+    """
+    inputs: Sequence[Iterable[Row]] = [_open_run(run) for run in (baseline, *runs.values())]
+    if labels:
+        inputs = apply_labels(labels, [[*rows] for rows in inputs])
+    shorten = any("key" in (row.record or EMPTY) for rows in inputs for row in islice(rows, 1))
+    answers = None if audit is None else read_gold_answers(Path(audit))
+    options = _Options(
+        metrics, by, cluster, accept, by_file=bool(labels), shorten=shorten, audit=answers
+    )
+    first, *others = zip((baseline, *runs.values()), inputs, strict=True)
+    comparisons = [_compare_two((first, other), options) for other in others]
+    return Comparisons(dict(zip(runs, _adjust(comparisons), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of `compare_all`.
+
+    Attributes:
+        by_file: The labels come from files.
+        shorten: Cut the hashes of all rows to those of a baseline, since one of the runs is a baseline.
+        audit: What people said about the gold; None without an audit.
+    """
+
+    metrics: Sequence[str]
+    by: str | None
+    cluster: str | None
+    accept: Collection[str]
+    by_file: bool
+    shorten: bool
+    audit: GoldAnswers | None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The rows of a file, read anew each time, so that nothing holds them all."""
+
+    path: str | os.PathLike[str]
+
+    def __iter__(self) -> Iterator[Row]:
+        return read_rows(self.path)
+
+
+# A run, and its rows.
+_OpenRun: TypeAlias = tuple[RunRows, Iterable[Row]]
+
+
+def _open_run(run: RunRows) -> Iterable[Row]:
+    """Return the rows of a run: a list of `Results`' rows, or an object that reads a file each time.
+
+    Raises:
+        ParameterError: It is neither results nor a file.
+    """
+    if not isinstance(run, (str, os.PathLike)):
+        rows = list(run)
+        if any(not isinstance(row, Row) for row in rows):
+            raise ParameterError(
+                "compare: a run is Results or the file of results. Score samples first: evaluate(samples, metrics)."
+            )
+        return rows
+    # A pipe can be read once only.
+    return _File(run) if Path(run).is_file() else list(read_rows(run))
+
+
+class _RunReader:
+    """Reads the rows of a run, and keeps what they say about the run as a whole.
+
+    Args:
+        run: What was given: a file, or `Results`.
+        rows: Its rows.
+        shorten: Cut the hashes of the rows to those of a baseline.
+
+    Attributes:
+        index: What they say about the index.
+        alone: The names of the samples that the other run does not have.
+    """
+
+    def __init__(self, run: RunRows, rows: Iterable[Row], *, shorten: bool) -> None:
+        self._run = run
+        self._rows = rows
+        self._shorten = shorten
+        self._provenances: dict[int, Provenance] = {}
+        self._samples = 0
+        self.index = IndexSketch()
+        self.alone: list[str] = []
+
+    def read(self) -> Iterator[Row]:
+        """Yield the rows, with their records."""
+        for row in self._rows:
+            record = build_record(row)
+            if self._shorten:
+                record = shorten_record(record or EMPTY)
+            self.index.add(record or EMPTY)
+            self._samples += 1
+            # Rows of one run share their provenances.
+            for score in row.scores:
+                self._provenances[id(score.provenance)] = score.provenance
+            yield replace(row, record=record)
+
+    def find_origin(self) -> Origin:
+        """Find where the results come from; see `ctxmetrics.evaluation.rows.provenances.find_origin`."""
+        return find_origin(self._run, self._provenances.values(), self._samples)
+
+
+class _SharedSamples:
+    """What a comparison keeps of the samples that both runs have, while they are read.
+
+    Args:
+        before: The first of these samples, in the first run.
+        after: The same in the second run.
+        options: The options of the comparison.
+
+    Attributes:
+        positions: The position of each sample in the first run.
+        columns: The metrics of both runs.
+        metrics_of_one_run: The names of the metrics that only one of the runs has.
+        primary: The names of the metrics that get a verdict.
+        labelled: The samples that have labels, by their place here.
+        audited: The samples of the random part of the audit, by their place here, with their gold by people.
+        staged: The samples that have stages in both runs, by their place here.
+        clusters: The cluster of each sample; none without clusters.
+        groups: The group of each sample; none without groups.
+    """
+
+    def __init__(self, before: Row, after: Row, options: _Options) -> None:
+        names = _find_common_metrics(before, after)
+        self._options = options
+        self.positions: list[int] = []
+        self.columns = {name: PairedColumn() for name in names}
+        self.metrics_of_one_run = [name for name in {**before, **after} if name not in names]
+        self.primary = _choose_primary(options.metrics, names, before)
+        self.comparability = Comparability(names, options.accept)
+        self.changes = Changes(names)
+        self.labelled: dict[int, RowPair] = {}
+        self.audited: dict[int, AuditedPair] = {}
+        self.staged: dict[int, RowPair] = {}
+        self.clusters: list[str] = []
+        self.groups: list[str] = []
+
+    def add(self, position: int, before: Row, after: Row) -> None:
+        """Add a sample; ``position`` is that in the first run."""
+        same_contexts = has_same_contexts(before, after)
+        self.comparability.add(before, after)
+        self.changes.add(position, before, after, same_contexts)
+        for name, column in self.columns.items():
+            column.add(before[name], after[name], same_contexts)
+        place = len(self.positions)
+        if before.fields.labels or after.fields.labels:
+            self.labelled[place] = (before, after)
+        audit = self._options.audit
+        if audit is not None and before.name in audit.random:
+            gold = audit.correct_row(before)
+            if gold is not None:
+                self.audited[place] = ((before, after), gold)
+        if read_sizes(before) and read_sizes(after):
+            self.staged[place] = (before, after)
+        metadata = {**after.fields.metadata, **before.fields.metadata}
+        if self._options.cluster is not None:
+            cluster = read_group(metadata, self._options.cluster, before.name, "compare")
+            self.clusters.append(cluster)
+        if self._options.by is not None:
+            self.groups.append(read_group(metadata, self._options.by, before.name, "compare"))
+        self.positions.append(position)
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the samples here, in the order of the first run."""
+        return sorted(range(len(self.positions)), key=self.positions.__getitem__)
+
+
+def _read_both(
+    first: _RunReader, second: _RunReader, options: _Options, *, by_id: bool
+) -> _SharedSamples:
+    """Read two runs side by side; see `join_runs`.
+
+    Raises:
+        MissingIdError: A sample has no id.
+        ParameterError: No sample is in both.
+    """
+    shared = None
+    for position, before, after in join_runs(first.read(), second.read(), by_id=by_id):
+        if before is not None and after is not None:
+            if shared is None:
+                shared = _SharedSamples(before, after, options)
+            shared.add(position, before, after)
+        elif before is not None:
+            first.alone.append(before.name)
+        elif after is not None:
+            second.alone.append(after.name)
+    if shared is None:
+        identity = "id" if by_id else "question with its reference"
+        raise ParameterError(
+            f"compare: the runs have no sample in common: no {identity} is in both. Give runs on the same samples."
+        )
+    return shared
+
+
+def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
+    """Compare two runs; the p values of primary metrics are not adjusted yet."""
+    first, second = (_RunReader(*item, shorten=options.shorten) for item in inputs)
+    try:
+        shared = _read_both(first, second, options, by_id=True)
+    except MissingIdError:
+        first, second = (_RunReader(*item, shorten=options.shorten) for item in inputs)
+        shared = _read_both(first, second, options, by_id=False)
+    names = [*shared.columns]
+    notes = shared.comparability.describe()
+    if shared.metrics_of_one_run:
+        notes.append(f"in one run only, not compared: {', '.join(shared.metrics_of_one_run)}")
+    clusters = None if options.cluster is None else shared.clusters
+    test = PairedTest(
+        shared.columns,
+        shared.primary,
+        shared.labelled,
+        shared.audited,
+        clusters,
+        by_file=options.by_file,
+    )
+    order = shared.order
+    differences = test.compare(order)
+    if not differences:
+        raise ParameterError("compare: no sample has a value in both runs.")
+    if options.audit is not None and not any(
+        item.corrected is not None and item.corrected.by_audit for item in differences
+    ):
+        raise ParameterError(
+            f"compare: audit {options.audit.path} corrects no difference. It needs a metric that counts gold passages or ids, "
+            "two questions of its random part with an answer about each passage, and results of both runs with ids, or with "
+            "texts (--keep-texts)."
+        )
+    names_with_values = {item.name for item in differences}
+    names_without_values = [name for name in names if name not in names_with_values]
+    if names_without_values:
+        notes.append(f"no sample has a value in both runs: {', '.join(names_without_values)}")
+    index_sentences, one_index = index_notes(first.index, second.index)
+    changes = shared.changes
+    notes += [*changes.list_contradictions(), *index_sentences]
+    lost, won = changes.list_units(one_index=one_index)
+    staged = [place for place in order if place in shared.staged]
+    staged_clusters = None if clusters is None else [clusters[place] for place in staged]
+    return Comparison(
+        origins=(first.find_origin(), second.find_origin()),
+        samples=len(order),
+        only_before=tuple(first.alone),
+        only_after=tuple(second.alone),
+        metrics=differences,
+        groups={} if options.by is None else _compare_groups(test, order, shared.groups),
+        lost=lost,
+        won=won,
+        worst=tuple(changes.list_worst(one_index=one_index)),
+        notes=tuple(notes),
+        stages=compare_stages([shared.staged[place] for place in staged], names, staged_clusters),
+        clusters=None if clusters is None else len(set(clusters)),
+    )
+
+
+def _find_common_metrics(before: Row, after: Row) -> list[str]:
+    """Return the metrics of both runs.
+
+    Raises:
+        ParameterError: There is none.
+    """
+    names = [name for name in before if name in after]
+    if not names:
+        raise ParameterError(
+            f"compare: the runs have no metric in common: one has {', '.join(before)}, "
+            f"the other {', '.join(after)}."
+        )
+    return names
+
+
+def _choose_primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
+    """Choose the metrics that get a verdict.
+
+    Raises:
+        ParameterError: The runs have no such metric, or several.
+    """
+    if wanted:
+        return [choose_metric(names, name, "metric") for name in wanted]
+    for name in names:
+        if row[name].provenance.judge:
+            return [name]
+    return [names[0]]
+
+
+def choose_metric(names: Sequence[str], name: str, option: str) -> str:
+    """Choose the metric of a name, which may leave out the parameters if only one metric has it, or be another name of it.
+
+    Raises:
+        ParameterError: No metric is named so, or several are.
+    """
+    if name in names:
+        return name
+    matches = [item for item in names if item.partition("(")[0] == name]
+    if not matches:
+        possible = possible_names(name)
+        matches = [item for item in names if item in possible]
+    if len(matches) != 1:
+        problem = "several metrics are" if matches else "no metric is"
+        near = [item for item in names if not matches and item in near_names(name)]
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise ParameterError(
+            f"{option} {name!r}: {problem} named so.{hint} There are: {', '.join(matches or names)}."
+        )
+    return matches[0]
+
+
+def _compare_groups(
+    test: PairedTest, order: Iterable[int], groups: Sequence[str]
+) -> dict[str, tuple[Difference, ...]]:
+    """Return the figures of each group of samples; ``groups`` has the group of each sample."""
+    members: dict[str, list[int]] = {}
+    for place in order:
+        members.setdefault(groups[place], []).append(place)
+    return {name: test.compare(places) for name, places in sorted(members.items())}
+
+
+def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Adjust the p values over all comparisons; those of groups over all groups."""
+    differences: list[Difference] = []
+    group_differences: list[Difference] = []
+    for comparison in comparisons:
+        differences += comparison.metrics
+        group_differences += chain.from_iterable(comparison.groups.values())
+    adjusted = _adjust_p(differences)
+    group_adjusted = _adjust_p(group_differences)
+    results = []
+    for comparison in comparisons:
+        metrics = tuple(islice(adjusted, len(comparison.metrics)))
+        groups = {
+            name: tuple(islice(group_adjusted, len(items))) for name, items in comparison.groups.items()
+        }
+        results.append(replace(comparison, metrics=metrics, groups=groups))
+    return results
+
+
+def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
+    """Yield the differences, the p values of primary metrics adjusted for how many there are."""
+    adjusted = iter(holm([item.p_adjusted for item in differences if item.p_adjusted is not None]))
+    for item in differences:
+        if item.p_adjusted is None:
+            yield item
+        else:
+            yield replace(item, p_adjusted=next(adjusted))

@@ -1,0 +1,214 @@
+"""Two runs compared stage by stage: recall of each, and what a stage of the second run lost that the first run's kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.evaluation.comparison.pairing import RowPair
+from ctxmetrics.evaluation.report.stage_means import (
+    Lost,
+    format_mean,
+    locate_loss,
+    mean_known,
+    read_sizes,
+    read_staged_units,
+    summarize_stages,
+)
+from ctxmetrics.evaluation.rows.baseline import text_hash
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.statistics.paired import paired_mean
+from ctxmetrics.scores.wording import TEXT, clean, plural
+from ctxmetrics.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedStage(Plain):
+    """A stage of two runs.
+
+    Attributes:
+        name: Its name.
+        samples: How many samples have it in both runs, else in the one that has it.
+        before: Mean recall of the first run on these samples, from 0 to 1; None where it has no such stage.
+        after: That of the second.
+        interval: 95 % interval of the difference, second minus first (`ctxmetrics.evaluation.statistics.paired.paired_mean`).
+        pools: How many samples have a stage before it in both runs, from which it selects.
+        different: In how many of these the stage before handed on other contexts in the other run.
+        lost: Units that the stage before supports in both runs, this stage in the first run, and not in the second; stage,
+            context and rank are those of the second.
+    """
+
+    name: str
+    samples: int
+    before: float | None
+    after: float | None
+    interval: tuple[float, float] | None
+    pools: int
+    different: int
+    lost: tuple[Lost, ...]
+
+    @property
+    def said(self) -> str:
+        """What was lost, and whether both runs had the same to select from, where there is a stage before."""
+        differ = f"the pools differ in {self.different} of {plural(self.pools, 'sample')}"
+        pool = differ if self.different else "from the same contexts"
+        return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStages(Plain):
+    """The stages of two runs.
+
+    Attributes:
+        metric: The recall that was compared.
+        stages: The stages of either run.
+    """
+
+    metric: str
+    stages: tuple[ComparedStage, ...]
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows of a table, its head first."""
+        rows: list[tuple[str, ...]] = [("stage", "first", "second", "95 % interval", "samples")]
+        for stage in self.stages:
+            interval = "-"
+            if stage.interval is not None:
+                interval = " to ".join(f"{end:+.3f}" for end in stage.interval)
+            rows.append(
+                (
+                    clean(stage.name, TEXT),
+                    format_mean(stage.before, ".3f"),
+                    format_mean(stage.after, ".3f"),
+                    interval,
+                    str(stage.samples),
+                )
+            )
+        return rows
+
+
+def compare_stages(
+    pairs: Sequence[RowPair], names: Sequence[str], clusters: Sequence[str] | None = None
+) -> ComparedStages | None:
+    """Compare the stages of two runs; None if no sample has a value with stages in both.
+
+    Args:
+        pairs: The samples, each as a row of both runs.
+        names: The metrics that both runs have; the first one with stages is compared.
+        clusters: The cluster of each sample.
+    """
+    for metric in names:
+        staged = []
+        for pair, cluster in zip(pairs, clusters or range(len(pairs)), strict=True):
+            if _has_stages(pair[0], metric) and _has_stages(pair[1], metric):
+                staged.append((pair, cluster))
+        if staged:
+            return _compare_staged(metric, *zip(*staged, strict=True))
+    return None
+
+
+def _has_stages(row: Row, metric: str) -> bool:
+    """Tell whether a row holds the verdicts of each stage by a metric."""
+    return bool(read_sizes(row) and read_staged_units(row, metric))
+
+
+def _compare_staged(
+    metric: str, pairs: Sequence[RowPair], clusters: Sequence[object]
+) -> ComparedStages | None:
+    """Compare every stage of samples that have stages in both runs; None without a stage."""
+    recalls = [(_read_recalls(before, metric), _read_recalls(after, metric)) for before, after in pairs]
+    names = dict.fromkeys(chain.from_iterable(chain.from_iterable(recalls)))
+    stages = tuple(_compare_stage(name, metric, pairs, recalls, clusters) for name in names)
+    return ComparedStages(metric, stages) if stages else None
+
+
+def _read_recalls(row: Row, metric: str) -> dict[str, float | None]:
+    """Read the recall of each stage of a row, by the name of the stage."""
+    return {stage.name: stage.recall for stage in summarize_stages([row], metric).stages}
+
+
+def _compare_stage(
+    name: str,
+    metric: str,
+    pairs: Sequence[RowPair],
+    recalls: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
+    clusters: Sequence[object],
+) -> ComparedStage:
+    """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
+    recall_pairs = [(before.get(name), after.get(name)) for before, after in recalls]
+    in_both_runs = [pair for pair in recall_pairs if None not in pair]
+    differences: list[float] = []
+    difference_clusters: list[object] = []
+    for (first, second), cluster in zip(recall_pairs, clusters, strict=True):
+        if first is not None and second is not None:
+            differences.append(second - first)
+            difference_clusters.append(cluster)
+    # How often the stage selected from the contexts of a stage before it, in both runs.
+    selection_count = 0
+    different_count = 0
+    lost: list[Lost] = []
+    for pair in pairs:
+        selection = _compare_selection(pair, metric, name)
+        if selection is not None:
+            selection_count += 1
+            if selection.different:
+                different_count += 1
+            lost += selection.lost
+    in_any_run = [pair for pair in recall_pairs if pair != (None, None)]
+    shown_pairs = in_both_runs or in_any_run
+    return ComparedStage(
+        name=name,
+        samples=len(shown_pairs),
+        before=mean_known([before for before, _ in shown_pairs]),
+        after=mean_known([after for _, after in shown_pairs]),
+        interval=paired_mean(differences, difference_clusters).interval if differences else None,
+        pools=selection_count,
+        different=different_count,
+        lost=tuple(lost),
+    )
+
+
+class _StageSelection(NamedTuple):
+    """How a stage selected from the contexts of the stage before it, in the two runs of one sample.
+
+    Attributes:
+        different: Whether the stage had other contexts to select from in the other run.
+        lost: The units that the stage kept in the first run and lost in the second.
+    """
+
+    different: bool
+    lost: list[Lost]
+
+
+def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection | None:
+    """Compare what both runs had before a stage, and find what it lost in the second; None if nothing is before it."""
+    units = read_staged_units(pair[0], metric)
+    other_units = read_staged_units(pair[1], metric)
+    names = _list_stages(units[0])
+    other_names = _list_stages(other_units[0])
+    if name not in names[1:] or name not in other_names[1:]:
+        return None
+    position = names.index(name) - 1
+    other_position = other_names.index(name) - 1
+    kept_texts = {text_hash(unit.text) for unit in units if unit.weight and _stays(unit, position)}
+    lost = []
+    for unit in other_units:
+        before, after = unit.details["stages"][other_position : other_position + 2]
+        if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
+            lost.append(locate_loss(pair[0].name, unit, other_position))
+    pool = read_sizes(pair[0])[names[position]]
+    other_pool = read_sizes(pair[1])[other_names[other_position]]
+    return _StageSelection(pool["hash"] != other_pool["hash"], lost)
+
+
+def _list_stages(unit: Verdict) -> list[str]:
+    """List the names of the stages about which a unit has verdicts."""
+    return [stage["name"] for stage in unit.details["stages"]]
+
+
+def _stays(unit: Verdict, position: int) -> bool:
+    """Tell whether a stage and the next one support a unit."""
+    return all(stage["value"] for stage in unit.details["stages"][position : position + 2])

@@ -1,0 +1,323 @@
+"""The values of two runs on the samples that both have, and their figures: means, differences, causes, corrections."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TypeAlias
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts
+from ctxmetrics.evaluation.comparison.pairing import RowPair
+from ctxmetrics.evaluation.comparison.view import Causes, Corrected, Difference
+from ctxmetrics.evaluation.rows.gold_answers import PeopleGold, counts_gold, score_by_people
+from ctxmetrics.evaluation.rows.people_answers import label_of, labels_in, people_value, weight_in
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
+from ctxmetrics.evaluation.statistics.labelled import (
+    choose_p,
+    find_detectable_loss,
+    labelled_difference,
+)
+from ctxmetrics.evaluation.statistics.paired import EQUAL, paired_mean
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.score import Score
+
+# A sample in both runs, and its gold by people.
+AuditedPair: TypeAlias = tuple[RowPair, PeopleGold]
+
+
+@dataclass(slots=True)
+class PairedColumn:
+    """One metric in two runs: an item for each sample that both have.
+
+    Attributes:
+        before: The values of the first run.
+        after: The values of the second.
+        passed: Whether the pass mark is reached, in the first and in the second run.
+        verdicts: For each sample: whether both runs have the same contexts; if so, how many verdicts both have, and how many
+            of these differ. None without a judge, or if the contexts are not known.
+        first: The scores of the first sample with a value in both runs.
+    """
+
+    before: list[float | None] = field(default_factory=list)
+    after: list[float | None] = field(default_factory=list)
+    passed: tuple[list[bool | None], list[bool | None]] = field(default_factory=lambda: ([], []))
+    verdicts: list[tuple[bool, int, int] | None] = field(default_factory=list)
+    first: tuple[Score, Score] | None = None
+
+    def add(self, before: Score, after: Score, is_same_retrieval: bool | None) -> None:
+        """Add the scores of a sample.
+
+        Args:
+            before: The score in the first run.
+            after: The score in the second run.
+            is_same_retrieval: Whether both runs retrieved the same contexts; None if it is not known.
+        """
+        self.before.append(before.value)
+        self.after.append(after.value)
+        self.passed[0].append(before.passed)
+        self.passed[1].append(after.passed)
+        verdicts: tuple[bool, int, int] | None = None
+        if is_same_retrieval:
+            verdicts = (is_same_retrieval, *compare_verdicts(before.verdicts, after.verdicts))
+        elif is_same_retrieval is not None:
+            verdicts = (is_same_retrieval, 0, 0)
+        self.verdicts.append(None if before.provenance.judge is None else verdicts)
+        if self.first is None and None not in (before.value, after.value):
+            self.first = before, after
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of one metric, on the samples that have a value in both runs.
+
+    Attributes:
+        positions: These samples.
+        before: The values of the first run.
+        after: The values of the second run.
+        clusters: The cluster of each sample; None without clusters.
+        lost: How many samples have a value in the first run only.
+    """
+
+    positions: list[int]
+    before: list[float]
+    after: list[float]
+    clusters: list[str] | None
+    lost: int = 0
+
+    @property
+    def differences(self) -> list[float]:
+        """The value of the second run minus that of the first, for each sample."""
+        return [after - before for before, after in zip(self.before, self.after, strict=True)]
+
+
+def _read_values(
+    column: PairedColumn, positions: Iterable[int], clusters: Sequence[str] | None
+) -> _Values:
+    """Read the values of a metric for the samples at some positions that have one in both runs."""
+    values = _Values([], [], [], None if clusters is None else [])
+    for position in positions:
+        before = column.before[position]
+        after = column.after[position]
+        if before is not None and after is None:
+            values.lost += 1
+        if before is None or after is None:
+            continue
+        values.positions.append(position)
+        values.before.append(before)
+        values.after.append(after)
+        if clusters is not None and values.clusters is not None:
+            values.clusters.append(clusters[position])
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """The metrics that are compared, on the samples that both runs have.
+
+    Attributes:
+        columns: The metrics.
+        primary: Those that get a verdict.
+        labelled: The samples that have labels, by their position.
+        audited: The samples of the random part of an audit, by their position, with their gold by people.
+        clusters: The cluster of each sample; None without clusters.
+        by_file: Whether the labels come from files.
+    """
+
+    columns: Mapping[str, PairedColumn]
+    primary: Collection[str]
+    labelled: Mapping[int, RowPair]
+    audited: Mapping[int, AuditedPair]
+    clusters: Sequence[str] | None
+    by_file: bool = field(kw_only=True)
+
+    def compare(self, positions: Sequence[int]) -> tuple[Difference, ...]:
+        """Return the figures of the metrics that have a value in both runs, p values not adjusted yet."""
+        differences = []
+        for name in self.columns:
+            difference = self._compare_metric(name, positions)
+            if difference is not None and name in self.primary:
+                p = choose_p(difference.difference, difference.p, difference.corrected)
+                difference = replace(difference, p_adjusted=p)
+            if difference is not None:
+                differences.append(difference)
+        return tuple(differences)
+
+    def _compare_metric(self, name: str, positions: Sequence[int]) -> Difference | None:
+        """Return the figures of one metric; None if no sample has a value in both runs."""
+        column = self.columns[name]
+        values = _read_values(column, positions, self.clusters)
+        size = len(values.positions)
+        if column.first is None or not size:
+            return None
+        scale = _find_scale(name, column.first)
+        differences = values.differences
+        mean = paired_mean(differences, values.clusters, scale=scale)
+        better = len([item for item in differences if item > EQUAL])
+        worse = len([item for item in differences if item < -EQUAL])
+        corrected = self._correct(name, values, column.first[0].provenance.convention, scale)
+        return Difference(
+            name=name,
+            samples=size,
+            unpaired=len(positions) - size,
+            values_lost=values.lost,
+            before=math.fsum(values.before) / size,
+            after=math.fsum(values.after) / size,
+            difference=mean.mean,
+            interval=mean.interval,
+            p=mean.p,
+            p_adjusted=None,
+            better=better,
+            worse=worse,
+            equal=size - better - worse,
+            detectable=find_detectable_loss(mean, corrected),
+            corrected=corrected,
+            scale=scale,
+            causes=_count_causes(column, values),
+            passed=_count_passed(column, values),
+        )
+
+    def _correct(self, name: str, values: _Values, convention: str, scale: float) -> Corrected | None:
+        """Return the difference corrected by labels; None if fewer than two samples have their own in both runs."""
+        metric = metric_named(name, convention)
+        if metric is None:
+            return None
+        differences = values.differences
+        by_audit = bool(self.audited) and counts_gold(metric)
+        if by_audit:
+            people = self._score_audited(metric, values)
+            weights = [1.0] * len(people)
+        else:
+            people, weights = self._score_labelled(metric, name, values)
+        unlabelled = [index for index in range(len(differences)) if index not in people]
+        order = [*people, *unlabelled]
+        clusters = None
+        if values.clusters is not None:
+            clusters = [values.clusters[index] for index in order]
+        labelled_clusters = set((clusters or order)[: len(people)])
+        if len(labelled_clusters) < 2:  # noqa: PLR2004 - a variance needs two
+            return None
+        difference = labelled_difference(
+            [*people.values()],
+            [differences[index] for index in people],
+            [differences[index] for index in unlabelled],
+            weights=weights,
+            clusters=clusters,
+            scale=scale,
+        )
+        return Corrected(
+            labelled=len(people),
+            people=weighted_mean(weights, [*people.values()]),
+            by_audit=by_audit,
+            **asdict(difference),
+        )
+
+    def _score_labelled(
+        self, metric: Metric, name: str, values: _Values
+    ) -> tuple[dict[int, float], list[float]]:
+        """Compute the differences by people's labels, by the index of the sample; and the weights of these samples."""
+        label = label_of(metric)
+        if label is None:
+            return {}, []
+        # The rows with labels, by the index of the sample in the values.
+        pairs: dict[int, RowPair] = {}
+        for index, position in enumerate(values.positions):
+            if position in self.labelled:
+                pairs[index] = self.labelled[position]
+        # If both runs have the same labels, these were made from the contexts of one run only.
+        if not self.by_file and any(values.differences) and _shares_labels(pairs.values(), label):
+            return {}, []
+        people: dict[int, float] = {}
+        for index, pair in pairs.items():
+            before, after = (_read_people_value(row, metric, name, label) for row in pair)
+            if before is not None and after is not None:
+                people[index] = after - before
+        return people, [_read_weight(*pairs[index]) for index in people]
+
+    def _score_audited(self, metric: Metric, values: _Values) -> dict[int, float]:
+        """Compute the differences by the gold that people wrote in an audit, by the index of the sample."""
+        people: dict[int, float] = {}
+        for index, position in enumerate(values.positions):
+            if position not in self.audited:
+                continue
+            pair, gold = self.audited[position]
+            before, after = (score_by_people(metric, row, gold) for row in pair)
+            if before is not None and after is not None:
+                people[index] = after - before
+        return people
+
+
+def _count_passed(column: PairedColumn, values: _Values) -> tuple[int, int] | None:
+    """Count the samples that reach the pass mark in each run; None without one."""
+    before, after = ([passed[position] for position in values.positions] for passed in column.passed)
+    if before[0] is None or after[0] is None:
+        return None
+    return before.count(True), after.count(True)
+
+
+def _find_scale(name: str, scores: tuple[Score, Score]) -> float:
+    """Return the highest value of a metric.
+
+    Raises:
+        ParameterError: It differs between the runs.
+    """
+    before, after = (get_convention(score.provenance.convention).scale for score in scores)
+    if before != after:
+        scales = sorted([before, after])
+        raise ParameterError(f"compare: {name} has different scales in the runs: {scales}.")
+    return before
+
+
+def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
+    """Count changes of the contexts and of the judge; None without a judge or without hashes."""
+    counts: Counter[str] = Counter()
+    has_judge = False
+    for position, difference in zip(values.positions, values.differences, strict=True):
+        verdicts = column.verdicts[position]
+        if verdicts is None:
+            continue
+        has_judge = True
+        is_same, verdict_count, different_count = verdicts
+        if abs(difference) > EQUAL:
+            counts["same" if is_same else "other"] += 1
+        counts["verdicts"] += verdict_count
+        counts["different"] += different_count
+    if not has_judge:
+        return None
+    return Causes(counts["other"], counts["same"], counts["verdicts"], counts["different"])
+
+
+def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
+    """Return the value of a metric by people's labels; None if the row has too few."""
+    return people_value(metric, row[name], labels_in(row.fields.labels, label))
+
+
+def _shares_labels(pairs: Iterable[RowPair], label: str) -> bool:
+    """Tell whether each sample has the same labels in both runs."""
+    return all(
+        before.fields.labels.get(label) == after.fields.labels.get(label) for before, after in pairs
+    )
+
+
+def _read_weight(before: Row, after: Row) -> float:
+    """Return how many samples a pair stands for; 1 if the samples were drawn equally often.
+
+    Raises:
+        ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
+    """
+    weights = {
+        weight_in(row.fields.labels, f"sample {visible(row.name)!r}") for row in (before, after)
+    } - {1.0}
+    if len(weights) > 1:
+        low, high = sorted(weights)
+        raise ParameterError(
+            f"compare: the labels of sample {visible(before.name)!r} have the weights {low:g} and {high:g}. "
+            "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
+        )
+    return max(weights, default=1.0)

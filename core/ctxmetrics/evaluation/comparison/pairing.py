@@ -1,0 +1,296 @@
+"""Which samples of two runs belong together, and whether their scores may be compared."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeAlias
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import question_hash
+from ctxmetrics.scores.score import Provenance, Score
+from ctxmetrics.scores.wording import plural
+
+RunRows: TypeAlias = "Iterable[Row] | str | os.PathLike[str]"
+RowPair: TypeAlias = "tuple[Row, Row]"
+
+# What must be equal before two scores may be compared, each with the name of its field in a score's provenance.
+_ORIGIN_FIELDS = {
+    "judge": "judge",
+    "prompt": "prompt",
+    "convention": "convention",
+    "formula": "formula",
+    "unit": "splitter",
+}
+# What `compare` may be told to accept as different.
+FIELDS = (*_ORIGIN_FIELDS, "question")
+# How many differences a message shows.
+_MOST_SHOWN = 3
+
+
+def _hash_question(row: Row) -> str | None:
+    """Return the hash of a row's question and reference; None if nothing is known of its sample."""
+    if row.record is not None:
+        return row.record.get("hash")
+    return None if row.sample is None else question_hash(row.sample)
+
+
+class MissingIdError(Exception):
+    """A sample has no id by which it could be joined."""
+
+
+def join_runs(
+    before: Iterable[Row], after: Iterable[Row], *, by_id: bool
+) -> Iterator[tuple[int, Row | None, Row | None]]:
+    """Join the samples of two runs while both are read.
+
+    Both runs are read side by side. A row waits in memory until the row of its sample in the other run is read: if both runs
+    have the same order, hardly any row waits.
+
+    Args:
+        before: The rows of the first run.
+        after: Those of the second.
+        by_id: Join them by their ids, else by question and reference.
+
+    Yields:
+        For each sample its position in the first run (in the second if only that has it), its row in the first run and its
+        row in the second; None for a run without the sample.
+
+    Raises:
+        MissingIdError: A sample has no id.
+        ParameterError: Samples of one run cannot be told apart.
+    """
+    waiting_before: dict[str, tuple[int, Row]] = {}
+    waiting_after: dict[str, tuple[int, Row]] = {}
+    names_before: dict[str, str] = {}
+    names_after: dict[str, str] = {}
+    for position, (first, second) in enumerate(zip_longest(before, after)):
+        if first is not None:
+            key = _find_key(first, names_before, by_id=by_id)
+            if key in waiting_after:
+                _, partner = waiting_after.pop(key)
+                yield position, first, partner
+            else:
+                waiting_before[key] = (position, first)
+        if second is not None:
+            key = _find_key(second, names_after, by_id=by_id)
+            if key in waiting_before:
+                first_position, partner = waiting_before.pop(key)
+                yield first_position, partner, second
+            else:
+                waiting_after[key] = (position, second)
+    for position, row in waiting_before.values():
+        yield position, row, None
+    for position, row in waiting_after.values():
+        yield position, None, row
+
+
+def _find_key(row: Row, names: dict[str, str], *, by_id: bool) -> str:
+    """Return the key by which a row is joined, and add it to ``names``, the names of the rows so far by their keys."""
+    key = row.sample_id if by_id else _hash_question(row)
+    if key is None and by_id:
+        raise MissingIdError
+    if key is None:
+        raise ParameterError(
+            f"compare: sample {visible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
+            "or the file of --out."
+        )
+    if key in names:
+        identity = "id" if by_id else "question and reference"
+        raise ParameterError(
+            f"compare: samples {visible(names[key])!r} and {visible(row.name)!r} have the same {identity}. "
+            "Give each sample an id of its own."
+        )
+    names[key] = row.name
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOrigin:
+    """Where a value comes from.
+
+    Attributes:
+        provenance: That of its score.
+        judged: Whether there are verdicts.
+    """
+
+    provenance: Provenance
+    judged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OriginDifference:
+    """What differs between the origins of two scores.
+
+    Attributes:
+        field: One of `FIELDS`.
+        before: Its value in the first run.
+        after: Its value in the second run.
+    """
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+def collect_origins(scores: Iterable[Score]) -> tuple[ScoreOrigin, ...]:
+    """Collect the distinct origins of scores; a score without a value has none."""
+    origins: dict[ScoreOrigin, None] = {}
+    for score in scores:
+        if score.value is not None:
+            origins[ScoreOrigin(score.provenance, bool(score.verdicts))] = None
+    return tuple(origins)
+
+
+def find_differences(
+    before: Collection[ScoreOrigin], after: Collection[ScoreOrigin]
+) -> list[OriginDifference]:
+    """Find what keeps the scores of two runs, or two scores, from being compared; nothing if one side has no value.
+
+    Each origin needs one in the other run from which it does not differ: judged scores are compared with judged ones.
+
+    Args:
+        before: The origins of the first run's scores of one metric.
+        after: Those of the second run.
+    """
+    comparisons: list[list[list[OriginDifference]]] = []
+    for first in before:
+        counterparts = _find_counterparts(first, after)
+        comparisons.append([_compare_origins(first, second) for second in counterparts])
+    for second in after:
+        counterparts = _find_counterparts(second, before)
+        comparisons.append([_compare_origins(first, second) for first in counterparts])
+    for differences in comparisons:
+        if differences and all(differences):
+            return min(differences, key=len)
+    return []
+
+
+def _find_counterparts(origin: ScoreOrigin, others: Collection[ScoreOrigin]) -> Collection[ScoreOrigin]:
+    """Find the other run's origins that an origin is compared with."""
+    alike = [other for other in others if other.judged == origin.judged]
+    return alike or others
+
+
+def _compare_origins(before: ScoreOrigin, after: ScoreOrigin) -> list[OriginDifference]:
+    """List what differs between two origins."""
+    differences: list[OriginDifference] = []
+    judged = before.judged and after.judged
+    for name, field in _ORIGIN_FIELDS.items():
+        first = getattr(before.provenance, field)
+        second = getattr(after.provenance, field)
+        if name == "judge" and first == second and judged:
+            first = _add_version(before.provenance, after.provenance)
+            second = _add_version(after.provenance, before.provenance)
+        is_compared = judged or name != "prompt"  # without a request there is no prompt
+        if first != second and is_compared:
+            differences.append(OriginDifference(name, first, second))
+    return differences
+
+
+class Comparability:
+    """Whether scores may be compared: counts what differs between them beside what was retrieved.
+
+    Args:
+        metrics: What is compared.
+        allowed: Which of `FIELDS` may differ.
+
+    Raises:
+        ParameterError: ``allowed`` names another field.
+    """
+
+    def __init__(self, metrics: Sequence[str], allowed: Collection[str]) -> None:
+        if isinstance(allowed, str):
+            raise ParameterError(f"compare: accept must be a list. Write accept=[{allowed!r}].")
+        unknown = [name for name in allowed if name not in FIELDS]
+        if unknown:
+            raise ParameterError(
+                f"compare: accept {unknown[0]!r} is unknown.{suggest(unknown[0], FIELDS)} Choose from: {', '.join(FIELDS)}."
+            )
+        self._metrics = metrics
+        self._allowed = allowed
+        self._different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        # Of how many pairs of scores the model that answered is known in one run only.
+        self._unknown = 0
+
+    def add(self, before: Row, after: Row) -> None:
+        """Add a sample of both runs."""
+        first_hash = _hash_question(before)
+        second_hash = _hash_question(after)
+        if first_hash is not None and second_hash is not None and first_hash != second_hash:
+            self._different["question"][before.name, after.name] += 1
+        for metric in self._metrics:
+            first = before[metric]
+            second = after[metric]
+            for item in _find_score_differences(first, second):
+                self._different[item.field][str(item.before), str(item.after)] += 1
+            if None in (first.value, second.value) or not first.verdicts or not second.verdicts:
+                continue
+            if bool(first.provenance.served_model) != bool(second.provenance.served_model):
+                self._unknown += 1
+
+    def describe(self) -> list[str]:
+        """Describe what differs with permission, a sentence each.
+
+        Raises:
+            ParameterError: They differ in what is not allowed; the message names each field and both values.
+        """
+        texts = {}
+        for name in FIELDS:
+            if name in self._different:
+                texts[name] = f"{name} ({_describe_differences(name, self._different[name])})"
+        refused = [name for name in texts if name not in self._allowed]
+        if refused:
+            option = " ".join(f"--accept {name}" for name in refused)
+            raise ParameterError(
+                f"compare: the runs differ in {'; '.join(texts[name] for name in refused)}. Their scores do not measure the "
+                f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
+            )
+        notes = [f"different, with permission: {text}" for text in texts.values()]
+        if self._unknown:
+            notes.append(
+                f"the model that answered is known in one run only, of {plural(self._unknown, 'score')}"
+            )
+        return notes
+
+
+def _find_score_differences(before: Score, after: Score) -> list[OriginDifference]:
+    """Find what differs in the origin of two scores; nothing if one has no value."""
+    if before.provenance == after.provenance:  # nearly always
+        return []
+    return find_differences(collect_origins([before]), collect_origins([after]))
+
+
+def _add_version(provenance: Provenance, other: Provenance) -> str | None:
+    """Return a judge with its version if that differs: the model that answered, or the mark of its verdicts.
+
+    A judge with neither has the library's version, unless its prompt has a version.
+    """
+    fields = ["served_model"]
+    if not provenance.prompt and not (provenance.served_model and other.served_model):
+        fields.append("library")
+    for field in fields:
+        version = getattr(provenance, field)
+        other_version = getattr(other, field)
+        if provenance.judge and version and other_version and version != other_version:
+            return f"{provenance.judge} ({version})"
+    return provenance.judge
+
+
+def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> str:
+    """Describe what differs in a field: the first pairs of values, and how many scores or samples have each."""
+    shown = list(counts.items())[:_MOST_SHOWN]
+    if name == "question":
+        names = ", ".join(visible(before)[:40] for (before, _), _ in shown)
+        more = " .." if len(counts) > _MOST_SHOWN else ""
+        return f"question or reference of {plural(len(counts), 'sample')}: {names}{more}"
+    return ", ".join(
+        f"{visible(before)[:80]} and {visible(after)[:80]}, {plural(number, 'score')}"
+        for (before, after), number in shown
+    )

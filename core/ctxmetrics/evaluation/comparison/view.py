@@ -1,0 +1,594 @@
+"""A comparison of two runs: its figures as plain data, and as text for a terminal, as Markdown and as a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from itertools import chain
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics._internal.text_table import align_rows
+from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
+from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.rows.provenances import Origin
+from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_label_decide
+from ctxmetrics.evaluation.statistics.paired import FEW, LEVEL
+from ctxmetrics.scores.wording import clean, format_p, plural
+
+HEADER = ("metric", "first", "second", "difference", "95 % interval", "p", "better", "worse", "equal")
+# The column after them, where p values are adjusted: interval and p of a row are those of the row alone.
+DECISION = "verdict by Holm's p"
+# How many units and samples are shown of each kind; JSON and the page hold all.
+MOST = 10
+# The most characters of a text that a line shows.
+TEXT = 80
+# Why it is not known whether a run retrieved a context of the other, by `Held.unknown`.
+_UNKNOWN = {
+    "hashes": "may have been retrieved {there}: a run kept no hashes",
+    "text": "has the id of another text that was retrieved {there}",
+    "index": "may stand in another text that was retrieved {there}: the runs have other ids",
+}
+# Characters with a meaning in Markdown; an underscore inside a word has none.
+_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected(LabelledDifference, Plain):
+    """A difference of means, corrected by the samples that people labelled in both runs (PPI++).
+
+    Attributes:
+        labelled: How many these are.
+        people: Mean difference by people's labels alone.
+        by_audit: Whether people labelled the gold, in the random part of an audit.
+    """
+
+    labelled: int
+    people: float
+    by_audit: bool = False
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Two phrases for a sentence: what is corrected, and the reason that decides against it."""
+        if self.by_audit:
+            return "the gold", "the audit speaks"
+        return "the judge", "the labels speak"
+
+
+@dataclass(frozen=True, slots=True)
+class Causes(Plain):
+    """What changed between two runs: the retrieved texts, or the judge. Counted are samples with hashes in both runs.
+
+    Attributes:
+        other_contexts: Changed samples for which the runs retrieved different texts, or the same texts in another order.
+        same_contexts: Changed samples for which the runs retrieved the same texts: the judge changed.
+        verdicts: Pairs of verdicts, one of each run, about the same unit or context on equal requests.
+        different: The pairs whose verdicts differ. Their share is the judge's instability.
+    """
+
+    other_contexts: int
+    same_contexts: int
+    verdicts: int
+    different: int
+
+    @property
+    def instability(self) -> float | None:
+        """Share of verdicts that differ on equal requests; None without one."""
+        return self.different / self.verdicts if self.verdicts else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        return {**Plain.to_dict(self), "instability": self.instability}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(Plain):
+    """One metric in both runs, on the samples that have a value in both. Differences are second minus first.
+
+    Attributes:
+        name: The metric's name.
+        samples: How many samples have a value in both runs.
+        unpaired: How many have none in at least one.
+        values_lost: How many have one in the first run and none in the second.
+        before: Mean of the first run on these samples.
+        after: Mean of the second.
+        difference: ``after - before``.
+        interval: Its 95 % interval (`ctxmetrics.evaluation.statistics.paired.paired_mean`); None below two samples or clusters, and
+            where none changed.
+        p: p value of "no difference", from the same distribution.
+        p_adjusted: That which decides (`basis`), adjusted for the number of primary metrics by Holm's
+            method; None for a secondary metric.
+        better: Samples with a higher value in the second run.
+        worse: Samples with a lower one.
+        equal: Samples without a difference.
+        detectable: The smallest true difference that what decides, with labels if there are some, shows in 80 % of such comparisons.
+        corrected: The difference corrected by people's labels, where two samples or more have them in both runs.
+        scale: The metric's highest value.
+        passed: How many of the samples reach the pass mark in the first and in the second run; None without one.
+        causes: Whether the contexts or the judge changed; None where no judge answered, or no hashes are known.
+    """
+
+    name: str
+    samples: int
+    unpaired: int
+    values_lost: int
+    before: float
+    after: float
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    p_adjusted: float | None
+    better: int
+    worse: int
+    equal: int
+    detectable: float | None
+    corrected: Corrected | None = None
+    scale: float = 1.0
+    causes: Causes | None = None
+    passed: tuple[int, int] | None = None
+
+    @property
+    def basis(self) -> Difference | Corrected:
+        """What the verdict rests on: the judge's difference, unless the labels speak against it or show more."""
+        labels = self.corrected
+        if labels is not None and does_label_decide(self.difference, self.p, labels):
+            return labels
+        return self
+
+    @property
+    def decides(self) -> str:
+        """Who decides about the verdict: ``judge`` or ``labels``."""
+        return "judge" if self.basis is self else "labels"
+
+    @property
+    def survives(self) -> bool | None:
+        """Whether an audit of the gold leaves the decision as it is; None without an audit, or if the gold shows no difference."""
+        if self.corrected is None or not self.corrected.by_audit or not _direction(self):
+            return None
+        return _direction(self.basis) == _direction(self)
+
+    @property
+    def changed(self) -> int:
+        """How many samples have a difference."""
+        return self.better + self.worse
+
+    @property
+    def few(self) -> bool:
+        """Whether so few samples changed that nothing is called better or worse."""
+        labels = self.corrected
+        if labels is not None and self.basis is labels and not labels.complete:
+            return False  # the p value of labels counts the changes that it rests on
+        return self.basis.changed < FEW
+
+    @property
+    def shown(self) -> bool:
+        """Whether the metric is primary and its adjusted p value at most 0.05."""
+        return self.p_adjusted is not None and self.p_adjusted <= LEVEL
+
+    @property
+    def verdict(self) -> str | None:
+        """``better``, ``worse``, ``no difference shown`` or ``few changed``; None for a secondary metric.
+
+        The adjusted p value is compared with 0.05. Few changed: fewer than ten samples, or clusters, have a difference.
+        """
+        if self.p_adjusted is None:
+            return None
+        if self.few:
+            return "few changed"
+        if not self.shown:
+            return "no difference shown"
+        return "better" if self.basis.difference > 0 else "worse"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON-ready data."""
+        more = {"verdict": self.verdict, "decides": self.decides, "survives": self.survives}
+        return {**Plain.to_dict(self), **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Plain):
+    """A context that supported a unit.
+
+    Attributes:
+        rank: Its rank in the run that supported the unit, from 1.
+        quote: The words that support it.
+        hash: The context's hash, where it is known.
+        text: The whole context, where the run kept the texts.
+        retrieved_by_both: Whether the other run retrieved it too; None where that is not known.
+        unknown: Why it is not known: ``"hashes"``: a run kept none; ``"text"``: under the same id the other run retrieved
+            another text; ``"index"``: the runs have other ids. None where it is known.
+    """
+
+    rank: int
+    quote: str
+    hash: str | None
+    text: str | None
+    retrieved_by_both: bool | None
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedUnit(Plain):
+    """A unit of a reference that one run supports and the other does not.
+
+    Attributes:
+        sample_id: The sample's id, or its number.
+        id: The unit's id: ``s1``, ``s2`` ..
+        text: The unit.
+        user_input: The question.
+        metrics: The metrics whose values count the unit.
+        contexts: The contexts that support it, in the run in which it is supported.
+        retrieved: The contexts that the other run retrieved, in rank order; empty if that run did not keep their texts.
+    """
+
+    sample_id: str
+    id: str
+    text: str
+    user_input: str | None
+    metrics: tuple[str, ...]
+    contexts: tuple[Held, ...]
+    retrieved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worse(Plain):
+    """A sample whose score became lower.
+
+    Attributes:
+        metric: The metric's name.
+        sample_id: The sample's id, or its number.
+        user_input: The question.
+        before: The value in the first run.
+        after: The value in the second.
+        same_contexts: Whether both runs retrieved the same texts in the same order; None where that is not known.
+    """
+
+    metric: str
+    sample_id: str
+    user_input: str | None
+    before: float
+    after: float
+    same_contexts: bool | None
+
+
+class _Shown(Plain):
+    """One comparison or several, shown as text, as Markdown and as a page."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self._rendered("comparison.txt").rstrip("\n")
+
+    __repr__ = __str__
+
+    def markdown(self) -> str:
+        """Return the comparison as Markdown; texts of samples are escaped."""
+        return self._rendered("comparison.md", markdown=True)
+
+    def html(
+        self,
+        *,
+        title: str = "ctxmetrics: comparison of runs",
+        gates: Sequence[tuple[str, str | None]] = (),
+    ) -> str:
+        """Return the comparison as one page that loads nothing.
+
+        Args:
+            title: Heading of the page.
+            gates: Each gate as it was written, and why it failed or None.
+        """
+        return self._render_page(frame="frame.html", title=title, gates=gates)
+
+    def _repr_html_(self) -> str:
+        return self._render_page(frame="fragment.html")
+
+    def _render_page(self, *, gates: Sequence[tuple[str, str | None]] = (), **more: Any) -> str:
+        """Render the comparison as a page, or as a part of a notebook."""
+        return self._rendered(
+            "comparison.html", language="en", header=header, cells=cells, gates=gates, **more
+        )
+
+    def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
+        """Fill in a template with all comparisons; a single comparison is shown as that of a run without a name."""
+        runs: Any = self.runs if isinstance(self, Comparisons) else {"": self}
+        return render(
+            template,
+            runs=runs,
+            table=_list_rows({name: comparison.metrics for name, comparison in runs.items()}),
+            columns=partial(_format_columns, markdown=markdown),
+            written=partial(format_table, markdown=markdown),
+            most=MOST,
+            shown=lambda text: clean(text, TEXT),
+            by_metric=_list_rows,
+            heading=heading,
+            clauses=clauses,
+            conclusion=conclusion,
+            lists=unit_lists,
+            unit_lines=unit_lines,
+            describe_other_run=describe_other_run,
+            worst_line=worst_line,
+            escaped=escape_markdown,
+            **more,
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Comparison(_Shown):
+    """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
+
+    Attributes:
+        origins: What was compared: file, judge, library and commit of both runs.
+        samples: How many samples are in both runs.
+        only_before: Names of those that only the first run has.
+        only_after: Names of those that only the second run has.
+        clusters: How many clusters of samples there are, where clusters were asked for.
+        metrics: One a metric that both have.
+        groups: The same by group of samples, where groups were asked for.
+        lost: Units that only the first run supports.
+        won: Units that only the second run supports.
+        worst: Samples whose score fell most, ten a metric at most.
+        notes: What a reader must know: what differs with permission, which metrics only one run has.
+        stages: The stages of the retrieval in both runs; None where no sample has stages in both.
+    """
+
+    origins: tuple[Origin, Origin]
+    samples: int
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    clusters: int | None
+    metrics: tuple[Difference, ...]
+    groups: Mapping[str, tuple[Difference, ...]]
+    lost: tuple[ChangedUnit, ...]
+    won: tuple[ChangedUnit, ...]
+    worst: tuple[Worse, ...]
+    notes: tuple[str, ...]
+    stages: ComparedStages | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON-ready data; ``stages`` where samples have some."""
+        data = Plain.to_dict(self)
+        if data["stages"] is None:
+            del data["stages"]
+        return data
+
+    def __getitem__(self, metric: str) -> Difference:
+        for item in self.metrics:
+            if item.name == metric:
+                return item
+        names = ", ".join(item.name for item in self.metrics)
+        raise KeyError(f"{metric!r}; this comparison has: {names}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparisons(_Shown):
+    """Several runs, each compared with the same baseline; as a string, one table, and what each lost and won.
+
+    Attributes:
+        runs: The comparisons, by the names of the runs.
+    """
+
+    runs: Mapping[str, Comparison]
+
+
+def _list_rows(parts: Mapping[str, Sequence[Difference]]) -> list[tuple[str, Difference]]:
+    """Return the rows of a table of runs, or of groups: for each metric all of them, by name."""
+    rows: dict[str, list[tuple[str, Difference]]] = {}
+    for name, items in parts.items():
+        for item in items:
+            rows.setdefault(item.name, []).append((name, item))
+    return list(chain.from_iterable(rows.values()))
+
+
+def _format_columns(
+    rows: Sequence[tuple[str, Difference]], label: str = "run", *, markdown: bool
+) -> str:
+    """Return the rows of a table as text, with the names of the runs or groups if they have some."""
+    head = header(rows)
+    table = [head, *(cells(item)[: len(head)] for _, item in rows)]
+    if any(run for run, _ in rows):
+        names = [label, *(clean(run, TEXT) for run, _ in rows)]
+        table = [(name, *row) for name, row in zip(names, table, strict=True)]
+    return format_table(table, markdown=markdown)
+
+
+def format_table(table: Sequence[tuple[str, ...]], *, markdown: bool = False) -> str:
+    """Return a table, its head first, as text."""
+    if not markdown:
+        return "\n".join(align_rows(table))
+    head, *rows = [tuple(map(escape_markdown, row)) for row in table]
+    rule = ("---",) * len(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def heading(comparison: Comparison) -> str:
+    """Return what was compared, in a line."""
+    text = f"{plural(comparison.samples, 'sample')} in both runs"
+    before, after = len(comparison.only_before), len(comparison.only_after)
+    if before or after:
+        text += f", {before} in the first only, {after} in the second only"
+    if comparison.clusters is not None:
+        text += f", in {plural(comparison.clusters, 'cluster')}"
+    return f"{text}; differences are second minus first"
+
+
+def header(rows: Iterable[tuple[str, Difference]]) -> tuple[str, ...]:
+    """Return the head of a table: with the column of the verdicts where the p value of a row is adjusted."""
+    adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for _, item in rows)
+    return (*HEADER, DECISION) if adjusted else HEADER
+
+
+def cells(item: Difference) -> tuple[str, ...]:
+    """Return a metric's row: the judge's difference with interval and p value of the same test, and, last, the verdict."""
+    interval = "-"
+    if item.interval is not None:
+        interval = " to ".join(number(end, item, sign="+") for end in item.interval)
+    return (
+        item.name,
+        number(item.before, item),
+        number(item.after, item),
+        number(item.difference, item, sign="+"),
+        interval,
+        format_p(item.p),
+        str(item.better),
+        str(item.worse),
+        str(item.equal),
+        "-" if item.p_adjusted is None else f"{item.verdict} ({format_p(item.p_adjusted)})",
+    )
+
+
+def conclusion(item: Difference) -> str:
+    """Return what a metric's figures say, in a sentence."""
+    return f"{'; '.join(clauses(item))}."
+
+
+def clauses(item: Difference) -> list[str]:
+    """Return what a metric's figures say, in parts."""
+    parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
+    if item.verdict in {"better", "worse"}:
+        parts[0] += f" by {number(abs(item.basis.difference), item)}"
+    if item.few:
+        parts.append(
+            f"{plural(item.basis.changed, 'sample')} changed; a run is called better or worse from {FEW} on"
+        )
+    if item.verdict == "no difference shown" and item.detectable:
+        parts.append(f"{describe_power(number(item.detectable, item))} such comparisons")
+    if item.passed is not None:
+        before, after = item.passed
+        parts.append(f"pass mark reached by {before} of {item.samples}, then by {after}")
+    if item.unpaired:
+        parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
+    if item.causes is not None:
+        parts += _describe_causes(item.causes)
+    if item.corrected is not None:
+        describe = _describe_audited if item.corrected.by_audit else _describe_corrected
+        parts += describe(item, item.corrected)
+    return parts
+
+
+def _describe_causes(causes: Causes) -> Iterator[str]:
+    """Yield how many changes have other contexts, and how often the judge changed and nothing else did."""
+    changed = causes.other_contexts + causes.same_contexts
+    if changed:
+        judge = ": the judge" if causes.same_contexts else ""
+        yield (
+            f"{causes.other_contexts} of {plural(changed, 'change')} with other contexts, "
+            f"{causes.same_contexts} with the same{judge}"
+        )
+    if causes.different:
+        yield (
+            f"the judge's instability: {causes.different} of {plural(causes.verdicts, 'verdict')} on equal requests "
+            f"{'differs' if causes.different == 1 else 'differ'} ({causes.instability:.3f})"
+        )
+
+
+def describe_power(difference: str) -> str:
+    """Describe the power of a test for a difference; the sentence goes on with the kind of comparisons."""
+    return f"a true difference of {difference} is found in 4 of 5"
+
+
+def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]:
+    """Yield the difference that people's labels correct, who decides, and how the judge's own stands to it."""
+    yield f"corrected by {describe_labels(item, corrected)}"
+    judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    shown = _direction(item)
+    if item.basis is item:
+        text = "the judge decides"
+        if shown * corrected.difference > 0:
+            text += ": the labels do not speak against it"
+        elif shown:
+            text += (
+                f": {count_labels(corrected)} show another difference, but are too few to overrule it"
+            )
+        elif corrected.contradict(item.difference):
+            text += f": {judge}, the labels another difference, which they do not tell from 0"
+        yield text
+    elif shown == _direction(corrected):
+        yield "the labels decide"
+    elif shown:
+        yield f"the labels decide: {judge}, and they speak against it"
+    else:
+        yield f"the labels decide: {judge}"
+
+
+def _describe_audited(item: Difference, corrected: Corrected) -> Iterator[str]:
+    """Yield the difference that an audit of the gold corrects, and whether the decision survives it."""
+    yield f"corrected by {describe_labels(item, corrected)}"
+    gold = f"the gold alone shows {number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    if item.survives:
+        yield "the decision survives the audit"
+    elif item.survives is False:
+        yield f"the decision does not survive the audit: {gold}"
+    elif item.basis is corrected:
+        yield f"the audit decides: {gold}"
+
+
+def count_labels(corrected: Corrected) -> str:
+    """Return how many independent labels there are, in words."""
+    return plural(int(corrected.size), "label")
+
+
+def describe_labels(item: Difference, corrected: Corrected) -> str:
+    """Describe how many labels there are, and the corrected difference with its interval."""
+    mean = number(corrected.difference, item, sign="+")
+    interval = "none changed"
+    if corrected.interval is not None:
+        interval = " to ".join(number(end, item, sign="+") for end in corrected.interval)
+    if corrected.by_audit:
+        return f"{plural(corrected.labelled, 'audited sample')}: {mean} ({interval})"
+    labelled = plural(corrected.labelled, "sample")
+    return f"{labelled} with labels in both runs: {mean} ({interval})"
+
+
+def _direction(item: Difference | Corrected) -> int:
+    """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
+    if item.p > LEVEL or not item.difference:
+        return 0
+    return 1 if item.difference > 0 else -1
+
+
+def unit_lists(comparison: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]], ...]:
+    """Return the lost and the won units, each with a title."""
+    return (
+        ("Lost, supported by the first run only", comparison.lost),
+        ("Won, supported by the second run only", comparison.won),
+    )
+
+
+def unit_lines(unit: ChangedUnit) -> Iterator[str]:
+    """Yield the question of a unit, and what supported it."""
+    if unit.user_input:
+        yield f"question: {clean(unit.user_input, TEXT)}"
+    for held in unit.contexts:
+        quote = f': "{clean(held.quote, TEXT)}"' if held.quote else ""
+        yield f"context {held.rank} {describe_other_run(held)}{quote}"
+
+
+def describe_other_run(held: Held, there: str = "by the other run") -> str:
+    """Describe what another run did with a context, in words that follow its rank."""
+    if held.retrieved_by_both:
+        return f"was retrieved {there}, too"
+    if held.retrieved_by_both is False:
+        return f"was not retrieved {there}"
+    return _UNKNOWN[held.unknown or "hashes"].format(there=there)
+
+
+def worst_line(comparison: Comparison, item: Worse) -> str:
+    """Return one of the samples that fell, in a line."""
+    metric = comparison[item.metric]
+    question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
+    values = f"{number(item.before, metric)} to {number(item.after, metric)}"
+    contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
+    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{contexts}{question}"
+
+
+def number(value: float, item: Difference, *, sign: str = "") -> str:
+    """Return a value of a metric as it is shown."""
+    return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
+
+
+def escape_markdown(text: str) -> str:
+    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
+    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

@@ -1,0 +1,1 @@
+"""How a file or a table of samples is read."""

@@ -1,0 +1,106 @@
+"""Requests to Aegis: they hold samples, and what they ask of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import InputFileError
+
+# Aegis' names of metrics, and ours.
+_METRICS: Mapping[str, str] = {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
+# The scale of its thresholds.
+SCALE = 100.0
+# The settings of a request that are read.
+_READ = ("evaluations", "metrics", "threshold", "data", "is_blocking")
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What a request to Aegis holds, in the shape of its page on ``ctx_recall``.
+
+    Attributes:
+        rows: The samples' fields in Aegis' words, each with its place in the file.
+        metrics: Our names of the metrics it asks for.
+        threshold: The pass mark on the scale 0 to 100, or None.
+        blocking: Whether a mean below the pass mark is a failure.
+        unused: Settings that mean nothing here, with their values.
+    """
+
+    rows: tuple[tuple[str, Any], ...]
+    metrics: tuple[str, ...]
+    threshold: float | None
+    blocking: bool
+    unused: Mapping[str, Any]
+
+
+def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
+    """Read a request. What an evaluation says itself has priority over what is said for all.
+
+    Raises:
+        InputFileError: Something is malformed, unknown, or differs between the evaluations; the message says where.
+    """
+    evaluations = _filled(data, "evaluations", 'objects with "metrics" and "data"', f"{file}")
+    unused = _unused(data, f"{file}")
+    settings: set[tuple[tuple[str, ...], float | None, bool]] = set()
+    rows: list[tuple[str, Any]] = []
+    for number, item in enumerate(evaluations, 1):
+        where = f"{file}, evaluation {number}"
+        _require(isinstance(item, dict), f"{where}: an evaluation must be a JSON object.")
+        unused |= _unused(item, where)
+        settings.add(_settings({**data, **item}, where))
+        for index, sample in enumerate(_filled(item, "data", "samples", where), 1):
+            rows.append((f"evaluation {number}, sample {index}", sample))
+    _require(
+        len(settings) == 1,
+        f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own.",
+    )
+    return Payload(tuple(rows), *settings.pop(), unused)
+
+
+def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
+    """Read the metrics, the pass mark and ``is_blocking`` of an evaluation."""
+    names = _filled(item, "metrics", 'names, such as ["ctx_recall"]', where)
+    threshold = item.get("threshold")
+    blocking = item.get("is_blocking", False)
+    for name in map(str, names):
+        _require(
+            name in _METRICS,
+            f"{where}: the metric {name[:80]!r} is not here. Choose from: {', '.join(_METRICS)}.",
+        )
+    _require(
+        threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= SCALE),
+        f'{where}: "threshold" must be a number from 0 to {SCALE:g}.',
+    )
+    _require(isinstance(blocking, bool), f'{where}: "is_blocking" must be true or false.')
+    return tuple(dict.fromkeys(_METRICS[name] for name in names)), threshold, blocking
+
+
+def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the settings that mean nothing here.
+
+    Raises:
+        InputFileError: A key looks like one that is read, misspelt.
+    """
+    unused = {key: value for key, value in item.items() if key not in _READ}
+    absent = [name for name in _READ if name not in item]
+    for key in unused:
+        hint = suggest(key, absent)
+        _require(not hint, f"{where}: unknown field {key[:80]!r}.{hint}")
+    return unused
+
+
+def _filled(item: Mapping[str, Any], key: str, of: str, where: str) -> list[Any]:
+    """Return the list under a key; it must not be empty."""
+    items: Any = item.get(key)
+    _require(isinstance(items, list) and items, f'{where}: "{key}" must be a list of {of}.')
+    return list(items)
+
+
+def _require(right: object, message: str) -> None:
+    """Raise `InputFileError` with a message unless something is right."""
+    if not right:
+        raise InputFileError(message)

@@ -1,0 +1,247 @@
+"""What the value of a field stands for: numbers for texts, documents that were printed, texts that were joined."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.errors import SampleError
+from ctxmetrics.samples.cells import object_in
+from ctxmetrics.samples.documents import (
+    SPAN_MARK,
+    have_texts,
+    ids_of,
+    is_missing,
+    join_parts,
+    text_of,
+    whole_number,
+)
+from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.schema import LISTS, TEXTS, TEXTS_OF
+
+# By field, the keys under which an object in the place of a text may hold the text.
+_TEXT_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]
+# Lists of texts, or of documents with a text.
+_LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
+# How LangChain prints a document.
+_PRINTED_DOCUMENT = re.compile(
+    r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
+)
+# How LlamaIndex prints a node: it leaves out the text after a number of characters.
+_PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
+
+
+def is_text(cell: Any, value: Any, name: str, *, literal: bool = False) -> bool:
+    """Tell whether a cell counts as a text, although a list or an object can be read from it.
+
+    Args:
+        cell: The cell.
+        value: What can be read from it.
+        name: The field.
+        literal: Whether cells of other rows are texts, so that a list of words is one, too: what code prints.
+    """
+    if name not in TEXTS or not isinstance(cell, str) or isinstance(value, str):
+        return False
+    if name != "reference" or not isinstance(value, list):
+        return True
+    if not all(isinstance(item, str) for item in value):
+        return True
+    return literal and not any(map(_has_words, value))  # a list of references is no text
+
+
+def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
+    """Find the text of a field in an object, under a usual key, or in a list of parts; return its path and the text.
+
+    Any other value is returned with its own path.
+
+    Args:
+        path: Where the value stands.
+        value: The value in the place of the text.
+        name: The field.
+    """
+    holder: Any = value
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        holder = object_in(value)
+    if hasattr(holder, "items"):
+        for key in _TEXT_KEYS.get(name, ()):
+            inner = holder.get(key)
+            if isinstance(inner, (str, Real)) or _are_answers(inner, name):
+                return f"{path}.{key}", inner
+        return path, value
+    text = join_parts(value)
+    return path, value if text is None else text
+
+
+def split_ids(text: str) -> list[str] | None:
+    """Split a cell at line breaks, semicolons, bars or commas into ids; None if it holds one id.
+
+    At commas it is split only if no piece has a blank, and all pieces, or none of them, end as files do: "Doe, A.pdf" is one
+    name with a comma in it.
+    """
+    stripped = text.strip(" \t\r\n;|,")
+    for separator in "\n;|,":
+        if separator not in stripped:
+            continue
+        ids = [piece.strip() for piece in stripped.split(separator)]
+        if separator == "," and SPAN_MARK in stripped:  # a span has a comma in itself
+            ids = [stripped]
+        if separator == "," and not _are_of_one_kind([id_ for id_ in ids if id_]):
+            return None
+        return ids if stripped.count(SPAN_MARK) <= len(ids) else None
+    return None
+
+
+# A number whose digits are written in groups of three, or several numbers between commas.
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
+# A whole number, perhaps with ``.0`` at its end.
+_WHOLE = re.compile(r"(?P<digits>\d+)(?P<point>\.0)?")
+
+
+def is_grouped(text: str) -> bool:
+    """Whether the text of a cell of ids may be one number with its digits in groups, or several ids: ``1,234``."""
+    return _GROUPED.fullmatch(text.strip()) is not None
+
+
+def are_comma_ids(cells: Collection[str]) -> bool | None:
+    """Whether the comma separates ids in cells such as ``1,234``; None if the cells do not show it.
+
+    It does if another cell has commas and is no number in groups, or if a piece (``234``) is the id of another cell. It does
+    not if the number (``1234``) is the id of another cell.
+    """
+    grouped = [cell for cell in cells if is_grouped(cell)]
+    if any("," in cell and split_ids(cell) and not is_grouped(cell) for cell in cells):
+        return True
+    ids = {cell.strip() for cell in cells}
+    are_ids = any(not ids.isdisjoint(split_ids(cell) or ()) for cell in grouped)
+    are_numbers = any(cell.strip().replace(",", "") in ids for cell in grouped)
+    return None if are_ids == are_numbers else are_ids
+
+
+def are_decimals(ids: Collection[str]) -> bool:
+    """Whether all ids are whole numbers and some end in ``.0``, as pandas writes them where a cell of the column is empty."""
+    matches = [_WHOLE.fullmatch(id_) for id_ in ids]
+    return all(matches) and any(match["point"] for match in matches if match)
+
+
+def without_point(id_: str) -> str:
+    """Return a whole number that ends in ``.0`` without this end; anything else as it is."""
+    match = _WHOLE.fullmatch(id_)
+    return match["digits"] if match else id_
+
+
+# The end of the name of a file.
+_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+
+
+def _are_of_one_kind(ids: Sequence[str]) -> bool:
+    """Whether texts between commas are ids: single words that all, or none of them, end as files do."""
+    are_words = all(len(id_.split()) == 1 for id_ in ids)
+    return are_words and len({bool(_ENDING.search(id_)) for id_ in ids}) == 1
+
+
+def _are_answers(value: Any, name: str) -> bool:
+    """Whether a value is a list of texts in the place of a reference, as SQuAD has its answers."""
+    is_list = name == "reference" and isinstance(value, list) and bool(value)
+    return is_list and all(isinstance(item, str) for item in value)
+
+
+def number_as_meant(value: Any, name: str) -> Any:
+    """Convert a number to the kind of its field: to a text for a text, to an integer for an id.
+
+    A truth value becomes a text, too. A table writes whole numbers with a point if their column has a gap.
+    """
+    if name in _LISTS_OF_TEXTS and isinstance(value, (list, tuple)):
+        return [number_as_meant(item, "reference") for item in value]
+    if name in TEXTS_OF and isinstance(value, (list, tuple)) and float in map(type, value):
+        return [number_as_meant(item, "id") for item in value]
+    if name == "id":
+        return whole_number(value)
+    if name not in TEXTS:
+        return value
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, Real) and not is_missing(value) else value
+
+
+def is_id_number(value: Any) -> bool:
+    """Whether a value is a whole number: one id in the place of a list of them."""
+    return type(whole_number(value)) is int
+
+
+def find_fault(value: Any, name: str) -> str:
+    """Say why a field cannot hold a value; empty if it can.
+
+    A field holds a text, or a list of texts, documents or ids.
+    """
+    kind = type(value).__name__
+    if name in TEXTS:
+        return "" if isinstance(value, str) else f"is a {kind}, and no text"
+    if not isinstance(value, (list, tuple)):
+        return f"is a {kind}, and no list"
+    types = set(map(type, value))
+    if types <= {str} or (types == {dict} and name not in TEXTS_OF and have_texts(value)):
+        return ""  # as nearly always
+    for number, item in enumerate(value, 1):
+        if not _is_usable(item, name):
+            return f"has an item {number} that is a {type(item).__name__} without a text or an id"
+    return ""
+
+
+def are_sources(value: Any) -> bool:
+    """Whether something is a list of objects without a text: the sources of an answer, and no answers."""
+    items = value if isinstance(value, list) else ()
+    return bool(items) and all(hasattr(item, "items") and text_of(item) is None for item in items)
+
+
+def _is_usable(item: Any, name: str) -> bool:
+    """Whether an item of a list can be a text, a document or an id of its field."""
+    if name in TEXTS_OF:
+        return (
+            is_missing(item)  # it keeps its place
+            or ids_of([item]) is not None
+            or (isinstance(whole_number(item), (str, int)) and not isinstance(item, bool))
+        )
+    return isinstance(text_of(item), str) or bool(in_value(item))
+
+
+def _has_words(text: str) -> bool:
+    """Whether a text has three words, or six characters of a script without spaces."""
+    return len(text.split()) > 2 or (not text.isascii() and len(text) > 5)  # noqa: PLR2004 - the two numbers of the docstring, less one
+
+
+def check_pieces(pieces: list[str], separator: str, name: str) -> None:
+    """Refuse to split a text at a separator that seems to be a part of it."""
+    for number, piece in enumerate(pieces, 1):
+        # A piece is taken for a text where it has words, and no space at its ends.
+        if not _has_words(piece) or piece != piece.strip(" \t"):
+            raise SampleError(
+                f"is one text with '{separator}' in it. Split there, it has {len(pieces)} pieces, and piece {number} "
+                f"({piece[:40]!r}) is no text by itself: '{separator}' seems to be a part of the texts.",
+                'Export JSON, which keeps lists: for DeepEval dataset.save_as("json", ..).',
+            ).inside(field=name)
+
+
+def restore_text(item: Any, name: str, number: int) -> Any:
+    """Return the text of a document from its print by LangChain; any other item stays as it is.
+
+    Args:
+        item: An item of a list of documents.
+        name: The field, for the error.
+        number: The item's place in the list, from 1, for the error.
+
+    Raises:
+        SampleError: The item is the print of a node by LlamaIndex, which cuts long texts.
+    """
+    if not isinstance(item, str):
+        return item
+    if _PRINTED_NODE.match(item):
+        error = SampleError(
+            "is a node that was printed, and may be cut off.", "Write node.to_dict() of each."
+        )
+        raise error.inside(item=number).inside(field=name)
+    printed = _PRINTED_DOCUMENT.fullmatch(item)
+    return printed[1] if printed else item

@@ -1,0 +1,155 @@
+"""Rows of CSV and TSV files."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.files.recognition import count_known
+from ctxmetrics.evaluation.files.text_files import get_ending, open_text
+from ctxmetrics.samples.cells import find_doubled
+
+# How many rows may stand above a header, such as a title.
+MOST_TITLE_ROWS = 10
+# How many known names show that a row is a header.
+FEWEST_KNOWN_NAMES = 2
+# The most characters of a cell.
+_LARGEST_CELL = 64 * 1024 * 1024
+# What may separate the cells of a row; the first one is chosen if several fit.
+_DELIMITERS = ",;\t|"
+# What a line without a text consists of.
+_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
+# Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
+Header = bool | Sequence[str] | None
+# The first line of a file that says what separates its cells.
+_DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
+# How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
+ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+# Cells without a value, as pandas, spreadsheets and databases write them.
+_GAPS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})
+
+
+def cell_rows(
+    file: Path, header: Header = None, encoding: str | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Return each row of a CSV or TSV file with its place; empty cells are left out.
+
+    Cells hold text; lists and objects in them are read with the fields. The delimiter is the one that splits the header
+    into the most columns: spreadsheets write ``;`` where the comma is the decimal sign.
+
+    Args:
+        file: The file.
+        header: None or True: the first row is the header. False: the file has no header, and its columns are called
+            ``column 1``, ``column 2`` and so on. A list of names: the file has no header, and its columns have these names.
+        encoding: As for `ctxmetrics.evaluation.files.text_files.open_text`.
+
+    Raises:
+        InputFileError: It is not valid, two columns have one name, or a row has not as many cells as the header.
+    """
+    csv.field_size_limit(_LARGEST_CELL)
+    with open_text(file, encoding) as text:
+        first, named, lines_before = _read_first(text)
+        delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
+        delimiter = _find_delimiter(first, named or delimiters)
+        reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+        try:
+            numbered = ((reader.line_num + lines_before, cells) for cells in reader)
+            above = [*islice(numbered, 1)]
+            if header is None and above and not count_known(above[0][1]):
+                above = drop_title([*above, *islice(numbered, MOST_TITLE_ROWS)], file)
+            names = name_columns(above[0][1] if above else [], header)
+            if header is None or header is True:
+                del above[:1]
+            for line, cells in chain(above, numbered):
+                if not any(cells) or cells == names:  # tables were put one below the other
+                    continue
+                where = f"line {line}"
+                yield where, read_gaps(make_row(names, cells, file, where))
+        except csv.Error as error:
+            raise InputFileError(
+                f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
+            ) from None
+
+
+def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:
+    """Return the first line with a text, the delimiter that a line for spreadsheets names, and how many lines stand before."""
+    delimiter = None
+    for number, line in enumerate(text):
+        named = _DELIMITER_LINE.fullmatch(line)
+        if named:
+            delimiter = named[1]
+        elif line.strip(_WITHOUT_TEXT):
+            return line, delimiter, number
+    return "", delimiter, 0
+
+
+def read_gaps(row: dict[str, str]) -> dict[str, str]:
+    """Return a row without the cells that are gaps, and texts without the apostrophe that keeps them from being formulas."""
+    values: dict[str, str] = {}
+    for name, cell in row.items():
+        if cell not in _GAPS:
+            values[name] = cell[1:] if ESCAPED.match(cell) else cell
+    return values
+
+
+def _find_delimiter(line: str, delimiters: str) -> str:
+    """Return the delimiter that splits a line into the most cells, the first of several."""
+    return max(delimiters, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
+
+
+def drop_title(rows: list[tuple[int, list[str]]], file: Path) -> list[tuple[int, list[str]]]:
+    """Return the first rows from the header on: the first row, or a later one if only that has names that are known.
+
+    Args:
+        rows: The number and the cells of each row.
+        file: The file, for the note.
+    """
+    for place, (number, cells) in enumerate(rows):
+        if count_known(cells) >= FEWEST_KNOWN_NAMES:
+            if place:
+                logging.getLogger("ctxmetrics").warning(
+                    "%s: row %d is the header; not read: the rows above it", file, number
+                )
+            return rows[place:]
+    return rows
+
+
+def name_columns(cells: list[str], header: Header) -> list[str]:
+    """Return the names of the columns.
+
+    Args:
+        cells: The cells of the first line.
+        header: As for `cell_rows`.
+    """
+    if header is False:
+        return [f"column {number}" for number in range(1, len(cells) + 1)]
+    if header is None or header is True:
+        # The name that pandas gives to an index without a name.
+        return [cell or f"Unnamed: {number}" for number, cell in enumerate(cells)]
+    return [*header]
+
+
+def make_row(names: list[str], cells: list[str], file: Path, where: str) -> dict[str, str]:
+    """Make a row of the names of the columns and the cells.
+
+    Raises:
+        InputFileError: There are more or fewer cells, or two columns of one name differ.
+    """
+    row = dict(zip(names, cells, strict=False))
+    if len(cells) != len(names):
+        raise InputFileError(
+            f"{file}, {where}: the row has not as many cells as the header. Quote cells with commas."
+        )
+    if len(row) < len(names) and [row[name] for name in names] != cells:
+        raise InputFileError(
+            f"{file}, line 1: two columns are named {find_doubled(names)!r}, and differ in {where}. Rename one, or write "
+            "--no-header (in Python header=False) if line 1 is no header."
+        )
+    return row

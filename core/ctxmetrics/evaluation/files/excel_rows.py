@@ -1,0 +1,148 @@
+"""Rows of Excel's .xlsx files; openpyxl reads them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, time
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.near_names import suggest, suggest_file
+from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, importing
+from ctxmetrics.evaluation.files.csv_rows import (
+    FEWEST_KNOWN_NAMES,
+    MOST_TITLE_ROWS,
+    Header,
+    drop_title,
+    make_row,
+    name_columns,
+    read_gaps,
+)
+from ctxmetrics.evaluation.files.recognition import count_known
+from ctxmetrics.samples.schema import join_first
+
+
+def sheet_rows(
+    file: Path, header: Header = None, sheet: str | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Return each row of a sheet, with its place; a cell is the text that it would be in CSV.
+
+    Args:
+        file: The file.
+        header: As for `ctxmetrics.evaluation.files.csv_rows.cell_rows`.
+        sheet: The name of the sheet. None: the first whose header has names that are known, else the first with data.
+
+    Raises:
+        ParameterError: No sheet has the name.
+        InputFileError: It cannot be read, or two columns have one name and differ.
+        MissingExtraError: openpyxl is not installed.
+    """
+    with importing("openpyxl"):
+        import openpyxl
+    try:
+        with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
+            yield from _read_rows(book, file, header, sheet)
+    except CtxMetricsError:
+        raise
+    except OSError as error:
+        raise InputFileError(
+            f"{file}: cannot be read: {error.strerror or error}.{suggest_file(file)}"
+        ) from None
+    except Exception as error:  # noqa: BLE001 - openpyxl raises whatever the archive or its XML lets it run into
+        raise InputFileError(f"{file}: is no .xlsx file: {error}. Save it as .xlsx or CSV.") from None
+
+
+def _read_rows(book: Any, file: Path, header: Header, name: str | None) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a sheet, with their places."""
+    sheets = [sheet for sheet in book.worksheets if any(map(any, sheet.iter_rows(values_only=True)))]
+    if not sheets:
+        return
+    sheet = _find_sheet(sheets, file, header, name)
+    rows = _list_filled_rows(sheet, file, header)
+    above = [*islice(rows, 1)]
+    names = name_columns(above[0][1], header)
+    if header is None or header is True:
+        del above[:1]
+    for number, cells in chain(above, rows):
+        if cells == names:
+            continue
+        width = max(len(names), len(cells))
+        filled = [*cells, *[""] * len(names)][:width]
+        where = f"row {number}"
+        yield where, read_gaps(make_row(names, filled, file, where))
+
+
+def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None) -> Any:
+    """Return the sheet of a name; without a name the first whose header has known names, else the first.
+
+    Raises:
+        ParameterError: No sheet has the name.
+    """
+    titles = [sheet.title for sheet in sheets]
+    if name is not None:
+        if name not in titles:
+            raise ParameterError(
+                f"--sheet {name!r}: {file} has no such sheet with data.{suggest(name, titles)} There is: "
+                f"{join_first(titles)}."
+            )
+        return sheets[titles.index(name)]
+    fitting = sheets
+    if header is None:
+        fitting = [sheet for sheet in sheets if _has_header(sheet)]
+    (chosen, *_) = fitting or sheets
+    others = ", ".join(repr(title) for title in titles if title != chosen.title)
+    if others:
+        logging.getLogger("ctxmetrics").warning(
+            "%s: the sheet %r is read; not read: %s (--sheet NAME, in Python sheet=)",
+            file,
+            chosen.title,
+            others,
+        )
+    return chosen
+
+
+def _has_header(sheet: Any) -> bool:
+    """Whether one of the first rows of a sheet has names that are known."""
+    return any(
+        count_known(cells) >= FEWEST_KNOWN_NAMES
+        for _, cells in islice(_filled_rows(sheet), MOST_TITLE_ROWS)
+    )
+
+
+def _list_filled_rows(sheet: Any, file: Path, header: Header) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each row that is not empty, from the header on."""
+    rows = _filled_rows(sheet)
+    above = [*islice(rows, 1)]
+    if header is None and above and not count_known(above[0][1]):
+        above = drop_title([*above, *islice(rows, MOST_TITLE_ROWS)], file)
+    yield from chain(above, rows)
+
+
+def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each row that is not empty, up to the last cell with a text."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells = [_write_cell(value) for value in row]
+        if any(cells):
+            yield number, _until_last(cells)
+
+
+def _until_last(cells: list[str]) -> list[str]:
+    """Return the cells up to the last one with a text."""
+    last = max(number for number, cell in enumerate(cells) if cell)
+    return cells[: last + 1]
+
+
+def _write_cell(value: Any) -> str:
+    """Return the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return str(value).replace("_x000D_", "\r")  # as Excel writes a carriage return

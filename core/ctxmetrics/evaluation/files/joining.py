@@ -1,0 +1,216 @@
+"""Joins two files: one holds what was retrieved, the other what is expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from ctxmetrics.errors import InputFileError, SampleError
+from ctxmetrics.evaluation.files.passage_lists import LISTED
+from ctxmetrics.samples.documents import look_up, whole_number
+from ctxmetrics.samples.schema import RETRIEVED, join_first
+
+# The fields that are taken from the file of references.
+_EXPECTED = ("reference", *(name for name in LISTED if name not in RETRIEVED))
+# The fields that hold what was retrieved.
+_RETRIEVED = (*RETRIEVED, "stages", "searches")
+# If the file of references has none of these fields, its columns of a response or of what was retrieved say what is expected.
+_EXPECTED_UNDER_OTHER_NAMES = {
+    "response": "reference",
+    **{name: name.replace("retrieved", "reference") for name in RETRIEVED},
+}
+# The value of `on` with which the rows of both files are joined by their order.
+_ORDER = "order"
+# What becomes of a question of the references that the run does not answer.
+Missing = Literal["zero", "drop"]
+
+
+class Partners:
+    """What is expected of each sample, found by a key: what ``on`` names, else the id, else the text of the question.
+
+    Args:
+        rows: The fields of the references' rows, each with its place.
+        on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, where no row
+            has such a column: the number of the row.
+        missing: What becomes of a reference without a partner; see `unanswered`.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[tuple[Mapping[str, Any], str]],
+        on: str | None = None,
+        missing: Missing = "zero",
+    ) -> None:
+        self._missing = missing
+        self._keys = (on,) if on else ("id", "user_input")
+        self._rows: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
+        # The references without a partner so far, by their place, each with its name.
+        self._unused: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        # The fields in which the samples have what was retrieved, each with the value of nothing.
+        self._retrieved: dict[str, Any] = {}
+        # The joined samples for which nothing was retrieved, each with its place.
+        self._nothing_retrieved: list[tuple[dict[str, Any], str]] = []
+        self._without_partner: list[str] = []  # the names of samples
+        self._id_counts: Counter[str] = Counter()  # of the joined samples
+        self._row_count = 0  # the rows so far
+        for number, (row, where) in enumerate(rows, 1):
+            names = [*self._list_keys(row, number)]
+            self._unused[where] = (names[0][1] if names else where, row)
+            for name in names:
+                self._rows.setdefault(name, []).append((row, where))
+
+    def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
+        """Return the fields of a sample with what is expected of it; None where it comes at the end (`unanswered`).
+
+        Raises:
+            InputFileError: Two rows of the references have its key, or one has it with another question.
+            SampleError: Both sides say what is expected, and differ.
+        """
+        self._row_count += 1
+        names = [*self._list_keys(values, self._row_count)]
+        matches = next((self._rows[name] for name in names if name in self._rows), [])
+        if not matches:
+            self._without_partner.append(names[0][1] if names else where)
+            return dict(values)
+        partner, place = _get_single_row(matches, where)
+        self._unused.pop(place, None)
+        self._note_retrieved(values)
+        if self._keys[0] == "id":
+            _check_questions(values, partner, place)
+        expected = _read_expected(partner)
+        for name, value in expected.items():
+            if values.get(name, value) != value:
+                raise SampleError(
+                    f"differs from that of {place}.",
+                    f"Keep one of them, such as with --map {name}=metadata.",
+                ).inside(field=name)
+        fields = {"user_input": partner.get("user_input"), "id": partner.get("id"), **values}
+        fields["id"] = self._distinct_id(fields["id"])  # a reference may have several partners
+        fields |= expected
+        for name in ("labels", "metadata"):
+            if partner.get(name):
+                fields[name] = {**partner[name], **(values.get(name) or {})}
+        if all(values.get(name) is None for name in _RETRIEVED):
+            self._nothing_retrieved.append((fields, where))
+            return None
+        return fields
+
+    def unanswered(self) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield the fields of each reference without an answer, with its place: nothing was retrieved for it.
+
+        It has no partner, or one that lacks every field of what was retrieved. With ``missing="drop"`` they lack what was retrieved, so that no metric has a value.
+
+        Raises:
+            InputFileError: Two of them have one key.
+        """
+        retrieved = {} if self._missing == "drop" else self._retrieved
+        for place, (_, partner) in self._unused.items():
+            first_name = next(self._list_keys(partner), None)
+            if first_name is not None:
+                _get_single_row(self._rows[first_name], place)
+            carried = ("user_input", "labels", "metadata")
+            values: dict[str, Any] = {name: partner[name] for name in carried if partner.get(name)}
+            values["id"] = self._distinct_id(partner.get("id"))
+            yield {**values, **_read_expected(partner), **retrieved}, place
+        for values, where in self._nothing_retrieved:
+            yield {**values, **retrieved}, where
+
+    def notes(self) -> Iterator[str]:
+        """Return notes about samples and references without a partner.
+
+        Raises:
+            InputFileError: Nothing has one, or files that are joined by order have not as many rows.
+        """
+        if not self._id_counts:
+            raise InputFileError(
+                f"no sample has a partner among the references: samples {join_first(map(repr, self._without_partner))}; references "
+                f"{join_first(repr(name) for name, _ in self._unused.values())}. Write --on COLUMN, a column of both files."
+            )
+        joined_by_order = self._keys == (_ORDER,)
+        if joined_by_order and (self._without_partner or self._unused):
+            raise InputFileError(
+                f"--on order: {self._row_count} rows and {self._row_count - len(self._without_partner) + len(self._unused)} references. Both files "
+                "must have the same questions in the same order."
+            )
+        if self._without_partner:
+            yield f"{len(self._without_partner)} without a partner among the references: {join_first(map(repr, self._without_partner))}"
+        if self._unused:
+            names = join_first(repr(name) for name, _ in self._unused.values())
+            outcome = "they count as questions with nothing retrieved"
+            if self._missing == "drop":
+                outcome = "left out"
+            yield f"{len(self._unused)} of the references without a partner ({outcome}): {names}"
+
+    def _note_retrieved(self, values: Mapping[str, Any]) -> None:
+        """Note in which fields the samples have what was retrieved."""
+        for name in _RETRIEVED[:2]:
+            if values.get(name) is not None:
+                self._retrieved[name] = []
+        if values.get("searches"):
+            self._retrieved |= {name: [] for name in _RETRIEVED[:2]}
+        stages = values.get("stages")
+        if isinstance(stages, Mapping) and "stages" not in self._retrieved:
+            self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}
+
+    def _distinct_id(self, id_: Any) -> Any:
+        """Return an id, with a number behind it from its second sample on."""
+        name = str(id_)
+        self._id_counts[name] += 1
+        if id_ is None or self._id_counts[name] == 1:
+            return id_
+        return f"{name} ({self._id_counts[name]})"
+
+    def _list_keys(self, values: Mapping[str, Any], number: int = 0) -> Iterator[tuple[str, str]]:
+        """Yield the keys of a row, each with its kind."""
+        if self._keys == (_ORDER,) and look_up(values.get("metadata"), _ORDER) is None:
+            yield _ORDER, str(number)
+        for key in self._keys:
+            places = (look_up(values, key), look_up(values.get("metadata"), key))
+            for value in map(whole_number, places):
+                if isinstance(value, (str, int)) and _fold_text(value):
+                    yield key, _fold_text(value)
+
+
+def _get_single_row(
+    rows: Sequence[tuple[Mapping[str, Any], str]], where: str
+) -> tuple[Mapping[str, Any], str]:
+    """Return the row of the references that has a key.
+
+    Raises:
+        InputFileError: Several rows have it.
+    """
+    first, *more = rows
+    if more:
+        raise InputFileError(
+            f"two references have its key: {first[1]} and {more[0][1]}. Remove one, or write --on COLUMN."
+        ).at(where)
+    return first
+
+
+def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], place: str) -> None:
+    """Refuse a partner of one id with another question."""
+    question = values.get("user_input")
+    expected = partner.get("user_input")
+    if question and expected and _fold_text(question) != _fold_text(expected):
+        raise InputFileError(
+            f"its id is that of {place}, and the questions differ. If the ids are not of one source, write "
+            "--on user_input."
+        )
+
+
+def _read_expected(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of the references says is expected."""
+    expected = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
+    if expected:
+        return expected
+    return {
+        field: row[name]
+        for name, field in _EXPECTED_UNDER_OTHER_NAMES.items()
+        if row.get(name) is not None
+    }
+
+
+def _fold_text(key: object) -> str:
+    """Return a key without repeated white space, in small letters."""
+    return " ".join(str(key).split()).casefold()

@@ -1,0 +1,232 @@
+"""Rows of JSON Lines, and of JSON: a list, one sample, a table by columns, or an export with a list of rows in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
+from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, TEXT_NAMES, recognise
+from ctxmetrics.evaluation.files.text_files import open_text
+from ctxmetrics.samples.cells import object_of
+from ctxmetrics.samples.documents import leaves, text_of
+from ctxmetrics.samples.schema import OPTIONS
+
+# How many levels deep a list of rows is looked for in an export.
+_DEPTH = 3
+# The fewest fields of a sample that a metric looks at.
+_FEWEST = 2
+# Where a row about a conversation has its questions.
+_INNER = "qa"
+# The objects of LlamaIndex' EmbeddingQAFinetuneDataset: texts by id, and ids by the id of the question.
+_BY_QUESTION = ("queries", "corpus", "relevant_docs")
+
+
+def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Return each line of a file of JSON Lines and what it holds.
+
+    Raises:
+        InputFileError: The file cannot be read, or a line is no JSON.
+    """
+    with open_text(file, encoding) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield f"line {number}", _parse(line, file, f"line {number}")
+
+
+def read_json(file: Path, encoding: str | None = None) -> Any:
+    """Return what a JSON file holds; an empty one holds no samples, JSON Lines are a list."""
+    with open_text(file, encoding) as text:
+        content = text.read()
+    if not content.strip():
+        return []
+    try:
+        return _parse(content, file, None)
+    except InputFileError:
+        first, _, rest = content.strip().partition("\n")
+        if not rest or not _is_object(first):
+            raise
+    return [item for _, item in line_rows(file, encoding)]
+
+
+def _is_object(line: str) -> bool:
+    """Whether a line is a JSON object."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
+    """Find the rows in what a JSON file holds: a list, one sample, columns, or a list somewhere in an export.
+
+    Returns:
+        The rows, and where they stand, if that is not the top level.
+
+    Raises:
+        InputFileError: There are none.
+    """
+    if isinstance(data, list):
+        return _open_conversations(data), ""
+    if isinstance(data, dict):
+        rows = _table_rows(data, file)
+        if rows is not None:
+            return rows, ""
+        if _count_fields([data]) >= _FEWEST:
+            return [data], ""
+        rows = _keyed_rows(data)
+        if rows is not None:
+            return rows, ""
+        lists = [(path, value) for path, value in leaves(data, _DEPTH) if _is_list_of_objects(value)]
+        if lists:
+            path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
+            are_documents = all(isinstance(text_of(row), str) for row in rows)
+            if are_documents and not _count_fields(rows):  # documents are no samples
+                return [data], ""
+            return rows, path
+    raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
+
+
+def _open_conversations(rows: list[Any]) -> list[Any]:
+    """Replace rows that hold the questions about one conversation each, as in LoCoMo, by these questions."""
+    if not rows or not all(
+        isinstance(row, dict) and _is_list_of_objects(row.get(_INNER)) for row in rows
+    ):
+        return rows
+    questions: list[Any] = []
+    for number, row in enumerate(rows, 1):
+        name = row.get("sample_id", number)
+        questions += [{"id": f"{name}-{place}", **item} for place, item in enumerate(row[_INNER], 1)]
+    return questions
+
+
+def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
+    """Read the rows of an object whose keys name them: samples (``orient="index"`` of pandas), or questions and documents.
+
+    None if the object has another form.
+    """
+    if all(isinstance(data.get(key), dict) for key in _BY_QUESTION):
+        rows: list[Any] = []
+        for key, question in data["queries"].items():
+            ids = _as_ids(data["relevant_docs"].get(key))
+            texts = [data["corpus"].get(id_) for id_ in ids]
+            row = {"id": key, "user_input": question, "reference_context_ids": ids}
+            if texts and all(isinstance(text, str) for text in texts):
+                row["reference_contexts"] = texts
+            rows.append(row)
+        return rows
+    if not data or not all(isinstance(value, dict) for value in data.values()):
+        return None
+    common = set.intersection(*map(set, data.values()))
+    if not common & TEXT_NAMES or _count_fields([*data.values()]) < _FEWEST:
+        return None
+    if all(key.isdecimal() for key in data):
+        return [*data.values()]
+    return [{"id": key, **row} for key, row in data.items()]
+
+
+def _as_ids(ids: Any) -> list[Any]:
+    """Return ids as a list; of an object with grades, the keys whose grade is above 0."""
+    if isinstance(ids, dict):
+        return [id_ for id_, grade in ids.items() if grade]
+    return ids if isinstance(ids, list) else []
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    """Whether a value is a list of objects, and not empty."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None:
+    """Read the rows of a table that is written by columns, as pandas and Hugging Face do; None for another form.
+
+    Raises:
+        InputFileError: A row has not as many cells as there are columns.
+    """
+    names: Any = data.get("columns")
+    cells: Any = data.get("data")
+    are_lists = isinstance(names, list) and isinstance(cells, list)
+    if are_lists and all(isinstance(row, list) for row in cells):
+        return _split_rows(names, cells, file)
+    if not any(key in TEXT_NAMES for key in data) or all(map(_is_list_of_objects, data.values())):
+        return None
+    columns: list[Any] = []
+    for value in data.values():
+        column = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(column, dict):
+            return None
+        columns.append(column)
+    for name, column in zip(data, columns, strict=True):
+        if column.keys() == columns[0].keys():
+            continue
+        if not _looks_like_table(dict(zip(data, columns, strict=True))):
+            return None
+        first_name = next(iter(data))
+        raise InputFileError(
+            f"{file}: a table by columns with a gap: {first_name[:60]!r} has {len(columns[0])} values, {name[:60]!r} has "
+            f"{len(column)}, or their keys differ. Write null for a gap."
+        )
+    rows: list[dict[str, Any]] = []
+    for number in columns[0]:
+        row = [column[number] for column in columns]
+        rows.append(dict(zip(data, row, strict=True)))
+    return rows
+
+
+def _looks_like_table(columns: Mapping[str, Mapping[Any, Any]]) -> bool:
+    """Whether columns of unequal length are a table all the same: rows have numbers, and a column of texts holds a text."""
+    row_keys = [key for column in columns.values() for key in column]
+    if not all(isinstance(key, int) or key.isdecimal() for key in row_keys):
+        return False
+    texts = next(column for name, column in columns.items() if name in TEXT_NAMES)
+    return any(isinstance(text, str) for text in texts.values())
+
+
+def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:
+    """Give each row of cells its column names."""
+    rows: list[dict[str, Any]] = []
+    for number, row in enumerate(cells, 1):
+        if len(row) != len(names):
+            raise InputFileError(
+                f"{file}, sample {number}: the row has not as many cells as 'columns'. Write null for a gap."
+            )
+        rows.append(dict(zip(map(str, names), row, strict=True)))
+    return rows
+
+
+def _count_fields(rows: list[Any]) -> int:
+    """Return how many fields of a sample the rows have."""
+    try:
+        absent = recognise(rows[:LOOKAHEAD_ROWS]).reading.absent
+    except CtxMetricsError:  # the readers of the rows name what is wrong with one
+        return _FEWEST
+    return 0 if absent is None else len(OPTIONS.keys() - absent)
+
+
+def _parse(text: str, file: Path, where: str | None) -> Any:
+    """Parse JSON; an error names the file and the line."""
+    try:
+        return _decoder().decode(text)
+    except RecursionError:
+        problem = "nested too deeply. Write a flat object."
+    except SampleError as error:
+        raise InputFileError(f"{file}, {where or 'the file'}: {error}") from None
+    except json.JSONDecodeError as error:
+        where = where or f"line {error.lineno}"
+        problem = f"not valid JSON: {error.msg} (column {error.colno})."
+    except ValueError:  # Python reads none of more than 4,300 digits
+        problem = "holds an integer of thousands of digits. Write an id as a string."
+    raise InputFileError(f"{file}, {where or 'the file'}: {problem}")
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    """Return the decoder of all lines: `json.loads` would make one a line."""
+    return json.JSONDecoder(parse_constant=_read_gap, object_pairs_hook=object_of)
+
+
+def _read_gap(name: str) -> None:
+    """Read NaN and infinities as None: they are no JSON, and pandas writes them for a gap."""

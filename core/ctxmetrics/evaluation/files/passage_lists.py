@@ -1,0 +1,477 @@
+"""The shape of the first rows: rows that are single passages, ids where texts are expected, several passages in one text.
+
+Such rows give a number that looks right, from the wrong samples or texts. They are refused with the option that reads them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_orders, find_order
+from ctxmetrics.evaluation.files.several_runs import check_setting, read_retrieval
+from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME
+from ctxmetrics.samples.cells import is_list_text, list_in
+from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
+from ctxmetrics.samples.schema import RETRIEVED
+
+# If this share of the rows or more look like single passages, all of them are.
+_MOST_ROWS = 0.5
+# If this share of the texts or more hold several passages, all of them do.
+_MOST_TEXTS = 0.8
+# The fewest texts, passages or headers that show something.
+_FEW = 2
+# The lists of what was retrieved, and all lists that the rows of a question become.
+LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
+# The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_record` takes them.
+COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
+# Names of passages, and the labels and tags before them.
+_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
+# What may stand around a name.
+_AROUND = "\"'<>[]{}() "
+# What stands between several names.
+_BETWEEN = re.compile(r"\s*[,;()]\s*")
+# What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
+_HEADINGS: Mapping[str, str] = {
+    "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",
+    "(1)": r"(?:^|(?<=\s))\((\d+)\)(?=\s)",
+    "{1}": r"(?:^|(?<=\s))\{(\d+)\}(?=\s)",
+    "【1】": r"【(\d+)】",
+    "①": r"^[^\S\n]*([①-⑳❶-❿])",
+    "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",
+}
+# The same of numbers behind a sentence, which may be steps: they are split where it is said.
+_WITHIN_LINES = r"|(?<=[.!?。]\s)(\d+)[.)](?=\s)"
+# A number of a passage, or its id.
+_NUMBER = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"
+# A separator that names a passage: ``[Chunk 1]``.
+_NAMED = re.compile(r"\[(.+) 1\]")
+# Marks before a name of a passage or before a label.
+_MARKS = r"[ \t\[(【（*\#]*"
+# Any name of a passage.
+_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE)
+# What divides two passages: a line of one repeated mark (``-----``), or a token of a language model's input (``[SEP]``).
+_DIVIDER = re.compile(
+    r"""
+    (?:^|(?<=\s)) (?:-{3,}|={3,}|\*{3,}) (?=\s|$)
+    | ^[^\S\n]* ([\#~_+—─━═])\1{2,} [^\S\n]*$                       # a line of one mark
+    | <\|?\w*(?:sep|eod|eos|end_?of|split|delim)\w*\|?>             # tokens of models
+    | \[sep\]
+    | </s>
+    | \f
+    | (?:\\n){2,}                                                   # line breaks, written as their code
+    | (?<=\S\x20) (?:/{3,}|\#{2,}|~{2,}|@{2,}|§{2,}|;{2,}) (?=\x20\S)  # marks between two words
+    | (?<=[.!?。]\x20) (?://|[•·¶^~]) (?=\x20\S)                     # a mark between two sentences
+    | [\x1d-\x1f] | <hr\s*/?>
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+# The marks that a dividing line repeats.
+_DIVIDER_MARKS = frozenset("-=*#~_+—─━═")
+# What to write for separators that cannot be seen.
+_CODES = {"\f": "\\f", "\t": "\\t", "\x1d": "\\x1d", "\x1e": "\\x1e", "\x1f": "\\x1f", "\n": "\\n"}
+# Separators that stand between blanks: they may be a part of an address or a word.
+_SPACED = frozenset({"//", "^", "•", "·", "¶"})
+# The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
+_OPENER = re.compile(
+    rf"""
+    (?:<\w+>\s*)?                                       # a tag around all
+    {_MARKS}
+    (
+        (?:{"|".join(_WORDS["labels"])})[ \t]*[:：=]
+      | BEGIN[ _]\w+
+      | <(?:{"|".join(_WORDS["tags"])})\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# An address; among a few words that are no sentence it is that of a page.
+_ADDRESS = re.compile(r"https?://\S+")
+# The most words of the title of a page.
+_LONGEST_TITLE = 12
+# The mark at the beginning of each item of a list.
+_BULLET = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
+# Lines of a table in Markdown.
+_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
+# The fewest words of a sentence.
+_FEWEST_WORDS = 3
+# A name of a column with so many words is a text.
+_MOST_WORDS = 8
+# If half of the names have so many words, they are texts.
+_MANY_WORDS = 4
+# A number, a date, a UUID or an address, which no column is named.
+_VALUE = re.compile(
+    r"""
+    [+-]?\d+(?:[.,]\d+)?
+    | \d{4}-\d\d-\d\d.*
+    | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+    | https?://\S+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Record(NamedTuple):
+    """What rows are compared by.
+
+    Attributes:
+        question: The question in small letters, without repeated white space; empty if there is none.
+        answers: The expected answers or facts as one text.
+        expected: The texts of what should be retrieved; its ids if there are no texts.
+        retrieved: The texts of what was retrieved; its ids if there are no texts.
+    """
+
+    question: str
+    answers: str
+    expected: Any
+    retrieved: Any
+
+
+def _find_heading(separator: str) -> re.Pattern[str] | None:
+    """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``; None for any other separator."""
+    named = _NAMED.fullmatch(separator)
+    form = _HEADINGS.get(separator)
+    if named and named[1].capitalize() in _WORDS["names"]:
+        name = named[1]
+        form = "|".join(
+            (
+                rf"^{_MARKS}{name}[ #№\[]*(?:({_NUMBER})\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
+                rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
+                rf"(?<=\s)\({name}[ #№]*(\d+)\):?",
+                rf"【{name}[ #№]*(\d+)】",
+                rf"(?<=\s){name}[ #№]*(\d+)[:：]",
+            )
+        )
+    return re.compile(form, re.MULTILINE | re.IGNORECASE) if form else None
+
+
+def find_data_header(names: Iterable[str]) -> str | None:
+    """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence; else None.
+
+    Where half of the names have several words each, the first of these is one.
+    """
+    names = [*names]
+    long_names = [name for name in names if len(name.split()) >= _MANY_WORDS]
+    if len(long_names) >= _FEW and len(long_names) * 2 >= len(names):
+        return long_names[0]
+    for name in names:
+        word_count = len(name.split())
+        is_sentence = name.rstrip().endswith(("。", "？", "؟", "।"))
+        if word_count >= _FEWEST_WORDS and name.rstrip().endswith((".", "?")):
+            is_sentence = True
+        is_value = _VALUE.fullmatch(name.strip()) is not None or is_list_text(name)
+        if is_value or is_sentence or word_count >= _MOST_WORDS:
+            return name
+    return None
+
+
+def are_no_texts(texts: Sequence[str]) -> bool:
+    """Whether each text of a run is an address, a file name or an id, or a list of such names."""
+    names: list[str] = []
+    for text in texts:
+        start = text.strip()[:LONGEST_NAME]
+        address = _ADDRESS.search(start)
+        is_title = len(start.split()) <= _LONGEST_TITLE and not start.endswith((".", "?", "!"))
+        if address and is_title:
+            start = address[0]
+        is_name = ADDRESS_OR_NAME.fullmatch(start)
+        names += [start] if is_name else filter(None, _BETWEEN.split(start.strip(_AROUND)))
+        if names and not ADDRESS_OR_NAME.fullmatch(names[-1]):  # nearly every text ends the search here
+            return False
+    has_enough = len(texts) >= _FEW and len(names) >= _FEW
+    return has_enough and all(map(ADDRESS_OR_NAME.fullmatch, names))
+
+
+def find_separator(text: str) -> str | None:
+    """Find the separator between the passages of a text; None if the text is one passage."""
+    stripped = text.strip()
+    separator = _find_numbered_heading(stripped) or _find_mark(stripped)
+    if separator is not None:
+        return separator
+    if len(_parse_text_list(stripped)) >= _FEW:
+        return "list"
+    for mark, pattern in (("|", r"\|+"), ("\\t", r"\t+")):
+        pieces = re.split(pattern, stripped)
+        is_joined = len(pieces) >= _FEW and min(map(_count_words, pieces)) >= _FEWEST_WORDS
+        if is_joined and not _TABLE.search(stripped):
+            return mark
+    return None
+
+
+def _find_numbered_heading(text: str) -> str | None:
+    """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``; None without."""
+    named = _NAMES.match(text)
+    for separator in [f"[{named[1]} 1]"] if named else _HEADINGS:
+        heading = _find_heading(separator)
+        matches = [*heading.finditer(text)] if heading and heading.match(text) else []
+        numbers = [match[match.lastindex or 0] for match in matches]
+        if len({*numbers}) == len(numbers) >= _FEW:
+            return separator
+    return None
+
+
+def _find_mark(text: str) -> str | None:
+    """Find the line of marks or the token between passages, or the tag or label before each passage; None without."""
+    divider = _DIVIDER.search(text)
+    if divider and len(_strip_pieces(text.split(divider[0]))) >= _FEW:
+        separator = _CODES.get(divider[0]) or divider[0].strip()
+        return separator[:3] if _DIVIDER_MARKS.issuperset(separator) else separator
+    opener = _OPENER.match(text)
+    if opener is None or text.count(opener[1]) < _FEW:
+        return None
+    is_tag = opener[1].startswith("<")
+    return f"{opener[1]}>" if is_tag else opener[1]
+
+
+def _parse_text_list(text: str) -> list[str]:
+    """Parse a text that holds a list, or lines of JSON, into texts; empty for any other text."""
+    if text.startswith(("{", '"')):
+        text = f"[{','.join(text.splitlines())}]"
+    texts = [text_of(item) for item in list_in(text) or _split_bullets(text)]
+    return texts if all(isinstance(piece, str) for piece in texts) else []
+
+
+def _split_bullets(text: str) -> list[str]:
+    """Split a list whose lines begin with a mark into its items; empty for another text, or if an item is no sentence."""
+    if not _BULLET.match(text):
+        return []
+    items = _strip_pieces(_BULLET.split(text)[2::2])
+    return items if all(_count_words(item) >= _FEWEST_WORDS for item in items) else []
+
+
+def _strip_pieces(pieces: Iterable[str]) -> list[str]:
+    """Strip white space from the ends of pieces, and drop empty pieces."""
+    return [*filter(None, map(str.strip, pieces))]
+
+
+def find_joining_separator(contexts: Iterable[Sequence[str]]) -> str | None:
+    """Find the separator of the passages of a run in which nearly every sample has one context that holds several; else None."""
+    lists = [texts for texts in contexts if texts]
+    single_texts = [texts[0] for texts in lists if len(texts) == 1 and isinstance(texts[0], str)]
+    if len(lists) < _FEW or len(single_texts) < _MOST_TEXTS * len(lists):
+        return None
+    separators = Counter(map(find_separator, single_texts))
+    del separators[None]
+    if separators.total() < _MOST_TEXTS * len(single_texts):
+        return None
+    return separators.most_common(1)[0][0]
+
+
+def find_joined_lists(lists: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, str]:
+    """Return the separator of the passages for each list of which nearly every sample has one text; see `find_joining_separator`.
+
+    Args:
+        lists: The retrieved and the expected texts of each sample.
+    """
+    pairs = [*lists]
+    separators = {
+        "retrieved_contexts": find_joining_separator(retrieved for retrieved, _ in pairs),
+        "reference_contexts": find_joining_separator(expected for _, expected in pairs),
+    }
+    return {field: separator for field, separator in separators.items() if separator is not None}
+
+
+def split_at(text: str, separator: str) -> list[str]:
+    r"""Split a text into its passages.
+
+    Args:
+        text: The text.
+        separator: What stands between them, or before each. ``\n`` is a line break. A number stands for any number;
+            ``list`` is a list that is written as text, also one whose items begin with a mark.
+    """
+    if separator == "list":
+        return _parse_text_list(text.strip()) or [text]
+    heading = _find_heading(separator)
+    if separator == "1.":
+        heading = re.compile(_HEADINGS[separator] + _WITHIN_LINES, re.MULTILINE)
+    if heading is not None:
+        return _strip_pieces(heading.sub("\0", text).split("\0"))
+    literal = separator
+    for character, code in _CODES.items():
+        literal = literal.replace(code, character)
+    # A number stands for any number; a line break may be that of another system, or its code.
+    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace("\\\n", r"(?:\r?\n|\\n)")
+    name = separator[1:-1]
+    if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
+        # A tag around all is no piece.
+        pattern = rf"</?{name}(?:\s[^<>]*)?>(?:\s*</\w+>\s*\Z)?|\A\s*<\w+>\s*(?=<{name}\b)"
+    if separator in _SPACED:
+        pattern = rf"(?<!\S){pattern}(?!\S)"
+    if separator == "<br>":
+        pattern = r"(?:<br\s*/?>\s*)+"
+    if _DIVIDER_MARKS.issuperset(separator):
+        pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
+    return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
+
+
+def to_record(values: Iterable[Any]) -> Record:
+    """Build the record of a row from the values of the fields in `COMPARED`, in their order."""
+    question, *answers, expected_texts, expected_ids, retrieved_texts, retrieved_ids = values
+    return Record(
+        question="" if is_missing(question) else " ".join(str(question).split()).casefold(),
+        answers="".join(str(value) for value in answers if not is_missing(value)),
+        expected=expected_ids if expected_texts is None else expected_texts,
+        retrieved=retrieved_ids if retrieved_texts is None else retrieved_texts,
+    )
+
+
+def list_texts(items: Any) -> list[Any]:
+    """List the texts or ids of a list, or the one text or id; None stands for a document without a text."""
+    if isinstance(items, (str, int)) and list_in(items) is None:
+        items = [items]
+    if isinstance(items, tuple):
+        items = [*items]
+    listed = None if hasattr(items, "__next__") else list_in(as_list(items))
+    return [str(item) if isinstance(item, int) else text_of(item) for item in listed or ()]
+
+
+def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
+    """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question.
+
+    Args:
+        records: The rows.
+        by_answer: Rows without a question are compared by their answer, if they have no ids either; a yes or a no is the answer
+            to many.
+    """
+    # The single texts of rows that agree in all but this list, by the name of the list and by what they agree in.
+    single_texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for record in records:
+        is_named_by_answer = by_answer and len(record.answers.split()) >= _FEWEST_WORDS
+        if not (record.question or is_named_by_answer):
+            continue
+        if not (record.answers or record.expected):
+            continue
+        for list_name, items, other_items in (
+            ("expected", record.expected, record.retrieved),
+            ("retrieved", record.retrieved, record.expected),
+        ):
+            texts = list_texts(items)
+            if len(texts) == 1 and isinstance(texts[0], str):
+                key = (list_name, record.question, record.answers, str(other_items))
+                single_texts[key].append(texts[0])
+    passage_rows: Counter[str] = Counter()
+    for (list_name, *_), texts in single_texts.items():
+        if len({*texts}) > 1:
+            passage_rows[list_name] += len(texts)
+    return max(passage_rows.values(), default=0) >= max(1, _MOST_ROWS * len(records))
+
+
+def group_rows(
+    rows: Iterable[tuple[dict[str, Any], str]],
+    key: str,
+    columns: Mapping[str, str],
+    order: Order | None = None,
+    excluded: Collection[str] = (),
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Join the rows of each question: their passages are one list, in the order of a rank or score, else of the rows.
+
+    Args:
+        rows: The fields of each row, with its place.
+        key: A field, or a column or path of the metadata.
+        columns: The column of each field.
+        order: What decides the order of the passages; see `find_order`.
+        excluded: Columns that are no setting of the retrieval.
+
+    Raises:
+        ParameterError: A row has no such key.
+        SampleError: The rows of a question have different references, or are several retrievals.
+    """
+    groups: defaultdict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
+    fields = {column: field for field, column in columns.items()}
+    field = fields.get(key, key)
+    for values, where in rows:
+        value = look_up(values, field)
+        if value is None:
+            value = look_up(values.get("metadata"), key)
+        if value is None:
+            raise ParameterError(
+                f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
+            )
+        group_name = str(whole_number(value))
+        if field == "user_input":
+            group_name = " ".join(group_name.split()).casefold()
+        groups[group_name].append((values, where))
+    try:
+        check_setting(
+            read_retrieval({**values, "user_input": name, "reference": None}, excluded)
+            for name, group in groups.items()
+            for values, _ in group
+        )
+    except SampleError as error:
+        raise error.at(next(iter(groups.values()))[0][1]) from None
+    for group in groups.values():
+        _, first_place = group[0]
+        yield _join_rows([values for values, _ in group], first_place, order), first_place
+
+
+def _join_rows(rows: list[dict[str, Any]], where: str, order: Order | None) -> dict[str, Any]:
+    """Join the rows of one question.
+
+    An expected item that stands in several rows is kept once. If the rows differ in what is expected, a retrieved item is
+    kept once too.
+    """
+    row_order = find_order([row.get("metadata") or {} for row in rows], {}, order)
+    if row_order.places is not None:
+        rows = arrange(rows, row_order.places)
+    joined: dict[str, Any] = dict.fromkeys(RETRIEVED)
+    for row in rows:
+        joined = {**row, **{name: value for name, value in joined.items() if value is not None}}
+    references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
+    if len(references) > 1:
+        problem = "differs between the rows of one question."
+        fix = "Parts that are all needed are facts: --map COLUMN=reference_facts. Answers of which one is enough are references."
+        raise SampleError(problem, fix).inside(field="reference").at(where)
+    rows_differ = False  # in what is expected: these fields come first in `LISTED`
+    for name in LISTED:
+        lists = [to_list(row[name]) for row in rows if row.get(name) is not None]
+        if not lists:
+            continue
+        items = [*chain.from_iterable(lists)]
+        distinct_items = [*{repr(item): item for item in items}.values()]
+        if name in RETRIEVED:
+            joined[name] = distinct_items if rows_differ else items
+        else:
+            joined[name] = distinct_items
+            rows_differ = rows_differ or len(distinct_items) > len(lists[0])
+    order_notes = describe_orders([row_order])
+    if order_notes:
+        joined["metadata"] = {**(joined.get("metadata") or {}), **order_notes}
+    return joined
+
+
+def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:
+    """Explain why rows are refused as samples, with the option that reads them; None if nothing is wrong.
+
+    Args:
+        records: What is compared of each row.
+        columns: The column of each field.
+    """
+    column = columns.get("retrieved_contexts", "retrieved_contexts")
+    texts = [*chain.from_iterable(list_texts(record.retrieved) for record in records)]
+    has_texts = "retrieved_contexts" in columns and all(isinstance(text, str) for text in texts)
+    if has_texts and are_no_texts(texts):
+        field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
+        return (
+            f"'{column}' holds addresses, files or ids, such as {texts[0][:60]!r}, and no texts. Write --map "
+            f"{shlex.quote(f'{column}={field}')} (in Python columns=)."
+        )
+    if are_passages(records, by_answer=bool(columns) and "id" not in columns):
+        field = "user_input" if any(record.question for record in records) else "reference"
+        question = columns.get(field, field)
+        return (
+            f"{'questions' if field == 'user_input' else 'references'} repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
+            f"--group-by {shlex.quote(question)} (in Python group_by=), which makes one sample of each question; the order of "
+            "the rows is the rank."
+        )
+    return None
+
+
+def _count_words(text: str) -> int:
+    """Count the words of a text; in a script without spaces, its characters."""
+    return len(text.split()) if text.isascii() else len(text.strip())

@@ -1,0 +1,461 @@
+"""The plan of a source: what each key of its rows holds is decided once, then a row is looked up and checked.
+
+The careful reader (`ctxmetrics.evaluation.files.row_reading.Reading`) asks of each row what it may mean. A plan asks it once
+of each key, and keeps the answer. A value of any other form is read by the careful reader, so that a plan and the careful reader give the
+same fields or the same error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from types import NoneType
+from typing import Any
+
+from ctxmetrics.errors import SampleError
+from ctxmetrics.evaluation.files.hit_order import may_hold_order
+from ctxmetrics.evaluation.files.row_reading import STAGE, Reading, list_paths, without_paths
+from ctxmetrics.samples.cells import object_in
+from ctxmetrics.samples.conversations import PLACES
+from ctxmetrics.samples.documents import HOLDERS
+from ctxmetrics.samples.field_names import find_misspelt
+from ctxmetrics.samples.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, first_keys
+from ctxmetrics.samples.unanswerable import is_answerability_name
+
+# How many keys are remembered.
+_MOST_KEYS = 8192
+# How many forms of objects that hold fields are remembered.
+_MOST_OBJECTS = 256
+# The types of plain data; an array is none.
+_PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, list, dict, NoneType})
+# One value of each type: the careful reader is asked which field such a value is under a key. An object with a text may be
+# a document.
+_EXAMPLES: tuple[Any, ...] = ("text", 1, 0.5, True, ["text"], {"text": "text"})
+# Fields that are one object.
+_OBJECTS = frozenset({"labels", "metadata", "stages"})
+# Lists with items of these types are stored as they are: texts,
+_TEXTS = frozenset({str})
+# ids that are numbers,
+_NUMBERS = frozenset({int})
+# and documents, whose texts and ids are read.
+_DOCUMENTS = frozenset({dict})
+# The keys of a reply of Milvus, whose distances may be similarities; see `ctxmetrics.evaluation.files.hit_order`.
+_MILVUS_REPLY_KEYS = frozenset({"code", "data"})
+# How printed documents and nodes begin.
+_PRINTED = ("page_content=", "Node ID:")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyContent:
+    """What a key of a row holds.
+
+    Attributes:
+        name: The key, as the schema writes it.
+        fields: The field that a value is read as, by the type of the value.
+        carried: The types of the values that become metadata. A value of any other type needs the careful reader.
+        is_unknown: Whether no schema knows the key.
+        is_unread: Whether no value of this key holds a field.
+        is_holder: Whether an object under this key may hold fields.
+        excluded: Another key. If a row has both keys, the careful reader reads the row. It is the key of the object into which a
+            path leads, or the name for which this key stands.
+        may_order: Whether a value may decide the order of the retrieved items.
+    """
+
+    name: str
+    fields: Mapping[type, str] = field(default_factory=dict)
+    carried: frozenset[type] = frozenset()
+    is_unknown: bool = False
+    is_unread: bool = False
+    is_holder: bool = False
+    excluded: str | None = None
+    may_order: bool = False
+
+
+# A key whose values the careful reader reads, whatever they are.
+_READ_CAREFULLY = KeyContent("")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFields:
+    """What an object holds, by its keys and the types of its values.
+
+    Attributes:
+        fields: Each field with its key in the object; None: the object itself.
+        rest: The keys that become metadata; None: the whole object becomes metadata.
+        unknown_names: The paths that no schema knows.
+        may_order: Whether one of its keys may say the order of what was retrieved.
+    """
+
+    fields: tuple[tuple[str, str | None], ...]
+    rest: tuple[str, ...] | None
+    unknown_names: tuple[str, ...]
+    may_order: bool
+
+
+class _CarefulReaderError(Exception):
+    """The plan does not know what a value of a row is: the careful reader must read the row."""
+
+
+@dataclass(slots=True)
+class _Fields:
+    """The fields of a row, as its keys are looked up.
+
+    Attributes:
+        values: The value of each field.
+        paths: Where each field stands.
+        carried: What becomes metadata.
+        unknown_names: The names that no schema knows.
+        is_plain: Whether each value is stored as it is.
+        has_order: Whether something beside the fields may say the order of what was retrieved.
+    """
+
+    is_plain: bool
+    values: dict[str, Any] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    carried: dict[str, Any] = field(default_factory=dict)
+    unknown_names: list[str] = field(default_factory=list)
+    has_order: bool = False
+
+    def add(self, name: str, value: Any, path: str) -> None:
+        """Add a field.
+
+        Raises:
+            _CarefulReaderError: The field has a value already, or its text may be an object in which the text stands.
+        """
+        may_be_object = name in TEXTS and type(value) is str and value.lstrip()[:1] == "{"
+        if name in self.values or may_be_object:
+            raise _CarefulReaderError
+        self.values[name] = value
+        self.paths[name] = path
+        if not _is_stored_as_is(name, value):
+            self.is_plain = False
+
+    def carry(self, column: KeyContent, value: Any) -> None:
+        """Add a value to the metadata, unless it is None."""
+        if value is None:
+            return
+        if column.name in self.carried:
+            raise _CarefulReaderError
+        self.carried[column.name] = value
+        if column.is_unknown:
+            self.unknown_names.append(column.name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of one source are read. Plans are equal where their careful readers are.
+
+    Attributes:
+        reading: The careful reader, with all that was decided.
+        columns: What each key holds, of those in the rows so far.
+    """
+
+    reading: Reading
+    columns: dict[Any, KeyContent] = field(default_factory=dict, repr=False, compare=False)
+    _objects: dict[Any, HeldFields | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def apply(
+        self, row: Mapping[str, Any], where: str | None = None
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Read the fields of a row; the rest of it becomes metadata.
+
+        Arguments, result and errors are those of `Reading.row`.
+        """
+        fields = None
+        if type(row) is dict and self._is_known:
+            try:
+                fields = self._look_up(row, where)
+            except (_CarefulReaderError, SampleError):
+                fields = None  # the careful reader raises the error with its place
+        return self.reading.row(row, where) if fields is None else fields
+
+    def _look_up(self, row: dict[Any, Any], where: str | None) -> tuple[dict[str, Any], list[str]]:
+        """Read a row by its keys.
+
+        Raises:
+            _CarefulReaderError: The careful reader must read the row.
+            SampleError: A value cannot be read.
+        """
+        parses_texts = self.reading.parses_texts
+        fields = _Fields(is_plain=self._keeps_lists)
+        for key, cell in row.items():
+            column = self.columns.get(key) or self._add_column(key)
+            if column.excluded is not None and column.excluded in row:
+                raise _CarefulReaderError  # two keys may hold one field
+            value = object_in(cell) if parses_texts and type(cell) is str else cell
+            kind = type(value)
+            if column.may_order:
+                is_order = column.name in _MILVUS_REPLY_KEYS or may_hold_order({column.name: value})
+                fields.has_order = fields.has_order or is_order
+            if kind in column.carried or (column.is_unread and not hasattr(value, "tolist")):
+                fields.carry(column, value)
+            elif kind is dict and column.is_holder:
+                self._add_held(fields, column.name, value)
+            elif kind in column.fields:
+                name = column.fields[kind]
+                if name in TEXTS and value is not cell:  # the text itself may be meant
+                    raise _CarefulReaderError
+                fields.add(name, value, column.name)
+            else:
+                raise _CarefulReaderError
+        if self.reading.absent is None and OPTIONS.keys().isdisjoint(fields.values):
+            raise _CarefulReaderError
+        return self._complete(fields, row, where)
+
+    def _complete(
+        self, fields: _Fields, row: dict[Any, Any], where: str | None
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Return the fields of a row with its lists read and its metadata joined, in the order of the careful reader."""
+        values = {name: fields.values[name] for name in FIELDS if name in fields.values}
+        carried = fields.carried
+        is_plain = fields.is_plain and not fields.has_order
+        if not is_plain:
+            list_contexts = {}
+            if fields.has_order or "searches" in values:
+                _, parsed_row = self.reading.parse_cells(row)
+                locations = {name: [(path, None)] for name, path in fields.paths.items()}
+                list_contexts = self.reading.find_list_contexts(parsed_row, locations)
+            carried |= self.reading.read_lists(values, list_contexts)
+        if carried:
+            values["metadata"] = {**values.get("metadata", {}), **carried}
+        if not is_plain:
+            self.reading.drop_unusable(values, values.get("id"), where)
+        return values, fields.unknown_names
+
+    def _add_held(self, fields: _Fields, name: str, value: dict[Any, Any]) -> None:
+        """Add the fields that an object holds."""
+        form = (name, *value, *map(type, value.values()))
+        if form not in self._objects:
+            if len(self._objects) >= _MOST_OBJECTS:
+                self._objects.clear()
+            self._objects[form] = self._decide_held(name, value)
+        held = self._objects[form]
+        if held is None:
+            raise _CarefulReaderError
+        for field_name, inner in held.fields:
+            if inner is None:
+                fields.add(field_name, value, name)
+            else:
+                fields.add(field_name, value[inner], f"{name}.{inner}")
+        fields.has_order = fields.has_order or held.may_order
+        if held.rest is None:
+            fields.carried[name] = value
+        elif held.rest:
+            fields.carried[name] = {inner: value[inner] for inner in held.rest}
+        fields.unknown_names += held.unknown_names
+
+    def _add_column(self, key: Any) -> KeyContent:
+        """Ask the careful reader what a key holds, and remember it."""
+        if len(self.columns) >= _MOST_KEYS:
+            self.columns.clear()
+        column = self.columns[key] = self._decide(key)
+        return column
+
+    def _decide(self, key: Any) -> KeyContent:
+        """Decide what a key holds."""
+        if type(key) is not str:
+            return _READ_CAREFULLY
+        name = self.reading.renamed.get(key, key)
+        if self._needs_careful_reader(name):
+            return _READ_CAREFULLY
+        is_unknown = bool(self.reading.list_unknown_names({name: None}))
+        may_order = name in _MILVUS_REPLY_KEYS or may_hold_order({name: {"score": None}})
+        excluded = name if name != key else None
+        if first_keys([name]).isdisjoint(self._searched_keys):
+            return KeyContent(
+                name,
+                carried=_PLAIN_TYPES,
+                is_unknown=is_unknown,
+                is_unread=True,
+                excluded=excluded,
+                may_order=may_order,
+            )
+        head, is_path, _ = name.partition(".")
+        is_holder = name in self._holders
+        fields: dict[type, str] = {}
+        metadata_types: set[type] = {NoneType}
+        for example in _EXAMPLES:
+            value_type = type(example)
+            if is_holder and value_type in (list, dict):  # what they hold decides
+                continue
+            field = self._find_only_field(name, example)
+            if field == "":
+                metadata_types.add(value_type)
+            elif field is not None:
+                fields[value_type] = field
+        return KeyContent(
+            name,
+            fields,
+            frozenset(metadata_types),
+            is_unknown,
+            is_holder=is_holder,
+            excluded=head if is_path else excluded,
+            may_order=may_order,
+        )
+
+    def _find_only_field(self, name: str, example: Any) -> str | None:
+        """Find the field that a value under a key is read as; empty for no field, None if only the careful reader can tell."""
+        locations = self.reading.find_all_locations({name: example})
+        matches: list[tuple[str, str, Any]] = []
+        for field_name, field_locations in locations.items():
+            matches += [(field_name, path, value) for path, value in field_locations]
+        if not matches:
+            return ""
+        field_name, path, value = matches[0]
+        is_whole_value = path == name and value is example
+        if len(matches) == 1 and is_whole_value and _may_be(field_name, type(example)):
+            return field_name
+        return None
+
+    def _needs_careful_reader(self, name: str) -> bool:
+        """Whether only the careful reader can read a key, whatever its value is.
+
+        Such are a stage, a mark of answerability, a name that may be misspelt, and a path of several steps.
+        """
+        reading = self.reading
+        if not name or name.startswith("."):
+            return True
+        is_stage = name.startswith(STAGE) and name not in reading.columns
+        if is_stage or is_answerability_name(name):
+            return True
+        head, *steps = name.split(".")
+        if not steps or head not in self._searched_keys:
+            return self._may_be_misspelt(name)
+        if len(steps) > 1 or head in reading.renamed.values():
+            return True
+        if any(path.startswith((f"{name}.", f"{name}[")) for path in self._paths):
+            return True
+        return self._may_be_misspelt(name)
+
+    def _decide_held(self, name: str, value: dict[Any, Any]) -> HeldFields | None:
+        """Ask the careful reader what an object holds; None if that depends on more than its keys and the types of its values."""
+        if any(path.startswith(f"{name}[") for path in self._paths):
+            return None
+        if any(self._depends_on_content(name, inner, item) for inner, item in value.items()):
+            return None
+        locations = self.reading.find_all_locations({name: value})
+        fields: list[tuple[str, str | None]] = []
+        for field_name, field_locations in locations.items():
+            for path, located in field_locations:
+                inner = None if path == name else path.removeprefix(f"{name}.")
+                if inner is not None and (inner not in value or "." in inner):
+                    return None
+                item = value if inner is None else value[inner]
+                is_only_location = len(field_locations) == 1 and located is item
+                if not is_only_location or not _may_be(field_name, type(item)):
+                    return None
+                fields.append((field_name, inner))
+        rest = without_paths({name: value}, list_paths(locations))
+        unknown_names = tuple(self.reading.list_unknown_names(rest))
+        may_order = may_hold_order({key: {"score": None} for key in value})
+        may_order = may_order or not _MILVUS_REPLY_KEYS.isdisjoint(value)
+        if rest.get(name) is value:
+            return HeldFields(tuple(fields), None, unknown_names, may_order)
+        return HeldFields(tuple(fields), tuple(rest.get(name, ())), unknown_names, may_order)
+
+    def _depends_on_content(self, name: str, inner: Any, item: Any) -> bool:
+        """Whether more than the type of a value in an object decides what it is."""
+        if type(inner) is not str or not inner or type(item) not in _PLAIN_TYPES:
+            return True
+        if type(item) is dict and inner in self._holders[name]:
+            return True
+        return type(item) in (list, dict) and inner in self._inner_holders
+
+    def _may_be_misspelt(self, name: str) -> bool:
+        """Whether the careful reader may refuse a name that no field has."""
+        reading = self.reading
+        schema = reading.schema
+        if name in schema.known_keys | first_keys(reading.columns):
+            return False
+        if name.partition(".")[0] in schema.heads:
+            return False
+        absent = frozenset(OPTIONS) if reading.absent is None else reading.absent
+        return name in ("page_content", "context") or find_misspelt(name, schema, absent) is not None
+
+    @cached_property
+    def _is_known(self) -> bool:
+        """Whether rows are read by their keys: they are not refused, and their ids say nothing else."""
+        reading = self.reading
+        return not (reading.refusal or reading.unsure or reading.schema.unanswerable_ids)
+
+    @cached_property
+    def _keeps_lists(self) -> bool:
+        """Whether lists of texts and ids are stored as they are: none is split or sorted."""
+        is_split = self.reading.split is not None or bool(self.reading.schema.joined)
+        return not is_split and self.reading.order in (None, "given")
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        """Every path at which the careful reader looks."""
+        schema = self.reading.schema
+        paths = {*chain.from_iterable(schema.flat_keys.values()), *self.reading.columns}
+        paths.update(path for _, path in PLACES)
+        for name, place in schema.places.items():
+            if place.side:
+                paths.update(f"{place.side}.{key}" for key in schema.keys_of_fields[name])
+        return frozenset(paths)
+
+    @cached_property
+    def _searched_keys(self) -> frozenset[str]:
+        """The keys of a row at which the careful reader looks, and the empty one, with which a key such as ``.a`` begins."""
+        return frozenset({"", *self.reading.schema.known_keys, *first_keys(self._paths)})
+
+    @cached_property
+    def _holders(self) -> dict[str, set[str]]:
+        """The keys of objects and lists that may hold fields, each with the keys in it at which fields may stand."""
+        holders: dict[str, set[str]] = {side: set() for side in self.reading.schema.sides}
+        for head, _ in PLACES:
+            holders.setdefault(head, set())
+        for path in self._paths:
+            head, *steps = path.replace("[", ".").split(".")
+            if steps:
+                holders.setdefault(head, set()).add(steps[0])
+        return holders
+
+    @cached_property
+    def _inner_holders(self) -> set[str]:
+        """The keys in an object whose own objects or lists may hold fields, so that their content decides how they are read."""
+        holders = {"output", *HOLDERS}
+        holders.update(
+            key.rpartition(".")[2] for key in self.reading.schema.keys_of_fields["references"]
+        )
+        for path in self._paths:
+            _, *steps = path.replace("[", ".").split(".")
+            if len(steps) > 1:
+                holders.add(steps[0])
+        for _, path in PLACES:
+            holders.update(path.split(".")[1:])
+        return holders
+
+
+def _may_be(name: str, kind: type) -> bool:
+    """Whether a plan reads a field from values of a type."""
+    if name in TEXTS:
+        return kind is str or (name == "id" and kind is int)
+    if name in LISTS:
+        return kind in (list, str)
+    return kind is dict if name in _OBJECTS else kind is list
+
+
+def _is_stored_as_is(name: str, value: Any) -> bool:
+    """Whether the value of a field is stored as it is.
+
+    Raises:
+        _CarefulReaderError: The careful reader must read the value.
+    """
+    if name not in LISTS:
+        return name not in ("stages", "searches")
+    if type(value) is str:
+        return False
+    kinds = set(map(type, value))
+    if kinds <= _TEXTS:
+        if name in TEXTS_OF.values() and any(item.startswith(_PRINTED) for item in value):
+            raise _CarefulReaderError
+        return True
+    if kinds == _NUMBERS and name in TEXTS_OF:
+        return True
+    if kinds != _DOCUMENTS or name == "references":  # these may be the sources of an answer
+        raise _CarefulReaderError
+    return False

@@ -1,0 +1,82 @@
+"""The replies of services, by what they hold: ``services.json`` is the table.
+
+A row may be the reply, or hold it in a column at any depth. A reply is known by its documents: a list of texts, or of documents
+with a text, at one of the paths of a service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
+from ctxmetrics.samples.documents import are_messages, join_parts, look_up, text_of
+from ctxmetrics.samples.schema import TEXTS
+
+_SERVICES: Mapping[str, Mapping[str, Sequence[str]]] = read_data("evaluation.files", "services.json")[
+    "services"
+]
+_MARKS = "marks"
+# How many objects may stand around a reply.
+_DEPTH = 3
+
+
+def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of the paths in the reply of a service that a row is or holds; empty where there is none."""
+    for path, holder in _objects(row, _DEPTH):
+        # An answer may be an object with its documents.
+        if NOT_RETRIEVED.search(path.replace("answer", "")):
+            continue
+        for service in _SERVICES.values():
+            columns = _read_reply(holder, service)
+            if columns:
+                return {f"{path}{column}": field for column, field in columns.items()}
+    return {}
+
+
+def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield a row and the objects in it, each with the beginning of the paths in it; the outermost come first. Metadata is no reply."""
+    yield path, row
+    if depth == 0:
+        return
+    for key, value in row.items():
+        if hasattr(value, "items") and key != "metadata":
+            yield from _objects(value, depth - 1, f"{path}{key}.")
+
+
+def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the fields of the paths in a reply; empty where an object is no reply of the service."""
+    columns: dict[str, str] = {}
+    if any(look_up(holder, mark) is None for mark in service.get(_MARKS, ())):
+        return columns
+    for path in service["retrieved_contexts"]:
+        if _is_usable(look_up(holder, path), "retrieved_contexts"):
+            columns[path] = "retrieved_contexts"
+            break
+    else:
+        return columns
+    for field in ("retrieved_context_ids", "response", "user_input", "metadata"):
+        for path in service.get(field, ()):
+            if _is_usable(look_up(holder, path), field):
+                columns[path] = field
+                break
+    return columns
+
+
+def _is_usable(value: Any, field: str) -> bool:
+    """Whether a value of a reply can be its question or answer, its ids, or its documents."""
+    if field in TEXTS:
+        return isinstance(value, str) or join_parts(value) is not None
+    if field == "metadata":
+        return value is not None
+    if field == "retrieved_context_ids":
+        return isinstance(value, list) and all(isinstance(item, (str, int)) for item in value)
+    return _are_documents(value)
+
+
+def _are_documents(items: Any) -> bool:
+    """Whether something is a list of texts, or of documents with a text, and no list of messages."""
+    if not isinstance(items, list) or not items or are_messages(items):
+        return False
+    return all(isinstance(text_of(item), str) for item in items)

@@ -1,0 +1,257 @@
+"""Several retrievals of one question in one file: a column that differs within a question as a setting does.
+
+Joined, or averaged together, they give a number of no retriever. The file is refused; the reader names one, or asks for each.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.evaluation.files.hit_order import says_order, says_rank
+from ctxmetrics.samples.documents import look_up, text_of, whole_number
+from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.schema import RETRIEVED, join_first
+
+_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
+# Names of what retrieves, or of a run.
+_SYSTEMS = frozenset(map(normalized_key, _WORDS["systems"]))
+# The most values of a setting whose name says nothing.
+_MOST_VALUES = 20
+# The most values that a message lists.
+_SHOWN = 4
+
+
+class RetrievalRow(NamedTuple):
+    """One row: its question, what was retrieved, and the columns that may say by which setting.
+
+    Attributes:
+        question: The question, or what names it.
+        items: The retrieved texts or ids.
+        ranks: The values of its columns for ranks, if the row is a passage.
+        columns: The values of the columns that may name a setting, as text.
+    """
+
+    question: str
+    items: tuple[Any, ...]
+    ranks: tuple[str, ...]
+    columns: Mapping[str, str]
+
+
+def to_retrieval(
+    question: Any,
+    items: Any,
+    columns: Mapping[str, Any],
+    excluded: Collection[str] = (),
+    *,
+    reference: Any = None,
+) -> RetrievalRow | None:
+    """Return what a row says of a retrieval; None where it has no question or nothing was retrieved.
+
+    Args:
+        question: What names the question.
+        items: What was retrieved.
+        columns: Its other columns.
+        excluded: The columns among them that are no setting.
+        reference: The expected answer. The same question with another expected answer is another question.
+    """
+    if question is None or not isinstance(items, (list, tuple)):
+        return None
+    possible_settings: dict[str, str] = {}
+    for key, value in columns.items():
+        if isinstance(value, (str, int)) and key not in excluded and not says_order(key):
+            possible_settings[str(key)] = name_value(value)
+    retrieved = [
+        str(whole_number(item) if isinstance(item, float) else _to_text(item)) for item in items
+    ]
+    ranks = [name_value(value) for key, value in columns.items() if says_rank(key)]
+    name = f"{question} {reference}" if isinstance(reference, str) else str(question)
+    return RetrievalRow(
+        question=" ".join(name.split()).casefold(),
+        items=tuple(retrieved),
+        ranks=tuple(ranks),
+        columns=possible_settings,
+    )
+
+
+def _to_text(item: Any) -> Any:
+    """Return the text of a document; an item without one as it is."""
+    text = text_of(item)
+    return item if text is None else text
+
+
+def read_retrieval(values: Mapping[str, Any], excluded: Collection[str] = ()) -> RetrievalRow | None:
+    """Return what the fields of a row that was read say of a retrieval; see `to_retrieval`."""
+    question = values.get("user_input")
+    items = next((values[name] for name in RETRIEVED if values.get(name)), None)
+    name = values.get("id") if question is None else question
+    metadata = values.get("metadata") or {}
+    return to_retrieval(name, items, metadata, excluded, reference=values.get("reference"))
+
+
+def may_hold_setting(columns: Iterable[str]) -> bool:
+    """Whether a column has the usual name of what retrieves, or of a run."""
+    return any(map(_is_system, columns))
+
+
+@lru_cache(maxsize=4096)
+def _is_system(name: str) -> bool:
+    """Whether a name is a usual one of what retrieves, or of a run."""
+    return normalized_key(str(name)) in _SYSTEMS  # the keys of metadata may be numbers
+
+
+def name_value(value: Any) -> str:
+    """Return the value of a setting as it is named."""
+    return str(whole_number(value))
+
+
+def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
+    """Find the column that says which retrieval a row is of, where a question has several; None where there is none.
+
+    A column of a usual name is one if it differs between rows of a question that retrieved something else. Any other is one
+    if each question has the same few values of it, and a passage was retrieved under several of them.
+
+    Returns:
+        The column, and its values in the order of the rows.
+    """
+    questions: defaultdict[str, list[RetrievalRow]] = defaultdict(list)
+    for row in rows:
+        questions[row.question].append(row)
+    several = [group for group in questions.values() if len(group) > 1]
+    names = dict.fromkeys(name for group in several for row in group for name in row.columns)
+    for name in sorted(names, key=lambda name: not _is_system(name)):
+        groups = [_group_by_value(group, name) for group in several]
+        if not any(map(_has_different_lists, groups)):
+            continue
+        counts = Counter(value for group in groups for value in group)
+        has_repeated_value = len(groups) == 1 or max(counts.values()) > 1
+        is_named_setting = _is_system(name) and has_repeated_value
+        if is_named_setting or _looks_like_setting(groups):
+            return name, [*counts]
+    return None
+
+
+# The rows of one question by their values of a column.
+_Group = dict[str, list[RetrievalRow]]
+
+
+def _group_by_value(group: Sequence[RetrievalRow], name: str) -> _Group:
+    """Group the rows of a question by their values of a column."""
+    rows: _Group = {}
+    for row in group:
+        if name in row.columns:
+            rows.setdefault(row.columns[name], []).append(row)
+    return rows
+
+
+def _has_different_lists(group: _Group) -> bool:
+    """Whether different values of a column have different lists of retrieved items."""
+    lists = {tuple(item for row in rows for item in row.items) for rows in group.values()}
+    return len(lists) > 1
+
+
+def _looks_like_setting(groups: Sequence[_Group]) -> bool:
+    """Whether a column looks like a setting: all questions have the same values of it, as if each retriever got each question.
+
+    A passage or a rank must also repeat under some different values, and never under the same value of one question.
+    """
+    value_sets = {frozenset(group) for group in groups}
+    if len(groups) < 2 or len(value_sets) > 1 or not 1 < len(groups[0]) <= _MOST_VALUES:  # noqa: PLR2004 - one question proves nothing
+        return False
+    is_repeated = False
+    for group in groups:
+        # For each item or rank, the number of values that have it.
+        value_counts: Counter[Any] = Counter()
+        for rows in group.values():
+            items = [item for row in rows for item in row.items]
+            ranks = [("rank", *row.ranks) for row in rows if row.ranks]
+            if len({*items}) < len(items) or len({*ranks}) < len(ranks):
+                return False
+            value_counts.update([*items, *ranks])
+        is_repeated = is_repeated or max(value_counts.values(), default=0) > 1
+    return is_repeated
+
+
+def explain_setting(column: str, values: Sequence[str]) -> str:
+    """Say why rows are refused that are several retrievals of a question, and what reads them."""
+    only = shlex.quote(f"{column}={values[0]}")
+    return (
+        f"a question has several retrievals: {column!r} differs between its rows ({join_first(values, _SHOWN)}). Write --only {only} "
+        f"for one of them (in Python only={{{column!r}: {values[0]!r}}} of read_samples, or keep its rows), or --by "
+        f"{shlex.quote(column)} (by=) for each as a run of its own; --map {shlex.quote(f'{column}=metadata')} if it is no setting."
+    )
+
+
+class SettingCheck:
+    """Notes the retrievals of a stream of rows, and says when a question has another one of another setting.
+
+    Args:
+        excluded: Columns that are no setting.
+    """
+
+    def __init__(self, excluded: Collection[str] = ()) -> None:
+        self._excluded = excluded
+        self._first: dict[int, RetrievalRow] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Check the fields of a row.
+
+        Raises:
+            SampleError: A column of a usual name differs from that of an earlier row of the question.
+        """
+        metadata = values.get("metadata") or {}
+        named = {key: metadata[key] for key in metadata if _is_system(key)}
+        row = read_retrieval({**values, "metadata": named}, self._excluded) if named else None
+        if row is not None and row.columns:
+            row = RetrievalRow(row.question, (hash(row.items),), (), row.columns)
+            self._counts.update(row.columns.items())
+            before = self._first.setdefault(hash(row.question), row)
+            # A value of one row alone, such as the id of a call, is no setting.
+            shared = {
+                name: text for name, text in before.columns.items() if self._counts[name, text] > 1
+            }
+            check_setting([before._replace(columns=shared), row])
+
+
+def check_setting(rows: Iterable[RetrievalRow | None]) -> None:
+    """Check that rows are no several retrievals of a question.
+
+    Raises:
+        SampleError: They are; it names the column.
+    """
+    setting = find_setting(row for row in rows if row is not None)
+    if setting is not None:
+        raise SampleError(explain_setting(*setting))
+
+
+def keep_rows(rows: Iterable[tuple[str, Any]], only: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the rows with these values of these columns.
+
+    Raises:
+        ParameterError: No row has one of them.
+    """
+    seen: dict[str, dict[str, None]] = {column: {} for column in only}
+    is_kept = False
+    for place, row in rows:
+        values = {column: name_value(find_value(row, column)) for column in only}
+        for column, value in values.items():
+            seen[column][value] = None
+        if values == only:
+            is_kept = True
+            yield place, row
+    if not is_kept:
+        options = "; ".join(f"{column}: {join_first(values)}" for column, values in seen.items())
+        text = " and ".join(f"{column}={value}" for column, value in only.items())
+        raise ParameterError(f"only={text}: no row has it. There is {options}.")
+
+
+def find_value(row: Any, column: str) -> Any:
+    """Return the value of a column of a row, or of its metadata."""
+    value = look_up(row, column)
+    return look_up(look_up(row, "metadata"), column) if value is None else value

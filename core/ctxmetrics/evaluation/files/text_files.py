@@ -1,0 +1,221 @@
+"""Opens text files: UTF-8, UTF-16, tables in Windows-1252, or a named encoding; also compressed (``.gz``, ``.zst``)."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import logging
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.near_names import suggest, suggest_file
+from ctxmetrics.errors import InputFileError, ParameterError, importing
+
+# Encodings that files often have: suggestions for a misspelt name.
+_USUAL_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift_jis", "gb18030")
+# The first bytes of a file in UTF-16.
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# The bytes of a file that are looked at to tell what it is.
+_START = 512
+# The endings of compressed files.
+_GZIP = ".gz"
+_ZSTD = ".zst"
+# Bytes that are compressed at a time.
+_BLOCK = 1 << 20
+# What is raised where a compressed file is damaged.
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+# The encoding that spreadsheets use in Western Europe and America if it is not UTF-8.
+_SPREADSHEETS = "cp1252"
+# The endings of files that may be in that encoding.
+_TABLES = (".csv", ".tsv")
+# A text in Windows-1252 has at most one byte in so many that is no ASCII.
+_SHARE = 4
+# All bytes of ASCII.
+_ASCII = bytes(range(128))
+# How files begin that are not what their names say, and what to do.
+_NOT_DATA = read_data("samples", "keys.json")["no_data"]
+
+
+# A file may be at most so many times as large as its compressed form ..
+_MOST_TIMES = 200
+# .. unless it has fewer bytes than this.
+_FREE_BYTES = 1 << 26
+
+
+def get_ending(file: Path) -> str:
+    """Return the ending that says what is in a file, without that of a compression."""
+    if file.suffix.lower() in (_GZIP, _ZSTD):
+        file = file.with_suffix("")
+    return file.suffix.lower()
+
+
+@contextmanager
+def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
+    """Open a text file.
+
+    Args:
+        file: The file.
+        encoding: Its encoding. None: UTF-8, or UTF-16 where it looks like it. A table that is not UTF-8 is Windows-1252.
+
+    Raises:
+        InputFileError: It cannot be read, decompressed or decoded, or is a pointer or a page in place of the data.
+        ParameterError: There is no such encoding.
+    """
+    check_encoding(encoding)
+    try:
+        with open_bytes(file) as stream:
+            start = stream.peek(_START)[:_START]
+            for beginning, problem in _NOT_DATA.items():
+                if start.lstrip().lower().startswith(beginning.lower().encode()):
+                    raise InputFileError(f"{file}: {problem}.")
+            encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
+            with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+                yield text
+    except DAMAGED as error:
+        raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
+    except OSError as error:
+        from ctxmetrics.metrics.metric_names import possible_names
+
+        meant = suggest_file(file)
+        if possible_names(str(file)):
+            meant = f" It names a metric. Write --metric {file} behind the file."
+        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}.{meant}") from None
+    except UnicodeDecodeError as error:
+        name = "UTF-8" if encoding == "utf-8-sig" else encoding
+        raise InputFileError(
+            f"{file}: not {name} at byte {error.start}. Save it as UTF-8, or name its encoding: --encoding cp1252 (in "
+            "Python encoding=)."
+        ) from None
+
+
+def check_encoding(encoding: str | None) -> None:
+    """Refuse the name of an encoding that does not exist, or that is none of texts.
+
+    Raises:
+        ParameterError: It does not.
+    """
+    try:
+        if encoding is not None:
+            "".encode(encoding)
+    except LookupError:
+        raise ParameterError(
+            f"encoding={encoding!r} is unknown.{suggest(str(encoding), _USUAL_ENCODINGS)} Such are cp1252 and shift_jis."
+        ) from None
+
+
+def open_bytes(file: Path) -> io.BufferedReader:
+    """Open a file to read its bytes, decompressed as its name says.
+
+    Raises:
+        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
+        OSError: It cannot be read.
+    """
+    ending = file.suffix.lower()
+    plain = file.open("rb")
+    if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
+        return plain
+    plain.close()
+    stream: Any = gzip.GzipFile(file) if ending == _GZIP else _open_zst(file)
+    return io.BufferedReader(_Decompressed(stream, file))
+
+
+def _open_zst(file: Path) -> Any:
+    """Open a file in Zstandard's compression."""
+    return _import_pyarrow().input_stream(str(file), compression="zstd")
+
+
+class _Decompressed(io.RawIOBase):
+    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
+
+    def __init__(self, stream: Any, file: Path) -> None:
+        self._stream = stream
+        self._file = file
+        self._size = 0
+        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer."""
+        size: int = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > self._limit:
+            raise InputFileError(
+                f"{self._file}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
+                "decompress it first: gunzip, unzstd."
+            )
+        return size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        super().close()
+
+
+def _import_pyarrow() -> Any:
+    """Import pyarrow, which reads and writes Zstandard."""
+    with importing("pyarrow"):
+        import pyarrow as pa
+    return pa
+
+
+def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
+    """Compress what is written to a file, block by block, as its name says.
+
+    Raises:
+        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
+    """
+    ending = file.suffix.lower()
+    if ending not in (_GZIP, _ZSTD):
+        yield from pieces
+        return
+    to_block: Callable[[bytes], bytes] = partial(gzip.compress, mtime=0)
+    if ending == _ZSTD:
+        to_block = partial(_import_pyarrow().Codec("zstd").compress, asbytes=True)
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= _BLOCK:
+            yield to_block(bytes(block))
+            block.clear()
+    yield to_block(bytes(block))
+
+
+def _utf16_in(start: bytes) -> str | None:
+    """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
+    if start[:2] in _UTF16:
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
+        if len(zeros) > 1 and zeros.count(0) * 2 > len(zeros) and start.count(0) * 4 < len(start) * 3:
+            return encoding
+    return None
+
+
+def _eight_bits_in(file: Path) -> str:
+    """Return the encoding of a file without zeros: Windows-1252 for a table that is not UTF-8."""
+    if get_ending(file) not in _TABLES or not file.is_file():
+        return "utf-8-sig"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    block = b""
+    with open_bytes(file) as stream:
+        try:
+            while block := stream.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            if len(block) < _SHARE * len(block.translate(None, _ASCII)):  # of another script
+                return "utf-8-sig"
+            logging.getLogger("ctxmetrics").warning(
+                "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",
+                file,
+            )
+            return _SPREADSHEETS
+    return "utf-8-sig"

@@ -1,0 +1,221 @@
+"""Makes a sample of the spans of a trace: the question, the answer, and what the retrievers found.
+
+A row is a span where it has the id of a trace and a kind. They stand in a list, as OpenTelemetry,
+Phoenix and Langfuse write them, or in each other (``child_runs`` of LangSmith, ``observations`` of
+Langfuse). Of retrievers in retrievers the outermost counts; several retrievers and rerankers are the
+stages of the retrieval. Without a retriever, tools that search are the retrievers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.evaluation.files.row_reading import without_paths
+from ctxmetrics.samples.cells import list_in, object_in, read_cells
+from ctxmetrics.samples.conversations import find_conversation, read_messages
+from ctxmetrics.samples.documents import as_list, first_value_at, leaves, look_up
+from ctxmetrics.samples.retrievals import (
+    RETRIEVERS,
+    Retrieval,
+    handed_on,
+    join_documents,
+    retrieval_of,
+    retrieval_of_tool,
+    to_searches,
+    to_stages,
+)
+from ctxmetrics.samples.span_ids import build_span_ids
+
+# Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
+# Phoenix, LangSmith, Langfuse.
+_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["spans"]
+# Kinds of the spans of tools, in small letters.
+_TOOLS = frozenset({"tool", "execute_tool"})
+# A text as JSON, without characters that JSON escapes otherwise.
+_QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
+# An attribute of a document, where each one stands by itself, as OpenInference writes them.
+_NUMBERED = re.compile(
+    r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
+)
+
+
+def is_trace(row: Any) -> bool:
+    """Whether a row is a span of a trace, or holds spans."""
+    below = _read_attribute(row, "below")
+    if isinstance(below, list) and any(_read_attribute(span, "kind") is not None for span in below):
+        return True
+    return bool(_read_attribute(row, "trace") and _read_attribute(row, "kind"))
+
+
+def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Return one row a trace, with its place. Where no span is a retriever's, it is the first span of the trace."""
+    traces: dict[str, list[tuple[str, Any]]] = {}
+    for place, row in rows:
+        spans = traces.setdefault(str(_read_attribute(row, "trace") or place), [])
+        spans += [(place, span) for span in _list_span_tree(row)]
+    has_retrievers = _have_retrievers(traces)
+    if not has_retrievers and not any(find_conversation(spans[0][1]) for spans in traces.values()):
+        for name, spans in traces.items():
+            traces[name] = [(place, _tool_to_retriever(span)) for place, span in spans]
+        has_retrievers = _have_retrievers(traces)
+    for spans in traces.values():
+        by_name: dict[Any, Any] = {}
+        for number, (_, span) in enumerate(spans):
+            name = _read_attribute(span, "name")
+            by_name[number if name is None else str(name)] = span  # without a name it has its number
+        roots = [
+            (place, span)
+            for place, span in spans
+            if str(_read_attribute(span, "parent")) not in by_name
+        ]
+        roots_with_question = [
+            (place, span) for place, span in roots if _read_span_text(span, "question")
+        ]
+        place, root = (roots_with_question or roots or spans)[0]
+        yield place, _build_trace_row(root, by_name) if has_retrievers else root
+
+
+def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
+    """Whether any span of the traces is a retriever's."""
+    return any(_retrieves(span) for _, span in chain.from_iterable(traces.values()))
+
+
+def _tool_to_retriever(span: Any) -> Any:
+    """Return the span of a tool that searched as that of a retriever, and any other span as it is."""
+    if str(_read_attribute(span, "kind")).lower() not in _TOOLS:
+        return span
+    fields = [
+        look_up(span, "name"),
+        _read_attribute(span, "question"),
+        _read_attribute(span, "answer"),
+        look_up(span, "error"),
+    ]
+    step = retrieval_of_tool(*fields)
+    if step is None:
+        return span
+    values = {"kind": "retriever", "question": step.query, "documents": step.documents}
+    return {**span, **{_KEYS[what][0]: value for what, value in values.items()}}
+
+
+def _read_attribute(span: Any, what: str) -> Any:
+    """Read what a span says of its kind, its input, its output and so on, under any of the usual names."""
+    value = first_value_at(span, _KEYS[what])
+    # MLflow writes each value as JSON.
+    is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
+    return json.loads(value) if is_quoted else value
+
+
+def _retrieves(span: Any) -> bool:
+    """Whether a span is a retriever's."""
+    return str(_read_attribute(span, "kind")).lower() in RETRIEVERS
+
+
+def _list_span_tree(row: Any) -> Iterator[Any]:
+    """Yield a span and the spans below it; below a retriever none."""
+    yield row
+    if not _retrieves(row):
+        for child in _read_attribute(row, "below") or ():
+            yield from _list_span_tree(child)
+
+
+def _list_ancestors(span: Any, by_name: Mapping[Any, Any]) -> Iterator[Any]:
+    """Yield the parent of a span, the parent's parent and so on, then None. It ends even if two spans are each other's parent."""
+    for _ in by_name:
+        span = by_name.get(str(_read_attribute(span, "parent")))
+        yield span
+
+
+def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
+    """Build the row of a trace from its first span and from what its retrievers found; without a retriever, from that span.
+
+    Args:
+        root: The first span.
+        by_name: All spans by their names.
+    """
+    retrievers = _find_outermost_retrievers(by_name)
+    steps = [step for _, step in retrievers] or [Retrieval("", _read_found_documents(root))]
+    last_steps = handed_on(steps)
+    first_retriever = retrievers[0][0] if retrievers else root
+    retrieved = None
+    if all(step.documents is not None for step in last_steps):
+        retrieved = join_documents(last_steps)
+    sides: dict[str, Any] = {}
+    for side in _KEYS["sides"]:
+        value = look_up(root, side)
+        if hasattr(value, "items"):
+            sides[side] = value
+    metadata = sides.pop("metadata", {})
+    last_retrievers = [span for span, step in retrievers if any(step is last for last in last_steps)]
+    span_ids = build_span_ids(
+        first_value_at(root, _KEYS["trace"]),
+        _read_attribute(root, "name"),
+        (_read_attribute(span, "name") for span in last_retrievers),
+    )
+    id_metadata = span_ids.to_metadata() if span_ids else {}
+    searches = to_searches(step for _, step in retrievers)
+    read_paths: set[str] = set()
+    for role in ("question", "answer", "documents", "below", "expected", "sides"):
+        read_paths.update(_KEYS[role])
+    row = {
+        "id": first_value_at(root, (*_KEYS["trace"], *_KEYS["name"])),
+        "user_input": _read_span_text(root, "question") or _read_span_text(first_retriever, "question"),
+        "response": None if _retrieves(root) else _read_span_text(root, "answer"),
+        "retrieved_contexts": None if searches else retrieved,
+        "stages": None if searches else to_stages(steps),
+        "searches": searches,
+        **{key: look_up(root, key) for key in _KEYS["expected"]},
+        "metadata": {**without_paths(root, read_paths), **sides, **metadata, **id_metadata},
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _find_outermost_retrievers(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
+    """Return the retrievers and rerankers that are in no retriever, with what they handed on, in the order of time."""
+    pairs: list[tuple[Any, Retrieval]] = []
+    for span in by_name.values():
+        find = partial(_read_found_documents, span)
+        step = retrieval_of(
+            _read_attribute(span, "kind"),
+            look_up(span, "name"),
+            find,
+            _read_span_text(span, "question"),
+        )
+        if step and not any(map(_retrieves, _list_ancestors(span, by_name))):
+            pairs.append((span, step))
+    pairs.sort(key=lambda pair: str(_read_attribute(pair[0], "ended" if pair[1].reranks else "begun")))
+    return pairs
+
+
+def _read_found_documents(span: Any) -> list[Any] | None:
+    """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
+    opened = read_cells(span)
+    numbered: dict[int, dict[str, Any]] = {}
+    for path, value in leaves(opened, 2):
+        match = _NUMBERED.fullmatch(path)
+        if match:
+            numbered.setdefault(int(match[1]), {})[match[2]] = value
+    if numbered:
+        return [numbered[number] for number in sorted(numbered)]
+    for path in _KEYS["documents"]:
+        documents = list_in(look_up(opened, path))
+        if documents is not None:
+            return documents
+    return None
+
+
+def _read_span_text(span: Any, side: str) -> str | None:
+    """Return the text that went into a span or came out: by itself, or under a usual key."""
+    text = object_in(_read_attribute(span, side))
+    if hasattr(text, "items"):
+        messages = as_list(look_up(text, "messages"))
+        if isinstance(messages, list):
+            conversation = read_messages(messages)
+            return conversation.response if side == "answer" else conversation.user_input
+        text = first_value_at(text, _KEYS[f"{side}s"])
+    return text if isinstance(text, str) else None

@@ -1,0 +1,1 @@
+"""A framework's run as results, and its values beside the core's."""

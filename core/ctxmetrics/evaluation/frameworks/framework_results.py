@@ -1,0 +1,96 @@
+"""The rows of a framework's run as `Results`, built from its records and the scores that it saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import read_score
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import OPTIONS, Schema
+from ctxmetrics.samples.stages import sizes_of
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.score import Score
+
+
+def build_results(
+    schema: Schema,
+    rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    keys: Mapping[str, Any] = EMPTY,
+) -> Results:
+    """Build results of a framework's run.
+
+    Args:
+        schema: Reads the records.
+        rows: Each row's record, and its saved scores by the framework's names of the metrics: the dict of `Score.to_dict`, or
+            the error of a metric that failed. A metric without such a dict in any row is not of this library, and is left out.
+        keys: The keys of the fields in the records: see `KeyParams`.
+
+    Raises:
+        ParameterError: A key is unknown; the run has no score of this library; two of its scores are of one metric; or a
+            sample lacks the contexts that were judged.
+    """
+    schema.check(keys)
+    scored = []
+    examples: dict[str, Score] = {}
+    for record, saved_scores in rows:
+        sample = _read_sample(schema, record, keys)
+        scores = {name: _read_score(value, sample) for name, value in saved_scores.items()}
+        for name, score in scores.items():
+            if isinstance(score, Score):
+                examples.setdefault(name, score)
+        scored.append((sample, scores))
+    scales = {}
+    for score in examples.values():
+        scales[score.metric] = get_convention(score.provenance.convention).scale
+    if not scales or len(scales) < len(examples):
+        raise ParameterError(
+            f"results: the run must have scores of ctxmetrics, of different metrics, not: {', '.join(examples) or 'none'}."
+        )
+    results = Results(scales, keep=True)
+    for index, (sample, scores) in enumerate(scored):
+        row = [_fill_missing(scores.get(name), example, sample) for name, example in examples.items()]
+        results.add(Row(index, sample, sample.id, tuple(row)))
+        for score in row:
+            results.usage += replace(score.usage, reused=0)
+    return results
+
+
+def _read_sample(schema: Schema, record: Mapping[str, Any], keys: Mapping[str, Any]) -> Sample:
+    """Read all fields of a record; only the id of a record that cannot be read."""
+    try:
+        return Sample(**schema.read(record, keys, (), OPTIONS))
+    except CtxMetricsError:
+        return Sample(id=record.get("id"))
+
+
+def _read_score(saved: Any, sample: Sample) -> Score | str:
+    """Read a saved score; if there is none, return the reason."""
+    if not isinstance(saved, Mapping):
+        return str(saved or "the framework kept no score")
+    stages = {"stage_sizes": sizes_of(sample.stages)} if sample.stages else None
+    score = read_score({**saved, "sample": stages})
+    if score.context_lengths and len(sample.retrieved_contexts or ()) < len(score.context_lengths):
+        raise ParameterError(
+            f"results: sample {sample.id!r} lacks the contexts that were judged. Give contexts_key= as the metric had it."
+        )
+    return score
+
+
+def _fill_missing(score: Score | str | None, example: Score, sample: Sample) -> Score:
+    """Return the score with the sample's id; instead of a missing one, a score without a value.
+
+    Args:
+        score: The score, or why there is none.
+        example: Another score of the metric.
+        sample: The sample.
+    """
+    if isinstance(score, Score):
+        return replace(score, sample_id=sample.id)
+    failure = Score(metric=example.metric, value=None, reason_code="metric_error", message=score)
+    return replace(failure, provenance=example.provenance, sample_id=sample.id)

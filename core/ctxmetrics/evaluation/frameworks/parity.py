@@ -1,0 +1,198 @@
+"""Compares the values of each framework's runner with the core's (``ctxmetrics parity``).
+
+An adapter offers its runners under the entry point group ``ctxmetrics.runners``; the core knows none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from itertools import chain
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics._internal.text_table import align_rows
+from ctxmetrics.adapting.runners import Runner, isolated_process
+from ctxmetrics.errors import MissingExtraError
+from ctxmetrics.evaluation.runs.engine import evaluate
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+GROUP = "ctxmetrics.runners"
+
+
+def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples in the core, beside the frameworks."""
+    return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
+
+
+# The core's own `evaluate`: what the others are compared with.
+CORE = Runner("core", _core)
+
+
+def installed_runners() -> tuple[list[Runner], dict[str, str]]:
+    """Return the core's runner and those of every adapter whose framework is installed.
+
+    Returns:
+        The runners, the core's first; and why an adapter's are not among them, by its name.
+    """
+    runners = [CORE]
+    absent = {}
+    # Some frameworks write files or send data when they are imported.
+    with isolated_process({"DO_NOT_TRACK": "true"}, silent=False):
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            try:
+                runners += entry.load()
+            except (MissingExtraError, ImportError) as error:
+                absent[entry.name] = " ".join(str(error).split())
+    return runners, absent
+
+
+# The most differences that the text shows.
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerDifference:
+    """A value that is not the core's."""
+
+    runner: str
+    metric: str
+    sample: str
+    value: object
+    core: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """What a comparison found.
+
+    Attributes:
+        runners: Names, the core first.
+        metrics: Names.
+        compared: Number of values compared with the core's.
+        differences: Values that are not equal under ``==``; a runner that failed differs in every sample.
+        absent: Adapters whose framework is not installed, and why.
+        values: The core's values, by metric and sample.
+    """
+
+    runners: tuple[str, ...]
+    metrics: tuple[str, ...]
+    compared: int
+    differences: tuple[RunnerDifference, ...]
+    absent: dict[str, str]
+    values: tuple[tuple[str, str, float | None], ...] = ()
+
+    def __str__(self) -> str:
+        counts = Counter(item.runner for item in self.differences)
+        rows = [("runner", "metrics", "values", "differ")]
+        for runner in self.runners[1:]:
+            different = str(counts[runner] or "equal")
+            rows.append((runner, str(len(self.metrics)), str(len(self.values)), different))
+        lines = align_rows(rows)
+        for item in self.differences[:_MOST_SHOWN]:
+            lines.append(
+                f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
+            )
+        if len(self.differences) > _MOST_SHOWN:
+            lines.append(f"and {len(self.differences) - _MOST_SHOWN} more")
+        lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
+        lines.append(
+            f"{plural(len(self.differences), 'difference')} in {plural(self.compared, 'comparison')}"
+        )
+        return "\n".join(lines)
+
+    def numbers(self) -> str:
+        """Return every value of the core as a table, and how many runners have another value."""
+        counts = Counter((item.metric, item.sample) for item in self.differences)
+        runners = plural(len(self.runners) - 1, "runner")
+        rows = [("metric", "sample", "core", "other value in")]
+        for metric, sample, value in self.values:
+            rows.append((metric, sample, repr(value), f"{counts[metric, sample]} of {runners}"))
+        return "\n".join(align_rows(rows))
+
+
+def compare(
+    samples: Sequence[Sample],
+    metrics: Sequence[Metric],
+    *,
+    runners: Sequence[Runner] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Parity:
+    """Run every metric in every runner and compare with the core under ``==``.
+
+    Args:
+        samples: The samples.
+        metrics: The metrics, with their judges.
+        runners: The runners; None: those of every installed framework.
+        progress: Called with what runs next.
+    """
+    compared, absent = installed_runners() if runners is None else (list(runners), {})
+    others = [runner for runner in compared if runner != CORE]
+    differences: list[RunnerDifference] = []
+    values: list[tuple[str, str, float | None]] = []
+    for group, usable_samples in _group_by_samples(metrics, samples):
+        names = [sample.id or str(number) for number, sample in enumerate(usable_samples, 1)]
+        expected: list[tuple[str, str, float | None]] = []
+        for metric in group:
+            column = CORE.score(metric, usable_samples)
+            expected += [(metric.name, *pair) for pair in zip(names, column, strict=True)]
+        values += expected
+        for runner in others:
+            if progress is not None:
+                progress(f"{', '.join(metric.name for metric in group)} in {runner.name}")
+            columns = _score_with_runner(runner, group, usable_samples)
+            differences += _differences(runner, expected, chain.from_iterable(columns))
+    order = {metric.name: position for position, metric in enumerate(metrics)}
+    differences.sort(key=lambda item: order[item.metric])
+    all_names = tuple(runner.name for runner in compared)
+    count = len(values) * len(others)
+    return Parity(all_names, tuple(order), count, tuple(differences), absent, tuple(values))
+
+
+def _differences(
+    runner: Runner, expected: Sequence[tuple[str, str, float | None]], values: Iterable[object]
+) -> list[RunnerDifference]:
+    """Compare a runner's values with the core's, metric by metric and sample by sample."""
+    differences = []
+    for (metric, sample, core), value in zip(expected, values, strict=True):
+        if value != core:
+            differences.append(RunnerDifference(runner.name, metric, sample, value, core))
+    return differences
+
+
+def _group_by_samples(
+    metrics: Sequence[Metric], samples: Sequence[Sample]
+) -> list[tuple[list[Metric], list[Sample]]]:
+    """Group the metrics that the same samples have the fields for, and return each group with these samples."""
+    groups: dict[tuple[int, ...], list[Metric]] = {}
+    for metric in metrics:
+        indexes = []
+        for index, sample in enumerate(samples):
+            if all(map(sample.has, metric.requires)):
+                indexes.append(index)
+        groups.setdefault(tuple(indexes), []).append(metric)
+    return [(group, [samples[index] for index in indexes]) for indexes, group in groups.items()]
+
+
+def _score_with_runner(
+    runner: Runner, metrics: list[Metric], samples: list[Sample]
+) -> list[Sequence[object]]:
+    """Return the runner's values of each metric; instead of a missing value, the error as text."""
+    values: list[Sequence[object]] = []
+    groups = [[metric] for metric in metrics]
+    if runner.score_all is not None:
+        groups = [metrics]
+    padding = ["no value came back"] * len(samples)
+    for group in groups:
+        try:
+            if runner.score_all is None:
+                columns: Sequence[Sequence[object]] = [runner.score(group[0], samples)]
+            else:
+                columns = runner.score_all(group, samples)
+            values += [[*column, *padding][: len(samples)] for column in columns]
+        except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
+            values += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(group)
+    return values

@@ -1,0 +1,506 @@
+"""What samples expect, checked: each finding with the question, the evidence and what to do."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeAlias, Unpack
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import Plain, plain_fields
+from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.row_file import RowFile
+from ctxmetrics.evaluation.gold.findings import KINDS, Finding
+from ctxmetrics.evaluation.gold.gold_audit import (
+    AuditResult,
+    draw_audit,
+    name_inputs,
+    name_outputs,
+    read_audit,
+    write_audit,
+    write_corrected,
+)
+from ctxmetrics.evaluation.gold.gold_ids import check_ids
+from ctxmetrics.evaluation.gold.gold_means import (
+    Deciding,
+    HoleBounds,
+    count_deciding,
+    measure_holes,
+)
+from ctxmetrics.evaluation.gold.gold_runs import (
+    RunGold,
+    RunResults,
+    check_runs,
+    list_run_notes,
+    list_run_results,
+)
+from ctxmetrics.evaluation.gold.judged_gold import METRICS, Pool, PoolFindings, build_pools
+from ctxmetrics.evaluation.gold.passages import Passages
+from ctxmetrics.evaluation.gold.question import Question
+from ctxmetrics.evaluation.gold.question_texts import check_texts
+from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.retrievers.corpus import CorpusSource, read_corpus
+from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+from ctxmetrics.evaluation.runs.engine import evaluate
+from ctxmetrics.evaluation.runs.estimate import estimate
+from ctxmetrics.evaluation.runs.options import RunOptions
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.sources import list_samples
+from ctxmetrics.evaluation.statistics.intervals import wilson
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.judge_names import coerce_text
+from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.metrics.judging import default_judge
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+SampleSource: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
+# How many questions are drawn at random for an audit.
+AUDITED = 40
+# The name of what the samples themselves retrieved, beside other runs.
+OWN_RUN = "retrieved"
+# The title of the page.
+TITLE = "The gold, checked"
+# How many findings of a kind the page shows.
+_MOST_ON_PAGE = 200
+# How many findings of a kind the text shows.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindShare(Plain):
+    """How many questions a kind of finding touches.
+
+    Attributes:
+        kind: The kind.
+        questions: How many questions.
+        share: The share of all.
+        interval: Wilson's interval of 95 %, for questions of which these are a random part.
+    """
+
+    kind: str
+    questions: int
+    share: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldCheck(Plain):
+    """What `check_gold` found; as a string, a report.
+
+    Attributes:
+        samples: How many samples there are.
+        passages: How many passages the gold was looked for in.
+        with_corpus: Whether these are a corpus; else they are what was retrieved and expected, which proves less.
+        findings: The findings, in the order of the kinds and of the samples.
+        runs: How often the gold is what a run has at its first places.
+        holes: What the holes do to the means of each run.
+        deciding: How many questions say anything about the runs; None without a run.
+        notes: What was not checked, and why.
+        audit: What people said about the gold; None without labels.
+        judge: Who judged; None where nothing was judged.
+        results: The scores by which the judge was asked; None where nothing was judged. They are not in `to_dict`.
+    """
+
+    samples: int
+    passages: int
+    with_corpus: bool
+    findings: tuple[Finding, ...]
+    runs: tuple[RunGold, ...]
+    holes: tuple[HoleBounds, ...]
+    deciding: Deciding | None
+    notes: tuple[str, ...]
+    audit: AuditResult | None = None
+    judge: str | None = None
+    results: Results | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the judge answered: the run neither stopped early nor got no verdict at all."""
+        return _has_answered(self.results)
+
+    @property
+    def shares(self) -> tuple[KindShare, ...]:
+        """How many questions have a finding of each kind, and last how many have any finding."""
+        numbers_by_kind: dict[str, set[int]] = {kind: set() for kind in KINDS}
+        for finding in self.findings:
+            numbers_by_kind[finding.kind].add(finding.number)
+        shares: list[KindShare] = []
+        for kind, kind_numbers in numbers_by_kind.items():
+            shares.append(_build_share(kind, len(kind_numbers), self.samples))
+        all_numbers = {finding.number for finding in self.findings}
+        return (*shares, _build_share("any", len(all_numbers), self.samples))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON-ready data, with the shares."""
+        names = [name for name in self.__dataclass_fields__ if name != "results"]
+        return {**plain_fields(self, names), "shares": [share.to_dict() for share in self.shares]}
+
+    def html(self, *, title: str = TITLE) -> str:
+        """Return the page: shares, what follows for the runs, and the first findings of each kind."""
+        kinds = [
+            (KINDS[kind], list(items)) for kind, items in groupby(self.findings, attrgetter("kind"))
+        ]
+        return render(
+            "gold.html",
+            title=title,
+            language="en",
+            heading=self._heading,
+            rows=[_HEADER, *map(_share_cells, self.shares)],
+            sentences=self._list_sentences(),
+            kinds=kinds,
+            most=_MOST_ON_PAGE,
+            notes=self.notes,
+        )
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = TITLE) -> None:
+        """Write the page. Raises as `ctxmetrics.Results.to_html`."""
+        write_whole(path, [self.html(title=title)])
+
+    @property
+    def _heading(self) -> str:
+        """The first line of the report: how many questions and passages, and which judge."""
+        where = "retrieved or expected; no corpus, which proves less"
+        if self.with_corpus:
+            where = "in the corpus"
+        heading = f"{plural(self.samples, 'question')}, {plural(self.passages, 'passage')} {where}"
+        if self.judge is not None:
+            heading += f"; judge: {visible(self.judge)}"
+        if self.results is not None and self.results.stopped:
+            heading += f", {self.results.describe_rest()}"
+        elif not self.is_complete:
+            heading += ", which did not answer"
+        return heading
+
+    def _list_sentences(self) -> list[str]:
+        """List what is said about the runs and the audit."""
+        sentences = [str(item) for item in (*self.runs, *self.holes)]
+        if self.deciding is not None:
+            sentences.append(str(self.deciding))
+        return sentences if self.audit is None else [*sentences, *self.audit.list_sentences()]
+
+    def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> Iterator[str]:
+        """Yield the lines of the report."""
+        yield self._heading
+        yield ""
+        yield from align_rows([_HEADER, *map(_share_cells, self.shares)])
+        sentences = self._list_sentences()
+        if sentences:
+            yield ""
+            yield from chain.from_iterable(map(wrap, sentences))
+        for kind, title in KINDS.items():
+            findings = [finding for finding in self.findings if finding.kind == kind]
+            if not findings:
+                continue
+            yield ""
+            yield f"{title}: {len(findings)}"
+            for finding in findings[:_SHOWN]:
+                yield from _finding_lines(finding)
+            if len(findings) > _SHOWN:
+                yield f"  and {len(findings) - _SHOWN} more: --format json lists all"
+        if self.notes:
+            yield ""
+            for note in self.notes:
+                yield from wrap(f"note: {note}")
+
+
+_HEADER = ("kind", "questions", "share", "95 % interval")
+
+
+def _build_share(kind: str, count: int, samples: int) -> KindShare:
+    """Build the share of the questions that have a finding of a kind, with its interval."""
+    share = count / samples
+    interval = wilson(share, samples)
+    return KindShare(kind=kind, questions=count, share=share, interval=interval)
+
+
+def _share_cells(item: KindShare) -> tuple[str, ...]:
+    """Return the cells of a kind in the table of the report."""
+    title = KINDS.get(item.kind, "any of them")
+    low, high = item.interval
+    return title, str(item.questions), f"{item.share:.3f}", f"{low:.3f} to {high:.3f}"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    """Yield the lines of a finding in the report: the question, the evidence and what to do."""
+    yield from wrap(visible(f"{finding.sample} [{finding.code}] {finding.question}"), "  ")
+    yield from wrap(visible(finding.evidence), "    ")
+    yield from wrap(f"-> {finding.fix}", "    ")
+
+
+def check_gold(
+    samples: SampleSource,
+    *,
+    corpus: CorpusSource | None = None,
+    runs: Mapping[str, SampleSource] | None = None,
+    judge: Judge | str | None = None,
+    announce: Callable[[str], None] | None = None,
+    audit: str | os.PathLike[str] | None = None,
+    sample: int = AUDITED,
+    seed: int = 0,
+    labels: str | os.PathLike[str] | None = None,
+    corrected: str | os.PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> GoldCheck:
+    """Check what samples expect: gold ids and passages, references, and the questions themselves.
+
+    Args:
+        samples: Samples with what is expected, or a file of them.
+        corpus: All passages that a retriever can find, as for `ctxmetrics.compare_retrievers`; None: the contexts of the
+            samples and runs, which proves less.
+        runs: What retrievers returned for the same questions, by their names: samples, or files of them. What the samples
+            themselves retrieved is one of them.
+        judge: Who judges what the texts state, or its name as ``--judge`` takes it; None: the embedded `LexicalJudge`.
+        announce: Called with one line about the cost before anything is judged; None: it is logged.
+        audit: A file of the questions that people label, for ``ctxmetrics label``. Without ``labels`` it is written: a random
+            part and the questions in doubt, blind.
+        sample: How many questions are drawn at random for it, and how many in doubt are added at most.
+        seed: The seed of the draw.
+        labels: What people said about the audit: then it is read, and the report has the means by their gold.
+        corrected: Where to write the samples with the gold by people, and ``CORRECTED.changes.jsonl`` with each change.
+        **options: As for `ctxmetrics.evaluate`, except ``out``.
+
+    Returns:
+        The findings; ``print`` shows them. If the judge failed or the run stopped early, a note says so, and neither
+        ``audit`` nor ``corrected`` is written.
+
+    Raises:
+        ParameterError: There is no sample, or none expects anything. Or a batch is not answered yet.
+        SampleError: A sample is malformed, or has the id of another.
+        InputFileError: A file cannot be read, or an output is one of the inputs or cannot be written.
+    """
+    check_number("check_gold: sample", sample, 1, whole=True)
+    if labels is not None and audit is None:
+        raise ParameterError("check_gold: labels= needs audit=, the file that was labelled.")
+    if corrected is not None and labels is None:
+        raise ParameterError("check_gold: corrected= needs labels=: what people said about the audit.")
+    runs = {} if runs is None else runs
+    inputs = {**_name_sources(samples, corpus, runs), **name_inputs(audit, labels)}
+    check_outputs(name_outputs(audit, labels, corrected), inputs)
+    judge = coerce_text(judge)
+    checked_samples, own_run = _read_samples_and_run(samples)
+    samples_by_run = {**own_run, **_read_runs(checked_samples, runs)}
+    run_samples = [sample for run in samples_by_run.values() for sample in run if sample is not None]
+    passages = Passages(
+        None if corpus is None else read_corpus(corpus), [*checked_samples, *run_samples]
+    )
+    questions = [Question(number, item, passages) for number, item in enumerate(checked_samples, 1)]
+    run_results = list_run_results(questions, samples_by_run)
+    run_golds, run_findings = check_runs(questions, run_results)
+    findings = [*check_ids(questions, passages), *run_findings, *check_texts(questions)]
+    pools = [*build_pools(questions, passages, samples_by_run)]
+    results = _judge_pools(pools, judge, announce, options) if pools else None
+    for pool, row in zip(pools, results or (), strict=True):
+        findings += PoolFindings(pool, row, passages, by_words=_compares_words(judge))
+    kinds = [*KINDS]
+    findings.sort(key=lambda finding: (kinds.index(finding.kind), finding.number))
+    is_complete = _has_answered(results)
+    notes = [
+        *_list_notes(questions, passages, samples_by_run, run_results),
+        *_list_judge_notes(results),
+    ]
+    audit_result = None
+    if audit is not None and labels is not None:
+        audit_result, corrected_samples = read_audit(Path(audit), Path(labels), questions, run_results)
+        if corrected is not None and is_complete:
+            write_corrected(Path(corrected), corrected_samples, audit_result.changes)
+    elif audit is not None and is_complete:
+        write_audit(Path(audit), draw_audit(pools, findings, sample, seed))
+    output = audit if labels is None else corrected
+    if output is not None and not is_complete:
+        notes.append(f"{output} is not written: the judge did not answer")
+    return GoldCheck(
+        samples=len(questions),
+        passages=len(passages),
+        with_corpus=passages.is_corpus,
+        findings=tuple(findings),
+        runs=tuple(run_golds),
+        holes=tuple(measure_holes(questions, samples_by_run, run_results, findings)),
+        deciding=count_deciding(questions, run_results, passages),
+        notes=tuple(notes),
+        audit=audit_result,
+        judge=None if results is None else (judge or default_judge()).name,
+        results=results,
+    )
+
+
+def _name_sources(
+    samples: SampleSource, corpus: CorpusSource | None, runs: Mapping[str, SampleSource]
+) -> dict[str, object]:
+    """Name the files that are read.
+
+    Raises:
+        ParameterError: The runs are no mapping.
+    """
+    if not isinstance(runs, Mapping):
+        raise ParameterError(
+            "check_gold: runs must be a mapping of names to samples or files. Write runs={'NAME': run}."
+        )
+    sources = {"samples": samples, "corpus": corpus}
+    sources.update({f"run {name!r}": source for name, source in runs.items()})
+    return {name: _find_path(source) for name, source in sources.items()}
+
+
+def _find_path(source: object) -> object:
+    """Find the file that a source is, or reads; None without one."""
+    if isinstance(source, RowFile):
+        return source.path
+    return source if isinstance(source, (str, os.PathLike)) else None
+
+
+def _judge_pools(
+    pools: Sequence[Pool],
+    judge: Judge | None,
+    announce: Callable[[str], None] | None,
+    options: RunOptions,
+) -> Results:
+    """Judge the pools, after a line about the cost.
+
+    Raises:
+        ParameterError: A batch is not answered yet.
+    """
+    samples = [pool.sample for pool in pools]
+    cost = _describe_cost(samples, judge)
+    if announce is None:
+        logging.getLogger("ctxmetrics").info(cost)
+    else:
+        announce(cost)
+    results = evaluate(samples, METRICS, judge=judge, **options)
+    if results.waits_for_batches:
+        raise ParameterError(
+            f"check_gold: {results.stopped or 'batches are not answered yet'}. Call it again later, or use Batch(mode='wait')."
+        )
+    return results
+
+
+def _has_answered(results: Results | None) -> bool:
+    """Tell whether the judge answered, or was not needed."""
+    return results is None or not (results.stopped or results.unanswered)
+
+
+def _list_judge_notes(results: Results | None) -> Iterator[str]:
+    """Yield what the judge did not answer."""
+    if results is None:
+        return
+    if results.trouble:
+        yield results.trouble
+    if results.stopped:
+        yield f"{results.stopped}: {results.describe_rest()}"
+
+
+def _compares_words(judge: Judge | None) -> bool:
+    """Tell whether a judge is the embedded one."""
+    return judge is None or isinstance(judge, LexicalJudge)
+
+
+def _describe_cost(samples: Sequence[Sample], judge: Judge | None) -> str:
+    """Describe in a line what judging the samples costs, before it is done."""
+    if _compares_words(judge):
+        return f"{plural(len(samples), 'question')} to judge: no request is sent"
+    try:
+        cost = estimate(samples, METRICS, judge=judge)
+    except ParameterError:
+        return f"{plural(len(samples), 'question')} to judge; what a call costs is not known here"
+    return (
+        f"{plural(len(samples), 'question')} to judge: {cost.calls} requests, about {cost.prompt_tokens:,} + "
+        f"{cost.completion_tokens:,} tokens"
+    )
+
+
+def _read_samples_and_run(
+    source: SampleSource,
+) -> tuple[list[Sample], dict[str, Sequence[Sample | None]]]:
+    """Read the samples, and what they retrieved as a run; no run where they retrieved nothing.
+
+    Raises:
+        ParameterError: There is no sample, or none expects anything.
+    """
+    samples = list_samples(source, "check_gold")
+    if not samples:
+        raise ParameterError("check_gold: there is no sample.")
+    if not any(map(_has_gold, samples)):
+        raise ParameterError(
+            "check_gold: no sample expects anything. Fill reference, reference_contexts or reference_context_ids."
+        )
+    has_own_run = any(map(_has_results, samples))
+    return samples, {OWN_RUN: samples} if has_own_run else {}
+
+
+def _has_gold(sample: Sample) -> bool:
+    """Whether a sample has a reference, or gold passages or ids."""
+    names = ("reference", "reference_contexts", "reference_context_ids")
+    return any(map(sample.has, names))
+
+
+def _has_results(sample: Sample) -> bool:
+    """Whether a sample has what was retrieved for it."""
+    return sample.has("retrieved_contexts") or sample.has("retrieved_context_ids")
+
+
+def _read_runs(
+    questions: Sequence[Sample], runs: Mapping[str, SampleSource]
+) -> dict[str, list[Sample | None]]:
+    """Read what each run retrieved for each question.
+
+    Raises:
+        ParameterError: A run has none of the questions, or the name of what the samples retrieved.
+    """
+    if OWN_RUN in runs:
+        raise ParameterError(
+            f"check_gold: {OWN_RUN!r} is the name of what the samples themselves retrieved. Give the run another name."
+        )
+    return {name: _join_run(name, questions, source) for name, source in runs.items()}
+
+
+def _join_run(name: str, questions: Sequence[Sample], source: SampleSource) -> list[Sample | None]:
+    """Find what a run retrieved for each question: by the id, else by the question itself.
+
+    Raises:
+        ParameterError: It has none of the questions.
+    """
+    by_id: dict[str, Sample] = {}
+    by_text: dict[str, Sample] = {}
+    for sample in list_samples(source, f"check_gold: run {name!r}"):
+        if sample.id is not None:
+            by_id[sample.id] = sample
+        if sample.user_input is not None:
+            by_text[sample.user_input] = sample
+    joined: list[Sample | None] = []
+    for question in questions:
+        match = by_id.get(question.id) if question.id is not None else None
+        joined.append(match or by_text.get(question.user_input or ""))
+    if not any(joined):
+        raise ParameterError(
+            f"check_gold: run {name!r} has none of the questions, neither by id nor by user_input."
+        )
+    return joined
+
+
+def _list_notes(
+    questions: Sequence[Question],
+    passages: Passages,
+    runs: Mapping[str, Sequence[Sample | None]],
+    run_results: RunResults,
+) -> Iterator[str]:
+    """Yield what was not checked."""
+    if not any(question.gold for question in questions):
+        yield "no sample has gold passages or ids: only questions and references were checked"
+    if not passages.is_corpus:
+        yield (
+            "without a corpus, a gold id that was never retrieved is not called missing. --corpus FILE has all passages"
+        )
+    elif not passages.places_by_id:
+        yield "no passage of the corpus has an id: gold ids were not looked for"
+    yield from list_run_notes(questions, runs, run_results)
+    if not runs:
+        yield "no run: whether a retriever made the gold was not checked. --run NAME=FILE has what one returned"

@@ -1,0 +1,409 @@
+"""An audit of gold by people: a random part and the questions in doubt, labelled blind, and what follows for the means.
+
+`ctxmetrics label` asks about the samples of an audit. They hold the gold passages among others, in random order: the person
+sees neither the old gold nor a finding. What only the random part says holds for all questions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.gold_runs import K, RunResults
+from ctxmetrics.evaluation.gold.judged_gold import Pool
+from ctxmetrics.evaluation.gold.question import Question
+from ctxmetrics.evaluation.rows.file_names import key_beside
+from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, PeopleGold, read_gold_answers
+from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.statistics.corrected_means import FEWEST_AUDITED, audited_mean
+from ctxmetrics.evaluation.statistics.intervals import wilson
+from ctxmetrics.evaluation.statistics.labelled import labelled_difference
+from ctxmetrics.evaluation.statistics.paired import paired_mean
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The questions that people look at.
+
+    Attributes:
+        samples: What is shown of each, in random order.
+        random: The names of the questions that were drawn at random.
+        seed: The seed of the draw.
+    """
+
+    samples: tuple[Sample, ...]
+    random: frozenset[str]
+    seed: int
+
+
+def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed: int) -> Audit:
+    """Draw n questions at random, and add at most as many of the others with a finding.
+
+    Only questions that can be labelled are drawn: those with a reference that is an answer, and passages.
+    """
+    source = random.Random(seed)  # noqa: S311 - a draw that can be repeated
+    drawn = source.sample(range(len(pools)), min(n, len(pools)))
+    numbers = {pools[place].question.number for place in drawn}
+    names = frozenset(pools[place].question.name for place in drawn)
+    doubtful = {finding.number for finding in findings} - numbers
+    added = [place for place, pool in enumerate(pools) if pool.question.number in doubtful]
+    source.shuffle(added)
+    places = [*drawn, *added[:n]]
+    source.shuffle(places)
+    samples = tuple(_hide_gold(pools[place], source) for place in places)
+    return Audit(samples, names, seed)
+
+
+def _hide_gold(pool: Pool, source: random.Random) -> Sample:
+    """Show the passages of a pool in random order, without what is gold."""
+    order = [*range(len(pool.texts))]
+    source.shuffle(order)
+    question = pool.question
+    return Sample(
+        id=question.name,
+        user_input=question.sample.user_input,
+        reference=question.reference,
+        retrieved_contexts=[pool.texts[place] for place in order],
+        retrieved_context_ids=[pool.ids[place] or "" for place in order] if question.has_ids else None,
+    )
+
+
+def _changes_path(path: Path) -> Path:
+    """Name the file of the changes beside a file of corrected samples."""
+    return path.with_name(path.name + ".changes.jsonl")
+
+
+def name_outputs(
+    audit: str | os.PathLike[str] | None,
+    labels: str | os.PathLike[str] | None,
+    corrected: str | os.PathLike[str] | None,
+) -> dict[str, Path]:
+    """Name all files that an audit writes."""
+    paths: dict[str, Path] = {}
+    if audit is not None and labels is None:
+        paths["audit"] = Path(audit)
+        paths["audit (its key)"] = key_beside(Path(audit))
+    if corrected is not None:
+        paths["corrected"] = Path(corrected)
+        paths["corrected (its changes)"] = _changes_path(Path(corrected))
+    return paths
+
+
+def name_inputs(
+    audit: str | os.PathLike[str] | None, labels: str | os.PathLike[str] | None
+) -> dict[str, Path]:
+    """Name all files that are read of an audit that is labelled."""
+    if audit is None or labels is None:
+        return {}
+    path = Path(audit)
+    return {"audit": path, "audit (its key)": key_beside(path), "labels": Path(labels)}
+
+
+def write_audit(path: Path, audit: Audit) -> None:
+    """Write which questions were drawn at random, and then the samples of an audit: without the first they say nothing.
+
+    Raises:
+        OutputFileError: A file cannot be written.
+    """
+    key = {"random": sorted(audit.random), "seed": audit.seed}
+    _write_lines(key_beside(path), [key])
+    _write_lines(path, (sample.to_dict() for sample in audit.samples))
+
+
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a file of JSON Lines."""
+    write_whole(path, (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+
+
+# --- what people said ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldChange(Plain):
+    """One passage that people made gold, or took out of the gold.
+
+    Attributes:
+        sample: The id of the sample; its number as text without one.
+        passage: The id of the passage; its text where the gold has no ids.
+        change: ``added`` or ``removed``.
+    """
+
+    sample: str
+    passage: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedMean(Plain):
+    """The recall of a run by the gold as it is, and by what people said.
+
+    Attributes:
+        run: The name of the run, or of two runs whose difference it is.
+        mean: The mean by the gold as it is.
+        corrected: The mean with the changes of the random part, for all questions.
+        interval: Its 95 % interval, which is as much wider as the random part allows.
+        survives: Of a difference that is one by the gold as it is: whether it is one by the audit, too. Else None.
+    """
+
+    run: str
+    mean: float
+    corrected: float
+    interval: tuple[float, float]
+    survives: bool | None = None
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        text = f"{self.run}: recall@{K} {self.mean:.3f}, by the audit {self.corrected:.3f} [{low:.3f}, {high:.3f}]"
+        if self.survives is None:
+            return text
+        return f"{text}: the decision {'survives' if self.survives else 'does not survive'} the audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditResult(Plain):
+    """What people said about the gold.
+
+    Attributes:
+        random: The questions of the random part with answers, and those whose gold was overturned.
+        doubtful: The same of the questions in doubt.
+        interval: The 95 % interval of the share of wrong gold by the random part, of all questions that can be labelled.
+        changes: The changes, in the order of the samples.
+        means: The recall of each run, and the differences of runs.
+        emptied: The random questions whose gold people removed entirely: without gold there is no recall.
+        without_id: The useful passages that have no id and are not in gold that names ids.
+    """
+
+    random: tuple[int, int]
+    doubtful: tuple[int, int]
+    interval: tuple[float, float]
+    changes: tuple[GoldChange, ...]
+    means: tuple[AuditedMean, ...]
+    emptied: int = 0
+    without_id: int = 0
+
+    def list_sentences(self) -> list[str]:
+        """List what the audit says."""
+        audited, wrong = self.random
+        low, high = self.interval
+        doubtful, overturned = self.doubtful
+        shares = (
+            f"audit: the gold of {wrong} of {audited} random questions was overturned: {low:.3f} to {high:.3f} of the "
+            f"questions that can be labelled; of {overturned} of {doubtful} questions in doubt"
+        )
+        sentences = [shares]
+        if self.emptied:
+            sentences.append(
+                f"audit: people removed all gold of {plural(self.emptied, 'random question')}: left out of the means"
+            )
+        if self.without_id:
+            sentences.append(
+                f"audit: {plural(self.without_id, 'useful passage')} without an id cannot be added to gold that names ids"
+            )
+        return [*sentences, *map(str, self.means)]
+
+
+def read_audit(
+    path: Path, labels: Path, questions: Sequence[Question], runs: RunResults
+) -> tuple[AuditResult, list[Sample]]:
+    """Read what people said, and build the samples with the corrected gold.
+
+    Args:
+        path: The audit.
+        labels: The answers, which ``ctxmetrics label`` wrote.
+        questions: All questions.
+        runs: The results of each run.
+
+    Raises:
+        InputFileError: A file cannot be read, there is no answer, or a question of the audit is none of these.
+    """
+    answers = read_gold_answers(path, labels)
+    unknown = answers.verdicts.keys() - {question.name for question in questions}
+    if unknown:
+        raise InputFileError(f"{labels}: sample {min(unknown)!r} is not in the file that is checked.")
+    golds: dict[int, PeopleGold] = {}
+    random_golds: dict[int, Sequence[str]] = {}
+    for question in questions:
+        gold = answers.correct_gold(question.name, question.gold, has_ids=question.has_ids)
+        if gold is None:
+            continue
+        golds[question.number] = gold
+        if question.name in answers.random:
+            random_golds[question.number] = gold.keys
+    wrong = {number for number, gold in golds.items() if gold.is_changed}
+    audited = random_golds.keys()
+    doubtful = golds.keys() - audited
+    interval = (0.0, 1.0)
+    if audited:
+        interval = wilson(len(wrong & audited) / len(audited), len(audited))
+    result = AuditResult(
+        random=(len(audited), len(wrong & audited)),
+        doubtful=(len(doubtful), len(wrong & doubtful)),
+        interval=interval,
+        changes=tuple(_list_changes(questions, golds)),
+        means=tuple(_correct_means(questions, runs, random_golds)),
+        emptied=sum(
+            1 for number, keys in random_golds.items() if questions[number - 1].gold and not keys
+        ),
+        without_id=sum(gold.without_id for gold in golds.values()),
+    )
+    corrected = [
+        golds[question.number].replace_gold(question.sample)
+        if question.number in golds
+        else question.sample
+        for question in questions
+    ]
+    return result, corrected
+
+
+def _list_changes(
+    questions: Sequence[Question], golds: Mapping[int, PeopleGold]
+) -> Iterator[GoldChange]:
+    for number in sorted(golds):
+        question = questions[number - 1]
+        gold = golds[number]
+        keys = frozenset(gold.keys)
+        for passage in question.gold:
+            if passage.key not in keys:
+                yield _make_change(question, passage, "removed")
+        for passage in gold.passages:
+            if passage.key not in question.gold_keys:
+                yield _make_change(question, passage, "added")
+
+
+def _make_change(question: Question, passage: GoldPassage, change: str) -> GoldChange:
+    """Make the change of one gold passage, named by its id or by its text."""
+    name = (passage.text or "") if passage.id is None else passage.id
+    return GoldChange(sample=question.name, passage=name, change=change)
+
+
+def write_corrected(path: Path, samples: Iterable[Sample], changes: Iterable[GoldChange]) -> None:
+    """Write the samples with the corrected gold, and a line for each change beside them.
+
+    Raises:
+        OutputFileError: A file cannot be written.
+    """
+    _write_lines(path, (sample.to_dict() for sample in samples))
+    _write_lines(_changes_path(path), (change.to_dict() for change in changes))
+
+
+# --- the means ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """The recall of one question by the gold as it is, and by people's gold; None where people did not look."""
+
+    by_gold: float
+    by_people: float | None
+
+
+def _correct_means(
+    questions: Sequence[Question],
+    runs: RunResults,
+    golds: Mapping[int, Sequence[str]],
+) -> Iterator[AuditedMean]:
+    """Yield the mean of each run, and the difference of each two.
+
+    A question whose gold people removed entirely is left out: without gold there is no recall.
+    """
+    recalls: dict[str, dict[int, _Recall]] = {}
+    for name, results in runs.items():
+        recalls[name] = _measure_recalls(questions, results, golds)
+        by_people: list[float] = []
+        by_gold: list[float] = []  # of the same questions
+        unaudited: list[float] = []
+        for recall in recalls[name].values():
+            if recall.by_people is None:
+                unaudited.append(recall.by_gold)
+            else:
+                by_people.append(recall.by_people)
+                by_gold.append(recall.by_gold)
+        if len(by_people) >= FEWEST_AUDITED:
+            corrected, interval = audited_mean(by_people, by_gold, unaudited)
+            mean = fmean([*by_gold, *unaudited])
+            yield AuditedMean(run=name, mean=mean, corrected=corrected, interval=interval)
+    for first, second in combinations(recalls, 2):
+        yield from _correct_difference(f"{second} - {first}", recalls[first], recalls[second])
+
+
+def _measure_recalls(
+    questions: Sequence[Question],
+    results_by_question: Sequence[Sequence[str] | None],
+    golds: Mapping[int, Sequence[str]],
+) -> dict[int, _Recall]:
+    """Measure the recall of a run by the number of each question that has one."""
+    recalls: dict[int, _Recall] = {}
+    for question, results in zip(questions, results_by_question, strict=True):
+        if results is None or not question.gold:
+            continue
+        first = results[:K]
+        by_gold = _measure_recall(question.gold_keys, first)
+        if question.number not in golds:
+            recalls[question.number] = _Recall(by_gold, None)
+        elif golds[question.number]:
+            by_people = _measure_recall(golds[question.number], first)
+            recalls[question.number] = _Recall(by_gold, by_people)
+    return recalls
+
+
+def _measure_recall(gold: Iterable[str], results: Iterable[str]) -> float:
+    """Return the share of the gold that is among the results."""
+    expected = {*gold}
+    return len(expected.intersection(results)) / len(expected)
+
+
+def _correct_difference(
+    name: str, first: Mapping[int, _Recall], second: Mapping[int, _Recall]
+) -> Iterator[AuditedMean]:
+    """Yield the difference of two runs corrected by people's gold; nothing if too few questions were audited.
+
+    Args:
+        name: The name of the difference.
+        first: The recalls of the run that is subtracted, by the numbers of the questions.
+        second: The recalls of the other run.
+    """
+    by_people: list[float] = []
+    by_gold: list[float] = []  # of the same questions
+    unaudited: list[float] = []
+    for number, first_recall in first.items():
+        second_recall = second.get(number)
+        if second_recall is None:
+            continue
+        difference = second_recall.by_gold - first_recall.by_gold
+        if first_recall.by_people is None or second_recall.by_people is None:
+            unaudited.append(difference)
+        else:
+            by_people.append(second_recall.by_people - first_recall.by_people)
+            by_gold.append(difference)
+    if len(by_people) < FEWEST_AUDITED:
+        return
+    uncorrected = paired_mean([*by_gold, *unaudited])
+    corrected = labelled_difference(by_people, by_gold, unaudited)
+    survives = None  # the gold as it is shows no difference
+    if _excludes_zero(uncorrected.interval):
+        sign = 1 if uncorrected.mean > 0 else -1
+        survives = corrected.allow_change(0.0, sign)
+    yield AuditedMean(
+        run=name,
+        mean=uncorrected.mean,
+        corrected=corrected.difference,
+        interval=corrected.interval or (corrected.difference, corrected.difference),
+        survives=survives,
+    )
+
+
+def _excludes_zero(interval: tuple[float, float] | None) -> bool:
+    """Whether an interval lies above or below 0."""
+    return interval is not None and (interval[0] > 0 or interval[1] < 0)

@@ -1,0 +1,341 @@
+"""Gold ids and texts against the passages: those that are not there, doubles, and gold that overlaps."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from urllib.parse import unquote
+
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
+from ctxmetrics.evaluation.gold.question import Question
+from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
+from ctxmetrics.judges.evidence.words import Token
+from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.repeats import measure_overlaps
+
+# Two passages are doubles if they share at least this part of their words.
+_LEAST_EQUAL = 0.9
+# Passages with fewer words are doubles only if all their words are equal.
+_FEWEST_WORDS = 10
+# How many passages a gold passage is compared with.
+_MOST_COMPARED = 3
+# Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
+# LlamaIndex a fifth).
+_LEAST_OVERLAP = 0.3
+# A passage holds a gold text if it has at least this part of its words.
+_LEAST_HELD = 0.9
+# The most ids that a line of evidence names.
+_MOST_NAMED = 3
+
+# The end of an id that names a part of a source: page 3, a chunk, a row. A mark or a word stands before the number.
+_PART = re.compile(
+    r"""
+      \# .* $                                                      # doc#section
+    | [-_:./ ]+ (?: page | pg | chunk | part | passage | segment | section | para | row | split | p | c | s )
+      [-_:./ =]* \d+ $                                             # doc-p3, doc chunk 12
+    | [-_:./ ]+ \d+ (?: [-_] \d+ )? $                              # doc:3, doc_10-20
+    | [?&] (?: page | chunk | start ) = \d+ $
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# The ending of a file.
+_ENDING = re.compile(r"\.(?=[a-z])[a-z0-9]{1,5}$", re.IGNORECASE)
+# Marks between the parts of an id.
+_MARKS = re.compile(r"[\W_]+")
+# What stands behind a folder or a prefix.
+_SEPARATOR = re.compile(r"[/:]")
+# Zeros at the beginning of a number.
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+# Any letter.
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def _fold_id(id_: str) -> str:
+    """Return an id without case, kinds of marks and leading zeros."""
+    marks = _MARKS.sub("-", normalise(unquote(id_))).strip("-")
+    return _ZEROS.sub("", marks)
+
+
+def _to_path(id_: str) -> str:
+    """Return an id as a path: decoded, with one kind of slash and none at its end."""
+    return unquote(id_).replace("\\", "/").rstrip("/")
+
+
+def _fold_name(id_: str) -> str:
+    """Return the folded name of an id: without folder, prefix and the ending of a file; with them if the name has no letter."""
+    path = _to_path(id_)
+    name = _SEPARATOR.split(path)[-1]
+    if not _LETTER.search(name):
+        name = path
+    return _fold_id(_ENDING.sub("", name))
+
+
+def _cut_part(id_: str) -> str:
+    """Return an id without the page, the chunk or the span."""
+    return _PART.sub("", id_.partition(SPAN_MARK)[0], count=1)
+
+
+def _find_source(id_: str) -> str:
+    """Return the folded name of the source of an id: without the page, the chunk or the span."""
+    return _fold_name(_cut_part(id_))
+
+
+def _list_folders(id_: str) -> tuple[str, ...]:
+    """List the folders or prefixes of an id, folded."""
+    folders = _SEPARATOR.split(_to_path(id_))[:-1]
+    return tuple(_fold_id(name) for name in folders if name)
+
+
+def _end_alike(folders: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether the folders of two ids are equal from the end, as far as both ids have folders."""
+    common = min(len(folders), len(others))
+    return folders[len(folders) - common :] == others[len(others) - common :]
+
+
+class IdForms:
+    """Finds ids of passages that may be meant by an id in another form: spelling, folder, or part of the source."""
+
+    def __init__(self, passages: Passages) -> None:
+        self._ids: Sequence[str] = tuple(passages.places_by_id)
+        # Many missing ids are compared with the same ids: the forms of each are computed once.
+        self._fold_name = cache(_fold_name)
+        self._cut_part = cache(_cut_part)
+        self._list_folders = cache(_list_folders)
+
+    @cached_property
+    def _by_spelling(self) -> Mapping[str, Sequence[str]]:
+        """The ids by their folded form."""
+        return self._group(_fold_id)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[str]]:
+        """The ids by their folded names."""
+        return self._group(self._fold_name)
+
+    @cached_property
+    def _by_source(self) -> Mapping[str, Sequence[str]]:
+        """The ids by the folded names of their sources."""
+        return self._group(_find_source)
+
+    def _group(self, make_key: Callable[[str], str]) -> Mapping[str, Sequence[str]]:
+        """Group the ids by a key that is made of each."""
+        groups: dict[str, list[str]] = {}
+        for id_ in self._ids:
+            key = make_key(id_)
+            if key:
+                groups.setdefault(key, []).append(id_)
+        return groups
+
+    def find_spelling(self, id_: str) -> Sequence[str]:
+        """Find the ids that differ from an id by case, marks and zeros."""
+        return self._by_spelling.get(_fold_id(id_), ())
+
+    def find_named(self, id_: str) -> Sequence[str]:
+        """Find the id that differs by its folder or the ending of a file; none where several may be meant."""
+        named = self._by_name.get(_fold_name(id_), ())
+        folders = _list_folders(id_)
+        matches = [other for other in named if _end_alike(folders, self._list_folders(other))]
+        return matches if len(matches) == 1 else ()
+
+    def find_parts(self, id_: str) -> Sequence[str]:
+        """Find the ids of the other parts of the same source."""
+        name = _fold_name(id_)
+        folders = _list_folders(_cut_part(id_))
+        parts: list[str] = []
+        for other in self._by_source.get(_find_source(id_), ()):
+            other_folders = self._list_folders(self._cut_part(other))
+            if self._fold_name(other) != name and _end_alike(folders, other_folders):
+                parts.append(other)
+        return parts
+
+
+def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:
+    """Yield what is wrong with the gold passages of each question.
+
+    Where there is no corpus, an id that is not there proves nothing, unless it is there in another form.
+    """
+    forms = IdForms(passages)
+    doubles = _Doubles(passages)
+    for question in questions:
+        yield from _check_repeated(question)
+        for passage in question.gold:
+            if passage.id is None:
+                yield from _check_text(question, passage, passages)
+            elif not passage.places:
+                yield from _check_missing(question, passage.id, passages, forms)
+            else:
+                yield from _check_own_text(question, passage, passages)
+        yield from doubles.check(question)
+        yield from _check_overlaps(question)
+
+
+def _check_repeated(question: Question) -> Iterator[Finding]:
+    """Find gold passages that a sample names more than once."""
+    repeated = [key for key, count in Counter(question.gold_keys).items() if count > 1]
+    if repeated:
+        names = ", ".join(map(shorten, repeated[:_MOST_NAMED]))
+        yield question.make_finding("repeated_id", f"named more than once: {names}", repeated)
+
+
+def _check_missing(
+    question: Question, id_: str, passages: Passages, forms: IdForms
+) -> Iterator[Finding]:
+    """Find what the passages have in place of a gold id that none of them has: another form, other parts, or nothing."""
+    if not passages.places_by_id:
+        return
+    other_forms = forms.find_spelling(id_)
+    where = "in the corpus"
+    if not passages.is_corpus:
+        where = "among what was retrieved"
+    elif not other_forms:
+        other_forms = forms.find_named(id_)
+    if other_forms:
+        evidence = f"{id_!r} is not {where}, which has {_list_names(other_forms)}"
+        yield question.make_finding("other_form", evidence, (id_, *other_forms))
+        return
+    if not passages.is_corpus:
+        return
+    parts = forms.find_parts(id_)
+    if SPAN_MARK in id_:
+        if not parts:
+            evidence = f"the corpus has no passage of the source of {id_!r}"
+            yield question.make_finding("unknown_id", evidence, (id_,))
+        return
+    if parts:
+        evidence = (
+            f"{id_!r} is not in the corpus, which has other parts of the source: {_list_names(parts)}"
+        )
+        yield question.make_finding("old_chunks", evidence, (id_, *parts))
+        return
+    yield question.make_finding("unknown_id", f"{id_!r} is not in the corpus", (id_,))
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """List the first names in a text, and how many more there are."""
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(map(repr, names[:_MOST_NAMED]))
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _check_text(question: Question, passage: GoldPassage, passages: Passages) -> Iterator[Finding]:
+    """Look whether some passage of the corpus holds a gold text that has no id."""
+    text = passage.text or ""
+    if passage.places or not passages.is_corpus:
+        return
+    keys = [token.key for token in read_words(text)]
+    nearest = passages.search(keys, _MOST_COMPARED)
+    shares = {place: _measure_held(keys, passages.chunks[place].text) for place in nearest}
+    if any(share >= _LEAST_HELD for share in shares.values()):
+        return  # a quote of a passage, or the passage with a heading
+    evidence = f"no passage of the corpus holds the gold text {shorten(text)!r}"
+    if nearest:
+        best = max(nearest, key=lambda place: shares[place])
+        evidence += f"; the nearest, {passages.name(best)!r}, has {shares[best]:.0%} of its words"
+    yield question.make_finding("unknown_text", evidence, (text,))
+
+
+def _measure_held(keys: Sequence[str], text: str) -> float:
+    """Measure the share of words that a text holds."""
+    wanted = Counter(keys)
+    held = wanted & Counter(token.key for token in read_words(text))
+    return held.total() / max(1, wanted.total())
+
+
+def _check_own_text(question: Question, passage: GoldPassage, passages: Passages) -> Iterator[Finding]:
+    """Compare the text that the sample has with that of the corpus under the same id."""
+    text = passage.text or ""
+    others = [passages.chunks[place].text for place in passage.places]
+    if not passages.is_corpus or any(normalise(text) == normalise(other) for other in others):
+        return
+    keys = [token.key for token in read_words(text)]
+    if any(_measure_held(keys, other) >= _LEAST_HELD for other in others):
+        return
+    evidence = f"{passage.id!r} is {shorten(text)!r} here and {shorten(others[0])!r} in the corpus"
+    yield question.make_finding("other_text", evidence, (passage.id or "",))
+
+
+class _Doubles:
+    """Passages that are equal to gold, or nearly, and not gold themselves."""
+
+    def __init__(self, passages: Passages) -> None:
+        self._passages = passages
+        # The doubles of each gold passage so far, by its place: many questions have the same gold.
+        self._doubles: dict[int, Sequence[int]] = {}
+
+    def check(self, question: Question) -> Iterator[Finding]:
+        """Yield a finding for each gold passage of a question that has doubles which are not gold."""
+        for passage in question.gold:
+            for place in passage.places[:1]:
+                doubles = [double for double in self._find(place) if double not in question.gold_places]
+                if not doubles:
+                    continue
+                own = self._passages.name(place)
+                names = [self._passages.name(double) for double in doubles]
+                evidence = f"{own!r} is gold, and {_list_names(names)} with the same text is not"
+                yield question.make_finding("double", evidence, (own, *names))
+
+    def _find(self, place: int) -> Sequence[int]:
+        """Find the places of the doubles of the passage at a place."""
+        if place not in self._doubles:
+            text = self._passages.chunks[place].text
+            words = read_words(text)
+            nearest = self._passages.search(
+                (word.key for word in words), _MOST_COMPARED, without=(place,)
+            )
+            doubles: list[int] = []
+            for other in nearest:
+                other_text = self._passages.chunks[other].text
+                is_equal = normalise(text) == normalise(other_text)
+                if is_equal or _are_doubles(words, read_words(other_text)):
+                    doubles.append(other)
+            self._doubles[place] = doubles
+        return self._doubles[place]
+
+
+def _are_doubles(words: Sequence[Token], others: Sequence[Token]) -> bool:
+    """Tell whether two passages say the same: nearly the same words, none of them a number or a name that differs."""
+    own = Counter(word.key for word in words)
+    other = Counter(word.key for word in others)
+    if own == other:
+        return bool(own)
+    if min(own.total(), other.total()) < _FEWEST_WORDS:
+        return False
+    if (own & other).total() < _LEAST_EQUAL * (own | other).total():
+        return False
+    different = (own - other).keys() | (other - own).keys()
+    return different.isdisjoint(_find_telling(words) | _find_telling(others))
+
+
+def _find_telling(words: Sequence[Token]) -> frozenset[str]:
+    """Find the words that change what a text states: numbers, words with a digit, and names.
+
+    A name is a capitalised word within a sentence that the text has nowhere in small letters.
+    """
+    telling: set[str] = set()
+    in_small_letters: set[str] = set()
+    begins_sentence = True
+    for word in words:
+        if word.kind in {"number", "count"} or any(map(str.isdigit, word.spelling)):
+            telling.add(word.key)
+        elif not word.spelling[:1].isupper():
+            in_small_letters.add(word.key)
+        elif not begins_sentence:
+            telling.add(word.key)
+        begins_sentence = word.ends
+    return frozenset(telling - in_small_letters)
+
+
+def _check_overlaps(question: Question) -> Iterator[Finding]:
+    """Find gold passages that repeat a part of another gold passage, as overlapping chunks do."""
+    with_text = [passage for passage in question.gold if passage.text]
+    texts = [passage.text or "" for passage in with_text]
+    for place, share in enumerate(measure_overlaps(texts)):
+        is_equal_to_earlier = normalise(texts[place]) in map(normalise, texts[:place])
+        if share >= _LEAST_OVERLAP and not is_equal_to_earlier:
+            own = with_text[place].id or shorten(texts[place])
+            evidence = f"{share:.0%} of the gold passage {own!r} stands in another one of this question"
+            yield question.make_finding("overlap", evidence, (own,))

@@ -1,0 +1,173 @@
+"""Gold that a retriever made: the gold of a question is what one of the runs has at its first places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.question import Question
+from ctxmetrics.evaluation.rows.gold_answers import make_key
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+# How many results of a run count.
+K = 10
+# By the name of a run, for each question: what tells its results apart, as `Question.gold_keys` has it.
+RunResults: TypeAlias = Mapping[str, Sequence[Sequence[str] | None]]
+# If the gold of this share of the questions or more is the first results of a run, the gold of all of them is in doubt.
+_NEARLY_ALL = 0.9
+# The fewest questions that show this.
+_FEWEST_QUESTIONS = 8
+# So many gold passages in the order of the ranks are no chance.
+_FEWEST_ORDERED = 3
+# A passage with a smaller share of the words of the reference does not help to answer.
+_LEAST_USEFUL = 0.1
+# The fewest words of a reference that show this.
+_FEWEST_REFERENCE_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGold(Plain):
+    """How often the gold is what a run has at its first places.
+
+    Attributes:
+        run: The name of the run.
+        questions: The questions with gold and at least as many results.
+        equal: Those whose gold is exactly the first results.
+        most: The most gold passages of one of these.
+    """
+
+    run: str
+    questions: int
+    equal: int
+    most: int
+
+    @property
+    def is_made_by_it(self) -> bool:
+        """Whether that is so for nearly all questions."""
+        return self.questions >= _FEWEST_QUESTIONS and self.equal >= _NEARLY_ALL * self.questions
+
+    def __str__(self) -> str:
+        text = f"{self.run}: the gold of {self.equal} of {self.questions} questions is exactly its first results"
+        if not self.is_made_by_it:
+            return text
+        if self.most == 1:
+            return f"{text}. A perfect retriever looks the same: find out who made the gold"
+        return f"{text}: its recall is 1 by construction"
+
+
+def check_runs(questions: Sequence[Question], runs: RunResults) -> tuple[list[RunGold], list[Finding]]:
+    """Compare the gold with the first results of each run.
+
+    Args:
+        questions: The questions.
+        runs: The results of each run, as `list_run_results` has them.
+    """
+    counts: list[RunGold] = []
+    findings: dict[int, Finding] = {}
+    for name, results_by_question in runs.items():
+        equal: list[tuple[Question, Sequence[str]]] = []
+        usable = 0
+        for question, results in zip(questions, results_by_question, strict=True):
+            gold = {*question.gold_keys}
+            if not gold or results is None or len(results) < len(gold):
+                continue
+            usable += 1
+            first = results[: len(gold)]
+            if gold == {*first}:
+                equal.append((question, first))
+        most = max((len(first) for _, first in equal), default=0)
+        count = RunGold(run=name, questions=usable, equal=len(equal), most=most)
+        counts.append(count)
+        for question, ranks in equal:
+            evidence = _find_evidence(question, ranks, name, made_by_it=count.is_made_by_it)
+            if evidence:
+                finding = question.make_finding("first_results", evidence, (name, *ranks))
+                findings.setdefault(question.number, finding)
+    return counts, [*findings.values()]
+
+
+def list_run_results(
+    questions: Sequence[Question], runs: Mapping[str, Sequence[Sample | None]]
+) -> RunResults:
+    """List the first results of each run for each question: `K` of them, or as many as there are gold passages.
+
+    Args:
+        questions: The questions.
+        runs: By the name of a run what it retrieved for each question; None where it has none.
+    """
+    return {
+        name: [
+            _list_results(question, sample) for question, sample in zip(questions, samples, strict=True)
+        ]
+        for name, samples in runs.items()
+    }
+
+
+def _list_results(question: Question, sample: Sample | None) -> list[str] | None:
+    """List what tells the first results for a question apart: ids, else texts.
+
+    None where the gold cannot be compared with them: there are no results, or ids without texts, or texts without ids.
+    Results that are there and empty are an empty list.
+    """
+    if sample is None:
+        return None
+    ids = sample.retrieved_context_ids
+    texts = sample.retrieved_contexts
+    most = max(K, len(question.gold))
+    if texts == () or (texts is None and ids == ()):
+        return [*(ids or ())][:most] if question.has_ids else []
+    if not question.has_ids:
+        return None if texts is None else [make_key(None, text) for text in texts[:most]]
+    if not ids or not any(ids):
+        return None
+    pairs = zip(ids[:most], (texts or ids)[:most], strict=True)
+    return [make_key(id_ or None, text) for id_, text in pairs]
+
+
+def list_run_notes(
+    questions: Sequence[Question],
+    runs: Mapping[str, Sequence[Sample | None]],
+    run_results: RunResults,
+) -> Iterator[str]:
+    """Yield for each run of how many questions the gold cannot be compared with the results."""
+    for name, samples in runs.items():
+        counts = {"ids": 0, "texts": 0}
+        for question, sample, results in zip(questions, samples, run_results[name], strict=True):
+            if sample is None or not question.gold or results is not None:
+                continue
+            counts["ids" if question.has_ids else "texts"] += 1
+        for form, count in counts.items():
+            if count:
+                yield (
+                    f"{name}: {plural(count, 'question')} not compared: the gold has {form}, and the run has none for them"
+                )
+
+
+def _find_evidence(question: Question, first: Sequence[str], run: str, *, made_by_it: bool) -> str:
+    """Describe why the gold seems to be copied from the run; empty if the run may have found the right gold."""
+    count = len(first)
+    what = "the first result" if count == 1 else f"the first {count} results"
+    text = f"the gold is {what} of {run}"
+    useless = [
+        passage.id or "a passage"
+        for passage, words in zip(question.gold, question.gold_content, strict=True)
+        if _is_unlike_reference(question, words)
+    ]
+    if 0 < len(useless) < count:  # if all seem useless, the reference uses other words
+        return f"{text}, and {useless[0]!r} has next to no word of the reference"
+    gold = [*question.gold_keys]
+    if count >= _FEWEST_ORDERED and gold == [*first] and gold != sorted(gold):
+        return f"{text}, in their order"
+    return f"{text}, as that of nearly all questions" if made_by_it else ""
+
+
+def _is_unlike_reference(question: Question, words: frozenset[str]) -> bool:
+    """Tell whether a gold passage has next to no word of the reference."""
+    content = question.reference_content
+    if not words or len(content) < _FEWEST_REFERENCE_WORDS:
+        return False
+    return len(words & content) < _LEAST_USEFUL * len(content)

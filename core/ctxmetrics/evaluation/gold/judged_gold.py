@@ -1,0 +1,423 @@
+"""What a judge says about gold: references that nothing states, holes, and gold that asks for more than is needed.
+
+Each question is judged once, with its gold passages, what was retrieved for it, and the passages of the corpus that have the
+words of its reference. The verdicts of the embedded judge count where they are clear: it compares words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
+from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.question_texts import is_answer
+from ctxmetrics.evaluation.rows.gold_answers import make_key
+from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.judges.evidence.contradiction import contradiction
+from ctxmetrics.judges.evidence.words import Token
+from ctxmetrics.judges.lexical.index import sentences
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.verdicts import Verdict
+
+# The metrics by which the judge is asked about each question.
+METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
+# How many passages of the corpus are judged for a sentence of a reference.
+_FOR_A_SENTENCE = 3
+# How many passages of the corpus are judged for a question.
+_FOR_A_QUESTION = 6
+# How many of the results of a run are judged.
+_RESULTS = 10
+# The corpus is not searched for a sentence of the reference if the gold has this share of its words.
+_STATED = 0.8
+
+# The embedded judge compares words: its verdicts count only if the weighed words of the reference confirm them. The bars are
+# shares of the weight of all words, chosen with ``benchmarks/validity/gold.py``.
+# Nothing states a sentence if the gold and any one more passage have less than this share of it.
+_UNSTATED = 0.4
+# A sentence is doubted only if it has so many words with a meaning.
+_FEWEST = 3
+# A retrieved passage is a hole if it has at least this share of the reference, whatever the gold passages have.
+_MOST_IN_HOLE = 0.65
+# It is also a hole if it has at least this share of the reference ..
+_LEAST_IN_HOLE = 0.25
+# .. and at least this share that no gold passage has.
+_LEAST_NEW_IN_HOLE = 0.13
+# A gold passage adds nothing if it has less than this share of the reference ..
+_LEAST_IN_GOLD = 0.12
+# .. and less than this share that no other gold passage has.
+_LEAST_OWN_IN_GOLD = 0.08
+# A sentence of gold says the same with another number if it has this share of the other words of a sentence.
+_SAME_BUT_NUMBER = 0.6
+# A sentence of gold denies a sentence if it has this share of its words.
+_SAME_BUT_NEGATION = 0.8
+# The kinds of words that are numbers.
+_NUMBERS = frozenset({"number", "count"})
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The passages that are judged for a question.
+
+    Attributes:
+        question: The question.
+        texts: Their texts, each once.
+        ids: Their ids; None for a passage without one.
+        gold: The places of the gold passages among them.
+        retrieved: The places of what was retrieved and is not gold.
+    """
+
+    question: Question
+    texts: tuple[str, ...]
+    ids: tuple[str | None, ...]
+    gold: tuple[int, ...]
+    retrieved: tuple[int, ...]
+
+    def name(self, place: int) -> str:
+        """Return the id of a passage; without one the beginning of its text."""
+        return self.ids[place] or shorten(self.texts[place])
+
+    def get_key(self, place: int) -> str:
+        """Return what tells a passage apart, as the gold of the question has it."""
+        id_ = self.ids[place] if self.question.has_ids else None
+        return make_key(id_, self.texts[place])
+
+    @property
+    def sample(self) -> Sample:
+        """The sample that is judged."""
+        return Sample(
+            id=str(self.question.number),
+            user_input=self.question.sample.user_input,
+            reference=self.question.reference,
+            retrieved_contexts=self.texts,
+        )
+
+
+def build_pools(
+    questions: Sequence[Question], passages: Passages, runs: Mapping[str, Sequence[Sample | None]]
+) -> Iterator[Pool]:
+    """Build the pool of each question whose reference is an answer, as far as there is a passage."""
+    for place, question in enumerate(questions):
+        if not is_answer(question.reference):
+            continue
+        results = [run[place] for run in runs.values()]
+        pool = _build_pool(question, passages, [sample for sample in results if sample is not None])
+        if pool.texts:
+            yield pool
+
+
+def _build_pool(question: Question, passages: Passages, results: Sequence[Sample]) -> Pool:
+    """Build the pool of a question: its gold, the first results of each run, and passages found by words of the reference."""
+    passages_by_text = _PassagesByText()
+    gold: dict[str, None] = {}
+    retrieved: dict[str, None] = {}
+    for passage in question.gold:
+        if passage.text:
+            key = normalise(passage.text)
+            passages_by_text.add(key, passage.id, passage.text)
+            gold[key] = None
+    useless = _find_useless(question.sample)
+    for sample in results:
+        contexts = (sample.retrieved_contexts or ())[:_RESULTS]
+        ids = sample.retrieved_context_ids
+        if not contexts and ids:
+            places = [
+                place for id_ in ids[:_RESULTS] for place in passages.places_by_id.get(id_, ())[:1]
+            ]
+            contexts = tuple(passages.chunks[place].text for place in places)
+            ids = tuple(passages.chunks[place].id or "" for place in places)
+        for number, text in enumerate(contexts):
+            key = normalise(text)
+            if not key or key in gold:
+                continue
+            id_ = None
+            if ids is not None and number < len(ids):
+                id_ = ids[number] or None
+            is_gold = id_ is not None and id_ in question.gold_keys
+            if is_gold or key in useless:
+                continue
+            passages_by_text.add(key, id_, text)
+            retrieved[key] = None
+    for place in _search(question, passages):
+        chunk = passages.chunks[place]
+        passages_by_text.add(normalise(chunk.text), chunk.id, chunk.text)
+    order = {key: number for number, key in enumerate(passages_by_text.texts)}
+    return Pool(
+        question=question,
+        texts=tuple(passages_by_text.texts.values()),
+        ids=tuple(passages_by_text.ids.values()),
+        gold=tuple(order[key] for key in gold),
+        retrieved=tuple(order[key] for key in retrieved),
+    )
+
+
+class _PassagesByText:
+    """The passages of a pool, each text once.
+
+    Attributes:
+        texts: By the normalised text the text.
+        ids: By the normalised text the first id; None without one.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.ids: dict[str, str | None] = {}
+
+    def add(self, key: str, id_: str | None, text: str) -> None:
+        """Add a passage under its normalised text."""
+        self.texts.setdefault(key, text)
+        if self.ids.get(key) is None:
+            self.ids[key] = id_
+
+
+def _find_useless(sample: Sample) -> frozenset[str]:
+    """Find the contexts that people called useless."""
+    labels = sample.labels.get(CONTEXTS)
+    texts = sample.retrieved_contexts or ()
+    if not isinstance(labels, Sequence) or len(labels) != len(texts):
+        return frozenset()
+    pairs = zip(texts, labels, strict=True)
+    return frozenset(normalise(text) for text, label in pairs if label is not None and not label)
+
+
+def _search(question: Question, passages: Passages) -> Sequence[int]:
+    """Search the passages for the sentences of the reference that the gold passages do not have."""
+    places: dict[int, None] = {}
+    held = frozenset[str]().union(*question.gold_content)
+    for sentence in split_sentences(question.reference):
+        content = find_content(sentence)
+        if question.gold and len(content & held) >= _STATED * len(content):
+            continue
+        for place in passages.search(content, _FOR_A_SENTENCE):
+            places[place] = None
+    return [*places][:_FOR_A_QUESTION]
+
+
+# --- findings ---
+
+
+class PoolFindings:
+    """What the verdicts about a pool say about the gold of its question.
+
+    Args:
+        pool: The pool.
+        row: Its scores.
+        passages: The passages, which say how much a word weighs.
+        by_words: Whether the embedded judge gave the verdicts.
+    """
+
+    def __init__(self, pool: Pool, row: Row, passages: Passages, *, by_words: bool) -> None:
+        self._pool = pool
+        self._question = pool.question
+        self._units = row[METRICS[0].name].verdicts
+        self._useful = row[METRICS[1].name].verdicts
+        self._passages = passages
+        self._by_words = by_words
+
+    def __iter__(self) -> Iterator[Finding]:
+        yield from self._check_reference()
+        yield from self._check_needed()
+        yield from self._check_holes()
+
+    @cached_property
+    def _words(self) -> Sequence[frozenset[str]]:
+        """The keys of the words of each passage."""
+        return [frozenset(word.key for word in read_words(text)) for text in self._pool.texts]
+
+    def _unite_gold(self, without: int | None = None) -> frozenset[str]:
+        """Return the words of all gold passages together, or of all except one."""
+        return frozenset[str]().union(
+            *(self._words[place] for place in self._pool.gold if place != without)
+        )
+
+    def _weigh(self, keys: Iterable[str], whole: Iterable[str]) -> float:
+        """Return the share that some words have in the weight of all words of a text."""
+        weigh = self._passages.weigh
+        return sum(map(weigh, keys)) / (sum(map(weigh, whole)) or 1.0)
+
+    # --- the reference ---
+
+    def _check_reference(self) -> Iterator[Finding]:
+        """Find sentences of the reference that nothing states, and those that the gold contradicts."""
+        unstated: list[Verdict] = []
+        language = detect_language(self._question.reference)
+        for unit in self._units:
+            contradiction_text = self._find_contradiction(unit, language)
+            if contradiction_text:
+                evidence = (
+                    f"the reference says {shorten(unit.text)!r}, its gold passage otherwise: "
+                    f"{contradiction_text}"
+                )
+                yield self._question.make_finding("contradicts_gold", evidence, (unit.text,))
+            elif unit.value is False and self._is_unstated(unit.text):
+                unstated.append(unit)
+        if unstated:
+            where = "nothing that was retrieved or is gold"
+            if self._passages.is_corpus:
+                where = "no passage of the corpus"
+            evidence = f"{where} states {shorten(unstated[0].text)!r}"
+            if unstated[0].reason:
+                evidence += f" ({shorten(unstated[0].reason, 120)})"
+            yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
+
+    def _is_unstated(self, text: str) -> bool:
+        """Tell whether a sentence that the judge calls unsupported is clearly unstated; a language model's verdict always is."""
+        if not self._by_words:
+            return True
+        content = find_content(text)
+        gold = self._unite_gold()
+        highest_share = max(self._weigh(content & (gold | words), content) for words in self._words)
+        return len(content) >= _FEWEST and highest_share < _UNSTATED
+
+    def _find_contradiction(self, unit: Verdict, language: str) -> str:
+        """Describe how a gold passage contradicts a unit; empty if the gold states the unit, or says nothing similar."""
+        if unit.value is True and unit.code != "uncertain":
+            return ""
+        gold = [self._pool.texts[place] for place in self._pool.gold]
+        nearest, share = _find_nearest(unit.text, gold)
+        if share < _SAME_BUT_NUMBER:
+            return ""
+        other_number = _find_other_number(unit.text, nearest, self._unite_gold())
+        if other_number:
+            return other_number
+        denial = contradiction(unit.text, nearest[:1], language)
+        if denial is None or denial.kind == "number" or share < _SAME_BUT_NEGATION:
+            return ""
+        return str(denial)
+
+    # --- the gold passages ---
+
+    def _check_needed(self) -> Iterator[Finding]:
+        """Find gold passages without which the others state as much."""
+        gold = self._pool.gold
+        units = self._units
+        if len(gold) == 1 or not units or any(unit.value is None for unit in units):
+            return
+        names = {place: self._pool.name(place) for place in gold}
+        if all(unit.value and len(self._find_stating(unit)) == len(gold) for unit in units):
+            if gold:
+                evidence = f"each of {', '.join(names.values())} states the whole reference alone"
+                yield self._question.make_finding("any_suffices", evidence, names.values())
+            return
+        if not any(unit.value for unit in units):
+            return
+        needless = [place for place in gold if self._adds_nothing(place)]
+        if needless and len(needless) < len(gold):
+            evidence = (
+                f"{names[needless[0]]!r} adds no sentence of the reference to the other gold passages"
+            )
+            yield self._question.make_finding(
+                "adds_nothing", evidence, [names[place] for place in needless]
+            )
+
+    def _find_stating(self, unit: Verdict) -> frozenset[int]:
+        """Find the gold passages that state a unit alone."""
+        stating = (span.context for span in unit.evidence if span.whole)
+        return frozenset(self._pool.gold).intersection(stating)
+
+    def _adds_nothing(self, place: int) -> bool:
+        """Tell whether a gold passage states nothing of the reference that the other gold passages do not state.
+
+        By the verdicts of the embedded judge, whether it states nothing of the reference and has few of its words.
+        """
+        for unit in self._units:
+            is_evidence = any(span.context == place for span in unit.evidence)
+            if is_evidence and (self._by_words or not self._find_stating(unit) - {place}):
+                return False
+        if not self._by_words:
+            return True
+        content = self._question.reference_content
+        held = content & self._words[place]
+        own = held - self._unite_gold(place)
+        has_little = self._weigh(held, content) < _LEAST_IN_GOLD
+        return has_little and self._weigh(own, content) < _LEAST_OWN_IN_GOLD
+
+    # --- what was retrieved ---
+
+    def _check_holes(self) -> Iterator[Finding]:
+        """Find what was retrieved, is judged useful with evidence, and is not gold."""
+        if not self._question.gold:
+            return
+        for place in self._pool.retrieved:
+            verdict = self._useful[place] if place < len(self._useful) else None
+            if verdict is None or not verdict.value or not verdict.evidence:
+                continue
+            if not self._by_words or self._has_answer(place):
+                name = self._pool.name(place)
+                quote = shorten(verdict.evidence[0].quote, 160)
+                evidence = f"{name!r} was retrieved, is useful and is not gold: {quote!r}"
+                yield self._question.make_finding("hole", evidence, (self._pool.get_key(place),))
+
+    def _has_answer(self, place: int) -> bool:
+        """Tell whether a passage has most of the reference, or much of it and some that no gold passage has."""
+        content = self._question.reference_content
+        held = content & self._words[place]
+        share = self._weigh(held, content)
+        if share >= _MOST_IN_HOLE:
+            return True
+        new = held - self._unite_gold()
+        has_much = share >= _LEAST_IN_HOLE
+        return has_much and self._weigh(new, content) >= _LEAST_NEW_IN_HOLE
+
+
+def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]:
+    """Find the two sentences of the gold that together have most words of a text, and the share of the words that they have.
+
+    Numbers do not count.
+    """
+    numbers = {word.key for word in read_words(text) if word.kind in _NUMBERS}
+    content = find_content(text) - numbers
+    held: dict[str, frozenset[str]] = {}
+    for passage in gold:
+        for start, end in sentences(passage):
+            sentence = passage[start:end]
+            held[sentence] = content & {word.key for word in read_words(sentence)}
+    nearest: list[str] = []
+    missing = content
+    for _ in range(2):
+        best = max(held, key=lambda sentence: len(held[sentence] & missing), default="")
+        if best and held[best] & missing:
+            nearest.append(best)
+            missing -= held[best]
+    return nearest, 1 - len(missing) / max(1, len(content))
+
+
+def _find_other_number(text: str, nearest: Iterable[str], gold: frozenset[str]) -> str:
+    """Describe a number of a text that no gold passage has, and the number of the same measure in the nearest sentences.
+
+    Empty if there is none.
+
+    Args:
+        text: The text.
+        nearest: The sentences of the gold that are nearest to it.
+        gold: The keys of the words of all gold passages.
+    """
+    numbers = [word for word in read_words(text) if word.kind == "number"]
+    number_keys = {word.key for word in numbers}
+    gold_numbers: list[Token] = []
+    for sentence in nearest:
+        gold_numbers += [word for word in read_words(sentence) if word.kind == "number"]
+    for number in numbers:
+        values = [part for part in number.parts if any(map(str.isdigit, part))]
+        if not gold.isdisjoint((number.key, *values)):
+            continue
+        for other in gold_numbers:
+            is_other = other.measures == number.measures and other.key not in number_keys
+            if is_other and _is_year(other.key) == _is_year(number.key):
+                return f"{number.spelling!r} against {other.spelling!r}"
+    return ""
+
+
+def _is_year(key: str) -> bool:
+    """Tell whether a number may be a year."""
+    return _YEAR.fullmatch(key) is not None

@@ -1,0 +1,172 @@
+"""The passages among which gold is looked for: a corpus, or what was retrieved where there is none.
+
+Words lead to passages by an inverted index: what a search reads does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import zip_longest
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
+from ctxmetrics.judges.evidence.words import Token, tokens
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.visible import see
+
+# The entries of the index that one search reads at most, rare words first.
+_MOST_READ = 6_000
+# The parameters of BM25.
+_K1 = 1.5
+_B = 0.75
+
+
+def read_words(text: str) -> list[Token]:
+    """Read the words of a text that are visible to a reader."""
+    return tokens(see(text).text)
+
+
+class _Postings:
+    """Where a word stands: the passages in order, and how often in each."""
+
+    __slots__ = ("counts", "places")
+
+    def __init__(self) -> None:
+        self.places: array[int] = array("I")
+        self.counts: array[int] = array("H")
+
+
+class Passages:
+    """The passages among which gold is looked for.
+
+    Args:
+        corpus: The corpus; None without one.
+        samples: The samples, and those of runs: without a corpus, their contexts are the passages.
+
+    Attributes:
+        is_corpus: Whether the passages are all that there are: then what is not among them is nowhere.
+        chunks: The passages.
+        places_by_id: Where the passages of each id stand.
+    """
+
+    def __init__(self, corpus: Corpus | None, samples: Iterable[Sample]) -> None:
+        self.is_corpus: bool = corpus is not None
+        chunks = collect_chunks(samples) if corpus is None else corpus.chunks
+        self.chunks: Sequence[Chunk] = chunks
+        self.places_by_id: dict[str, list[int]] = {}
+        for place, chunk in enumerate(chunks):
+            if chunk.id is not None:
+                self.places_by_id.setdefault(chunk.id, []).append(place)
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    @cached_property
+    def _places_by_text(self) -> dict[int, int]:
+        """Where the first passage with each text stands, by the hash of its normalised text: hashes take less memory."""
+        places: dict[int, int] = {}
+        for place, chunk in enumerate(self.chunks):
+            places.setdefault(hash(normalise(chunk.text)), place)
+        return places
+
+    def find_text(self, text: str) -> int | None:
+        """Find the passage with a text; None where there is none."""
+        normalised = normalise(text)
+        place = self._places_by_text.get(hash(normalised))
+        if place is None or normalise(self.chunks[place].text) != normalised:
+            return None
+        return place
+
+    def name(self, place: int) -> str:
+        """Return the id of a passage; without one the beginning of its text."""
+        chunk = self.chunks[place]
+        return shorten(chunk.text) if chunk.id is None else chunk.id
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, _Postings], NDArray[np.float64]]:
+        """The inverted index, and for each passage the part of BM25's denominator that grows with its length."""
+        index: dict[str, _Postings] = {}
+        lengths = array("I")
+        for place, chunk in enumerate(self.chunks):
+            keys = [token.key for token in read_words(chunk.text)]
+            lengths.append(len(keys))
+            for key, count in Counter(keys).items():
+                if key not in index:
+                    index[key] = _Postings()
+                index[key].places.append(place)
+                index[key].counts.append(min(count, 65_535))
+        mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+        shares = np.frombuffer(lengths, np.uint32).astype(np.float64) / mean
+        return index, _K1 * (1 - _B + _B * shares)
+
+    def search(self, keys: Iterable[str], most: int, *, without: Iterable[int] = ()) -> list[int]:
+        """Search the passages by words: BM25, with the rarest words where there are too many entries to read.
+
+        Args:
+            keys: The keys of the words.
+            most: How many passages are returned at most, the best first.
+            without: Passages that are not returned.
+        """
+        index, length_terms = self._index
+        rare_first = sorted(
+            (index[key] for key in set(keys) if key in index),
+            key=lambda postings: len(postings.places),
+        )
+        if not rare_first:
+            return []
+        # For each word, the passages that have it, and what it adds to the score of each.
+        places_by_word: list[NDArray[np.uint32]] = []
+        scores_by_word: list[NDArray[np.float64]] = []
+        entries_read = 0
+        for postings in rare_first:
+            passage_count = len(postings.places)
+            if entries_read and entries_read + passage_count > _MOST_READ:
+                break
+            entries_read += passage_count
+            places = np.frombuffer(postings.places, np.uint32)
+            counts = np.frombuffer(postings.counts, np.uint16)
+            places_by_word.append(places)
+            word_weight = self._weigh_count(passage_count)
+            scores_by_word.append(word_weight * counts / (counts + length_terms[places]))
+        matches, numbers = np.unique(np.concatenate(places_by_word), return_inverse=True)
+        scores = np.bincount(numbers, np.concatenate(scores_by_word))
+        order = np.argsort(-scores, kind="stable")  # equal scores stay in the order of the passages
+        excluded = {*without}
+        best_places = (int(place) for place in matches[order[: most + len(excluded)]])
+        return [place for place in best_places if place not in excluded][:most]
+
+    def weigh(self, key: str) -> float:
+        """Weigh a word by how rare it is among the passages: its inverse document frequency, as BM25 has it."""
+        index, _ = self._index
+        return self._weigh_count(len(index[key].places) if key in index else 0)
+
+    def _weigh_count(self, count: int) -> float:
+        """Return the inverse document frequency of a word that so many passages have."""
+        return log(1 + (len(self) - count + 0.5) / (count + 0.5))
+
+
+def collect_chunks(samples: Iterable[Sample]) -> list[Chunk]:
+    """Collect the contexts of samples, retrieved and expected, each once."""
+    chunks: dict[tuple[str | None, str], Chunk] = {}
+    for sample in samples:
+        for texts, ids in (
+            (sample.retrieved_contexts, sample.retrieved_context_ids),
+            (sample.reference_contexts, sample.reference_context_ids),
+        ):
+            own_ids = ids if len(ids or ()) == len(texts or ()) else None
+            for text, id_ in zip_longest(texts or (), own_ids or ()):
+                chunks.setdefault((id_ or None, text), Chunk(text, id_ or None, ""))
+    return list(chunks.values())
+
+
+def shorten(text: str, most: int = 80) -> str:
+    """Shorten a text to one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

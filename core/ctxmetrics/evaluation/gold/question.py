@@ -1,0 +1,106 @@
+"""A question with its gold: each gold passage, and where it stands among the passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.passages import Passages, read_words
+from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, list_gold
+from ctxmetrics.judges.evidence.words import Token, word_list
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.languages import detect_language
+
+
+class Question:
+    """A sample with its gold.
+
+    Args:
+        number: Which sample it is, from 1.
+        sample: The sample.
+        passages: The passages among which its gold is looked for.
+
+    Attributes:
+        name: The id of the sample; its number as text without one.
+        gold: The gold passages.
+    """
+
+    def __init__(self, number: int, sample: Sample, passages: Passages) -> None:
+        self.number = number
+        self.sample = sample
+        self.name: str = str(number) if sample.id is None else sample.id
+        self.gold: Sequence[GoldPassage] = tuple(_find_gold(sample, passages))
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the gold names ids; else it has texts."""
+        return self.sample.reference_context_ids is not None
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return self.sample.user_input or ""
+
+    @property
+    def reference(self) -> str:
+        """The reference, or the first of several; empty without one."""
+        return self.sample.reference or next(iter(self.sample.references or ()), "")
+
+    @cached_property
+    def gold_keys(self) -> Sequence[str]:
+        """What tells the gold passages apart, in the order of the sample: their ids, else their texts."""
+        return [passage.key for passage in self.gold]
+
+    @cached_property
+    def gold_places(self) -> frozenset[int]:
+        """Where the gold passages stand."""
+        return frozenset(place for passage in self.gold for place in passage.places)
+
+    @cached_property
+    def words(self) -> Sequence[Token]:
+        """The words of the question."""
+        return read_words(self.text)
+
+    @cached_property
+    def reference_content(self) -> frozenset[str]:
+        """The keys of the words of the reference that carry a meaning."""
+        return find_content(self.reference)
+
+    @cached_property
+    def gold_content(self) -> Sequence[frozenset[str]]:
+        """The keys of the words of each gold passage; of one without a text, none."""
+        return [
+            frozenset(token.key for token in read_words(passage.text or "")) for passage in self.gold
+        ]
+
+    def make_finding(self, code: str, evidence: str, items: Iterable[str] = ()) -> Finding:
+        """Make a finding about this question."""
+        return Finding(
+            code=code,
+            number=self.number,
+            sample=self.name,
+            question=self.text,
+            evidence=evidence,
+            items=tuple(items),
+        )
+
+
+def find_content(text: str) -> frozenset[str]:
+    """Find the keys of the words of a text that carry a meaning."""
+    stop = word_list("stop", detect_language(text))
+    return frozenset(token.key for token in read_words(text) if token.folded not in stop)
+
+
+def _find_gold(sample: Sample, passages: Passages) -> Iterator[GoldPassage]:
+    """Yield the gold passages, each with its places; the text of one without is that of the corpus."""
+    for passage in list_gold(sample):
+        text = passage.text
+        if passage.id is None:
+            place = passages.find_text(text or "")
+            places = [] if place is None else [place]
+        else:
+            places = passages.places_by_id.get(passage.id, [])
+        if text is None and places:
+            text = passages.chunks[places[0]].text
+        yield GoldPassage(passage.id, text, tuple(places))

@@ -1,0 +1,295 @@
+"""Questions and references that are wrong by themselves: repeated, without an answer, or with the answer in the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.passages import read_words, shorten
+from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.sentences import split_sentences
+
+# A question names the answer if it has at least this share of the words of a sentence of the reference ..
+_LEAST_NAMED = 0.9
+# .. and the sentence has at least so many words. A shorter sentence must stand in the question word for word.
+_FEWEST_SENTENCE_WORDS = 5
+# An answer of at most so many words may be one of several answers that a question offers.
+_MOST_CHOICE_WORDS = 4
+# A repeated reference with fewer words says nothing: many questions have the same name as answer.
+_FEWEST_REPEATED_WORDS = 4
+# The same in characters, for scripts without spaces between words.
+_FEWEST_REPEATED_CHARACTERS = 20
+# A reference that stands in so many rows is repeated often, whatever their gold is.
+_OFTEN = 3
+# One of two questions fits its gold better than the other if their fits differ by more than this.
+_CLEARLY_BETTER = 0.15
+# Two references with a smaller share of common words are different answers.
+_LEAST_COMMON = 0.5
+# A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
+_FEWEST_REPEATED_LETTERS = 5
+# An id of fewer characters may be a word of the question.
+_SHORTEST_ID = 4
+
+# What ends a question; the last one is the Greek mark.
+_ASKS = re.compile(r"[?？؟\u037e]\W*$")
+# A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
+_TEMPLATE = re.compile(r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%|\$\w+)\s*\.?\s*")
+# What stands between words.
+_WORD = re.compile(r"[\W_]+")
+# What ends a mark at the beginning of a text, such as ``TODO:``.
+_COLON = re.compile(r"[:：]")
+
+
+def check_texts(questions: Sequence[Question]) -> Iterator[Finding]:
+    """Yield what is wrong with the questions and their references."""
+    asked = frozenset(_fold_words(question.text) for question in questions)
+    for question in questions:
+        yield from _check_reference(question, asked)
+        yield from _check_answer_in_question(question)
+        yield from _check_id_in_question(question)
+    yield from _check_repeated_questions(questions)
+    yield from _check_repeated_references(questions)
+
+
+# --- one question ---
+
+
+@cache
+def _read_word_lists() -> Mapping[str, Any]:
+    """Read the lists of words in the data file."""
+    words: Mapping[str, Any] = read_data("evaluation.gold", "words.json")
+    return words
+
+
+@cache
+def _read_folded_words(name: str) -> frozenset[str]:
+    """Read a list of words without case and marks."""
+    return frozenset(map(_fold_words, _read_word_lists()[name]))
+
+
+def _fold_words(text: str) -> str:
+    """Return the words of a text in small letters, without marks between them."""
+    return " ".join(_WORD.sub(" ", normalise(text)).split())
+
+
+def _is_placeholder(text: str) -> bool:
+    """Tell whether a text only marks where an answer should be written, such as TODO."""
+    plain = _fold_words(text)
+    if not plain or plain in _read_folded_words("placeholders") or _TEMPLATE.fullmatch(text):
+        return True
+    mark = _COLON.split(text, maxsplit=1)[0]
+    if _fold_words(mark) in _read_folded_words("placeholder_marks") and mark != text:
+        return True
+    beginnings = _read_folded_words("placeholder_beginnings")
+    if any(f"{plain} ".startswith(f"{words} ") for words in beginnings):
+        return True
+    is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
+    return is_one_letter and len(plain) >= _FEWEST_REPEATED_LETTERS
+
+
+def is_answer(text: str) -> bool:
+    """Tell whether a reference is an answer: no refusal, no placeholder and no question."""
+    return not (phrase_kind(text) in {"refusal", "mark"} or _is_placeholder(text) or _asks(text))
+
+
+def _asks(text: str) -> bool:
+    """Tell whether each sentence of a text is a question."""
+    return all(map(_ASKS.search, split_sentences(text)))
+
+
+def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Finding]:
+    """Find a reference that is no answer; some are one of the questions that are asked."""
+    text = question.reference
+    if question.sample.reference is None and not text:
+        return
+    evidence = f"the reference is {shorten(text)!r}"
+    kind = phrase_kind(text)
+    if kind in {"refusal", "mark"}:
+        if not question.sample.labels.get(LABEL):
+            yield question.make_finding("refusal", evidence)
+    elif _is_placeholder(text):
+        yield question.make_finding("placeholder", evidence)
+    elif _fold_words(text) in asked or _asks(text):
+        yield question.make_finding("asks", evidence)
+
+
+def _check_answer_in_question(question: Question) -> Iterator[Finding]:
+    """Find a reference, or a sentence of it, that stands in the question."""
+    text = question.reference
+    if (
+        not is_answer(text)
+        or phrase_kind(text) == "yes_no"
+        or _fold_words(text) == _fold_words(question.text)
+    ):
+        return
+    asked = [word.key for word in question.words]
+    known = frozenset(asked)
+    answer = [word.key for word in read_words(text)]
+    offers = not known.isdisjoint(_list_choice_words(question))
+    is_choice = offers and len(answer) <= _MOST_CHOICE_WORDS
+    if _contains(asked, answer) and not is_choice:
+        yield question.make_finding(
+            "answer_in_question", f"the question has the reference: {shorten(text)!r}"
+        )
+        return
+    for sentence in split_sentences(text):
+        if sentence.endswith((":", "：")):  # the answer follows
+            continue
+        content = find_content(sentence)
+        keys = [word.key for word in read_words(sentence)]
+        is_word_for_word = (
+            len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked, keys)
+        )
+        has_most_words = len(content & known) >= _LEAST_NAMED * len(content)
+        if is_word_for_word or (len(content) >= _FEWEST_SENTENCE_WORDS and has_most_words):
+            evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
+            yield question.make_finding("answer_in_question", evidence)
+            return
+
+
+def _list_choice_words(question: Question) -> frozenset[str]:
+    """List the keys of "or" in the language of a question; in all languages where it may have any.
+
+    The language of a short text in Latin script is seldom clear, and English then: a word of English alone tells.
+    """
+    language = detect_language(question.text)
+    if language != "en" or any(word.folded in _read_english_words() for word in question.words):
+        return _read_choice_words(language) | _read_choice_words("und")
+    return frozenset().union(*map(_read_choice_words, _read_word_lists()["or"]))
+
+
+@cache
+def _read_choice_words(language: str) -> frozenset[str]:
+    """Read the keys of "or" in a language; for ``und`` where it is no other word of another language."""
+    texts = _read_word_lists()["or"].get(language, ())
+    return frozenset(word.key for text in texts for word in read_words(text))
+
+
+@cache
+def _read_english_words() -> frozenset[str]:
+    """Read the frequent words that English alone has."""
+    words = {**read_data("_internal", "function_words.json")["words"]}
+    english = words.pop("en")
+    return frozenset(english).difference(*words.values())
+
+
+def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
+    """Tell whether a sequence of words holds another one, word after word; it does not hold an empty one."""
+    if not part:
+        return False
+    words = list(part)
+    last_start = len(keys) - len(words)
+    return any(list(keys[start : start + len(words)]) == words for start in range(last_start + 1))
+
+
+def _check_id_in_question(question: Question) -> Iterator[Finding]:
+    """Find a gold id in the question: one with a digit or a mark, which is no plain word."""
+    text = normalise(question.text)
+    for passage in question.gold:
+        id_ = normalise(passage.id or "")
+        if len(id_) < _SHORTEST_ID or id_.isalpha() or id_ not in text:
+            continue
+        if re.search(rf"(?<!\w){re.escape(id_)}(?!\w)", text):
+            evidence = f"the question names the gold id {passage.id!r}"
+            yield question.make_finding("id_in_question", evidence, (passage.id or "",))
+            return
+
+
+# --- several questions ---
+
+
+def _check_repeated_questions(questions: Sequence[Question]) -> Iterator[Finding]:
+    """Find questions that are asked twice with different gold."""
+    groups: dict[tuple[str, ...], list[Question]] = {}
+    for question in questions:
+        groups.setdefault(tuple(word.key for word in question.words), []).append(question)
+    for words, group in groups.items():
+        if not words or not any(_differ(group[0], other) for other in group[1:]):
+            continue
+        doubtful = _choose_doubtful(group)
+        for question in doubtful:
+            others = _list_others(question, group)
+            evidence = f"the same question with other gold: {', '.join(others)}"
+            yield question.make_finding("repeated_question", evidence, others)
+
+
+def _list_others(question: Question, group: Sequence[Question]) -> Sequence[str]:
+    """List the names of the first other questions of a group."""
+    others = (other.name for other in group if other is not question)
+    return [*islice(others, _OFTEN)]
+
+
+def _differ(first: Question, second: Question) -> bool:
+    """Tell whether two samples expect different things."""
+    if first.gold and second.gold and {*first.gold_keys} != {*second.gold_keys}:
+        return True
+    if not first.reference or not second.reference:
+        return False
+    return _measure_common(first.reference_content, second.reference_content) < _LEAST_COMMON
+
+
+def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
+    """Measure the share of words that two texts have in common; of two texts without words all."""
+    return len(words & others) / len(words | others) if words or others else 1.0
+
+
+def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
+    """Choose those whose gold fits the question worse than that of another one; all where none fits better."""
+    fits = [_measure_fit(question) for question in group]
+    best = max(fits)
+    worse = [
+        question for question, fit in zip(group, fits, strict=True) if fit < best - _CLEARLY_BETTER
+    ]
+    return worse or group
+
+
+def _measure_fit(question: Question) -> float:
+    """Measure the share of the words of the question that its gold has, else its reference."""
+    held = frozenset[str]().union(*question.gold_content) or question.reference_content
+    asked = find_content(question.text) | (question.reference_content if question.gold else frozenset())
+    return len(asked & held) / max(1, len(asked))
+
+
+def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Finding]:
+    """Find a reference that several questions have, though their gold is another one."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(_fold_words(question.reference), []).append(question)
+    for text, group in groups.items():
+        texts = {_fold_words(question.text) for question in group}
+        has_few_words = len(text.split()) < _FEWEST_REPEATED_WORDS
+        is_short = has_few_words and len(text) < _FEWEST_REPEATED_CHARACTERS
+        if is_short or len(texts) == 1:
+            continue
+        if not is_answer(group[0].reference):
+            continue  # another finding says so
+        has_one_gold = len({frozenset(question.gold_keys) for question in group}) == 1
+        if has_one_gold and (len(texts) < _OFTEN or all(question.gold for question in group)):
+            continue
+        for question in _choose_unstated(group):
+            others = _list_others(question, group)
+            evidence = f"the reference of {', '.join(others)}, too: {shorten(question.reference)!r}"
+            yield question.make_finding("repeated_reference", evidence, others)
+
+
+def _choose_unstated(group: Sequence[Question]) -> Sequence[Question]:
+    """Choose the questions whose gold has fewer words of the reference than that of another one; all where none has more."""
+    shares = []
+    for question in group:
+        held = frozenset[str]().union(*question.gold_content)
+        shares.append(len(question.reference_content & held) / max(1, len(question.reference_content)))
+    best = max(shares)
+    worse = [
+        question
+        for question, share in zip(group, shares, strict=True)
+        if share < best - _CLEARLY_BETTER
+    ]
+    return worse or group

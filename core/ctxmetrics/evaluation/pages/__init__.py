@@ -1,0 +1,97 @@
+"""The pages of runs, comparisons and histories. A page loads nothing.
+
+A page is one file. Its content security policy allows its stylesheet and its script by their hashes and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.evaluation.pages.phrases import say
+from ctxmetrics.scores import pages
+from ctxmetrics.scores.pages import build_environment, read_file
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+# Files that a title names; of more, the first and the last.
+_MOST_NAMES = 3
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template: a page, or a piece of one.
+
+    Args:
+        template: Name of the template.
+        **values: What it shows. Texts are escaped, whoever wrote them.
+    """
+    return _environment().get_template(template).render(values)
+
+
+def name_page(path: str | os.PathLike[str], *files: str | os.PathLike[str]) -> str:
+    """Name a page after the files that it is about and after its own, so that tabs of several can be told apart.
+
+    Args:
+        path: The page.
+        *files: What it is about. Files of one name have the name of their folder, too.
+    """
+    paths = [Path(file) for file in dict.fromkeys(map(str, files))]
+    names = [item.name for item in paths]
+    if len(set(names)) < len(names):
+        names = ["/".join(item.parts[-2:]) for item in paths]
+    about = [names[0], "..", names[-1]] if len(names) > _MOST_NAMES else names
+    return ": ".join(filter(None, [", ".join(about), Path(path).stem])) or "ctxmetrics"
+
+
+def get_macro(template: str, name: str) -> Any:
+    """Return a macro of a template as a function, which returns a piece of a page."""
+    return getattr(_environment().get_template(template).module, name)
+
+
+@cache
+def _environment() -> Environment:
+    from markupsafe import Markup
+
+    environment = build_environment(__name__, pages.__name__)
+    environment.globals.update(
+        script=Markup(read_file(__name__, "page.js")),  # noqa: S704 - a file of the package
+        version=__version__,
+        build_policy=build_policy,
+        language="en",
+        say=say,
+    )
+    return environment
+
+
+def build_policy() -> str:
+    """Build the content security policy of a page: its stylesheet, its script and nothing else."""
+    from markupsafe import Markup
+
+    style = make_csp_hash(read_file(pages.__name__, "page.css"))
+    script = make_csp_hash(read_file(__name__, "page.js"))
+    policy = (
+        f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    # Nothing in it comes from outside: it is the words above, and hashes in base64, which has letters, digits, "+", "/" and "=".
+    # None of its characters ends the attribute, which stands in double quotes, or begins an element ("<") or an entity ("&").
+    # Escaped, each "'" would be "&#39;": the same to a browser, but not to who reads the file of the page.
+    return Markup(policy)  # noqa: S704 - the words above and base64
+
+
+def build_server_policy() -> str:
+    """Build the content security policy of a page that a server sends; a page itself cannot say all of it."""
+    return f"{build_policy()}; img-src data:; frame-ancestors 'none'"
+
+
+def make_csp_hash(text: str) -> str:
+    """Make the hash by which a content security policy names a stylesheet or a script."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,402 @@
+"""One run as it is shown: plain data that the page and the notebook print, worst samples first; and as text."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+from zlib import crc32
+
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics._internal.text_table import WIDTH, draw_bar, wrap
+from ctxmetrics.evaluation.pages import get_macro, render
+from ctxmetrics.evaluation.pages.phrases import say
+from ctxmetrics.evaluation.report.means_table import COLUMNS, NAME_WIDTH, describe_alike
+from ctxmetrics.evaluation.report.stage_means import Stages, mean_known
+from ctxmetrics.evaluation.report.summary import Summary
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.sample_view import build_sample_view
+from ctxmetrics.scores import wording
+from ctxmetrics.scores.score import NOT_FINAL, Score
+from ctxmetrics.scores.wording import clean
+from ctxmetrics.verdicts import DOUBTFUL, Verdict
+
+# The most verdicts of one score that are shown as text.
+_MOST_VERDICTS = 5
+# How many bars a histogram has.
+_BAR_COUNT = 10
+# The most characters of a fact or a warning.
+_LONGEST_FACT = 4 * WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run as it is shown.
+
+    Attributes:
+        summary: The means, and where they come from.
+        rows: The rows, worst first; none of a run that kept none.
+        curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
+        stages: What each stage of the retrieval held; None where no sample has stages.
+        groups: The means of groups of samples, by their names, where they were asked for.
+    """
+
+    summary: Summary
+    rows: tuple[Row, ...]
+    curves: Mapping[str, tuple[tuple[int, float, float], ...]] = EMPTY
+    stages: Stages | None = None
+    groups: Mapping[str, Summary] = EMPTY
+
+    @property
+    def language(self) -> str:
+        """ISO 639 code of the language of the report."""
+        return self.summary.language
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What was scored, when, by whom, and what it cost: pairs of a name and a text."""
+        summary = self.summary
+        facts = [
+            ("data", ", ".join(self._describe_data())),
+            ("judge", ", ".join(self._describe_judges())),
+            ("cost", wording.describe_usage(summary.usage, self.language)),
+            ("convention", ", ".join(name for name in summary.each("convention") if name != "default")),
+            ("library", ", ".join(summary.each("library"))),
+        ]
+        return [(say(name, self.language), text) for name, text in facts if text]
+
+    def _describe_data(self) -> Iterator[str]:
+        """Yield what was scored: the file, the number of samples, the time."""
+        summary = self.summary
+        if summary.source:
+            yield summary.source
+        samples = max((item.samples for item in summary.values()), default=0)
+        yield wording.plural(samples, "sample", language=self.language)
+        if summary.started:
+            yield summary.started
+
+    def _describe_judges(self) -> Iterator[str]:
+        """Yield who judged: the judge, the model that answered, the prompt."""
+        yield from self.summary.each("judge")
+        for name in self.summary.each("served_model"):
+            yield f"{say('answered as', self.language)} {name}"
+        for name in self.summary.each("prompt"):
+            yield f"{say('prompt', self.language)} {name}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a page says about the judge and the labels below the facts."""
+        summary = self.summary
+        notes = [*summary.counts, *summary.warnings, *summary.notes]
+        for name, item in summary.items():
+            alike = describe_alike(item, self.language)
+            if alike:
+                notes.append(f"{name}: {alike}")
+        if summary.controls:
+            notes.append(summary.controls.describe(self.language))
+        if summary.audit:
+            notes += summary.audit.list_lines()
+        return tuple(notes)
+
+    @property
+    def histograms(self) -> dict[str, list[int]]:
+        """By metric, how many samples have a score in each tenth of its scale; the last tenth holds the highest score too."""
+        counts = {name: [0] * _BAR_COUNT for name in self.summary}
+        for row in self.rows:
+            for name, score in row.items():
+                if score.share is not None:
+                    bar = min(int(score.share * _BAR_COUNT), _BAR_COUNT - 1)
+                    counts[name][bar] += 1
+        return counts
+
+    def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
+        """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
+        lowest: dict[int, list[Score]] = {}
+        for metric_place in range(len(self.summary)):
+            sort_keys = [rank_scores([row.scores[metric_place]], row.index) for row in self.rows]
+            places = sorted(range(len(self.rows)), key=sort_keys.__getitem__)
+            for place in places[:number]:
+                lowest.setdefault(place, []).append(self.rows[place].scores[metric_place])
+        return [(self.rows[place], tuple(lowest[place])) for place in sorted(lowest)]
+
+
+def is_missed(verdict: Verdict, score: Score) -> bool:
+    """Return whether a person should look at a verdict that counts: missed, not judged, or doubtful."""
+    if verdict.weight <= 0:
+        return False
+    if verdict.value is None or verdict.code in DOUBTFUL:
+        return True
+    return not verdict.value and wording.is_expected(score.counted)
+
+
+def has_failed(scores: Sequence[Score]) -> bool:
+    """Return whether a score of a sample failed."""
+    return any(score.reason_code in NOT_FINAL for score in scores)
+
+
+def rank_scores(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
+    """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
+    share = mean_known([score.share for score in scores])
+    return not has_failed(scores), share is None, share or 0.0, index
+
+
+def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
+    """Return the table, who judged and what, and so many of the lowest scores of each metric.
+
+    Args:
+        report: The report.
+        lowest: How many scores of each metric are explained.
+        color: Colour the marks with ANSI escapes.
+        width: Characters of a line of what is explained.
+    """
+    lines = [str(report.summary), ""]  # which says what was spent
+    facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
+    room = max((len(name) for name, _ in facts), default=0)
+    for name, text in facts:
+        lines += wrap(clean(text, _LONGEST_FACT), f"{name:<{room}}  ", "")
+    for warning in report.summary.warnings:
+        lines += wrap(clean(warning, _LONGEST_FACT))
+    if lowest > 0:
+        lines += _explain_lowest(report, lowest, width, color=color)
+    return "\n".join(lines)
+
+
+def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> Iterator[str]:
+    """Yield so many of the lowest scores of each metric with what they miss, a blank line before each sample."""
+    language = report.language
+    for place, (row, scores) in enumerate(report.lowest(number)):
+        yield ""
+        if place == 0:
+            yield f"{say('lowest scores of each metric', language)}:"
+        name = row.called(language)
+        if row.fields.user_input:
+            name = f"{name}: {row.fields.user_input}"
+        yield clean(name, width)
+        for score in scores:
+            yield from _format_score(score, width)
+            yield from _format_missed(score, language, width, color=color)
+
+
+def _format_missed(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
+    """Yield the verdicts to look at, each with why: in its line where it is short, else in the next."""
+    missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
+    for verdict in missed[:_MOST_VERDICTS]:
+        has_text = verdict.text != verdict.id
+        name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
+        line = f"    {wording.format_mark(verdict, color=color)} {clean(name, width - 6)}"
+        miss = wording.explain_miss(verdict, score.counted, score.language)
+        reasons = (miss, wording.explain_verdict(verdict, language))
+        why = "; ".join(reason for reason in reasons if reason)
+        if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:
+            yield f"{line}: {why}"
+        else:
+            yield line
+            yield f"        {clean(why, width - 8)}"
+    if len(missed) > _MOST_VERDICTS:
+        yield f"    +{len(missed) - _MOST_VERDICTS} {say('more', language)}"
+
+
+def _format_score(score: Score, width: int) -> Iterator[str]:
+    """Yield the name, the value, a bar and the reason; what does not fit in the line follows on further lines."""
+    name = score.metric
+    reasons = [text for text in (score.count, score.explanation, score.band) if text]
+    if len(name) > NAME_WIDTH:
+        yield from wrap(name, "  ")
+        name = ""
+    line = f"  {name:<{NAME_WIDTH}}  {score.formatted_value:<6}  {draw_bar(score.share)}"
+    if reasons and len(line) + 2 + len(reasons[0]) <= width:
+        line = f"{line}  {reasons.pop(0)}"
+    yield line.rstrip()
+    for text in filter(None, (score.mark, *reasons)):
+        yield f"    {clean(text, width - 4)}"
+
+
+# --- as a page ---
+
+# The most bytes of the samples of a page. If they need more, only the worst ones keep their texts ..
+MOST_BYTES = 18_000_000
+# .. so that all together need no more than this.
+KEPT_BYTES = 14_000_000
+# The most of the lines of samples: of more samples, the page has the worst and some of the others.
+LINE_BYTES = 8_000_000
+# From how many lines the size of all lines is estimated.
+_MEASURED_LINES = 100
+# How many of the worst samples are elements of the page from the beginning; the script makes the others
+# when they are shown.
+_SAMPLES_AT_ONCE = 200
+# How many of the worst samples a notebook shows.
+_NOTEBOOK_SAMPLES = 20
+# The most characters of a question.
+_LONGEST_QUESTION = 20_000
+# The width of the picture of a curve, in units of its own, as all that follows.
+_CURVE_WIDTH = 480
+# Its height.
+_CURVE_HEIGHT = 150
+# Where it begins from the left.
+_CURVE_LEFT = 40
+# Where it begins from the top.
+_CURVE_TOP = 12
+# The height of a text in it.
+_TEXT_HEIGHT = 16
+# If a curve has at most so many points, each has a label.
+_MOST_LABELLED_POINTS = 12
+# If it has more, every fifth point has one.
+_LABEL_STEP = 5
+
+
+def render_html(
+    report: Report, *, title: str = "ctxmetrics", gates: Sequence[tuple[str, str | None]] = ()
+) -> str:
+    """Return the page.
+
+    Args:
+        report: The run as it is shown.
+        title: Heading of the page.
+        gates: Each gate as it was written, and why it failed or None.
+    """
+    samples, complete = _render_samples(report)
+    return render(
+        "report.html",
+        title=title,
+        language=report.language,
+        report=report,
+        columns=COLUMNS,
+        draw_curve=draw_curve,
+        samples=samples,
+        complete=complete,
+        total=len(report.rows),
+        at_once=_SAMPLES_AT_ONCE,
+        gates=gates,
+    )
+
+
+def render_notebook(report: Report) -> str:
+    """Return the view of a notebook: the means and the worst samples."""
+    render_sample = get_macro("sample.html", "sample_of")
+    prefix = f"n{crc32(str(report.summary).encode()):x}-"
+    samples = []
+    for row in report.rows[:_NOTEBOOK_SAMPLES]:
+        view = build_sample_view(row.sample, row)
+        detail = render_sample(view, f"{prefix}{row.index}", report.language)
+        samples.append((_render_line(report, row), detail))
+    return render(
+        "notebook.html",
+        report=report,
+        columns=COLUMNS,
+        samples=samples,
+        more=len(report.rows) - len(samples),
+    )
+
+
+def _render_samples(report: Report) -> tuple[list[Any], int]:
+    """Return the samples of the page, and of how many, the worst, it keeps the texts."""
+    render_sample = get_macro("sample.html", "sample_of")
+    rows = _choose_rows(report)
+    heads = [_render_head(report, row) for row in rows]
+    size = sum(len(head.encode()) for head in heads)
+    details: list[str] = []
+    # The size of the page up to each sample's details.
+    sizes_so_far: list[int] = []
+    for row in rows:
+        view = build_sample_view(row.sample, row)
+        detail = render_sample(view, f"n{row.index}", report.language)
+        details.append(detail)
+        size += len(detail.encode())
+        sizes_so_far.append(size)
+        if size > MOST_BYTES:
+            break
+    complete_count = bisect(sizes_so_far, KEPT_BYTES) if size > MOST_BYTES else len(heads)
+    absent = get_macro("line.html", "absent")(report.language)
+    details[complete_count:] = [absent] * (len(heads) - complete_count)
+    return list(map(get_macro("line.html", "whole"), heads, details)), complete_count
+
+
+def _choose_rows(report: Report) -> Sequence[Row]:
+    """Choose the rows that the page has room for: the worst, and every so many of the others."""
+    if len(report.rows) <= _MEASURED_LINES:
+        return report.rows
+    measured = report.rows[:: len(report.rows) // _MEASURED_LINES + 1]
+    size = sum(len(_render_head(report, row).encode()) for row in measured)
+    most_rows = LINE_BYTES * len(measured) // size
+    if len(report.rows) <= most_rows:
+        return report.rows
+    worst = report.rows[: most_rows // 2]
+    others = report.rows[most_rows // 2 :]
+    step = math.ceil(2 * len(others) / most_rows)
+    return [*worst, *others[::step]]
+
+
+def _render_head(report: Report, row: Row) -> Any:
+    """Return the head of a sample's element, with what the script of the page sorts and filters by."""
+    values = ["" if score.share is None else f"{score.share:.6g}" for score in row.scores]
+    render_head = get_macro("line.html", "head_of")
+    return render_head(
+        row, "|".join(values), " ".join(_list_flags(row)), _render_line(report, row), report.language
+    )
+
+
+def _render_line(report: Report, row: Row) -> Any:
+    """Render the line of a sample: its name and its question."""
+    question = (row.fields.user_input or "")[:_LONGEST_QUESTION]
+    return get_macro("line.html", "line_of")(row, row.called(report.language), question)
+
+
+def _list_flags(row: Row) -> Iterator[str]:
+    """Yield the words by which the page's filter finds a sample."""
+    if (mean_known([score.share for score in row.scores]) or 0) < 1 or _misses_something(row):
+        yield "missed"
+    if has_failed(row.scores):
+        yield "failed"
+    if any(score.doubtful for score in row.scores):
+        yield "doubtful"
+    if any(score.passed is False for score in row.scores):
+        yield "below"
+
+
+def _misses_something(row: Row) -> bool:
+    """Whether a score of a row has a verdict that a person should look at."""
+    return any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts)
+
+
+def draw_curve(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
+    """Return where the lines and the words of a curve stand in its picture."""
+    step = _CURVE_WIDTH / max(len(points) - 1, 1)
+    xs = [_CURVE_LEFT + place * step for place in range(len(points))]
+    ticks = []
+    for place, (k, _, _) in enumerate(points):
+        labelled = place == 0 or (place + 1) % _LABEL_STEP == 0
+        if labelled or len(points) <= _MOST_LABELLED_POINTS:
+            ticks.append((k, xs[place]))
+    recalls = [_height_at(recall) for _, recall, _ in points]
+    precisions = [_height_at(precision) for _, _, precision in points]
+    return {
+        "axes": [(value, _height_at(value)) for value in (0, 0.5, 1)],
+        "ticks": ticks,
+        "lines": [("recall", _join_points(xs, recalls)), ("precision", _join_points(xs, precisions))],
+        "words": _place_words(recalls[-1], precisions[-1]),
+    }
+
+
+def _height_at(value: float) -> float:
+    """Return the height of a share in the picture of a curve."""
+    return _CURVE_TOP + _CURVE_HEIGHT * (1 - value)
+
+
+def _join_points(xs: Sequence[float], ys: Sequence[float]) -> str:
+    """Write points as the attribute of an SVG line."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+
+
+def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]]:
+    """Return the class, the name and the height of the word at each line's end, apart where the ends are close."""
+    nudge = max(0.0, (_TEXT_HEIGHT - abs(precision - recall)) / 2)
+    if precision < recall:  # it stands higher: heights begin at the top
+        nudge = -nudge
+    words = [
+        ("recall", "recall", recall + 4 - nudge),
+        ("precision", "support precision", precision + 4 + nudge),
+    ]
+    return sorted(words, key=itemgetter(2))

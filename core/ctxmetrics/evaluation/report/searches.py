@@ -1,0 +1,228 @@
+"""The searches of each question: what each found, what it added, and what none of them found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain, plain
+from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics.evaluation.report import stage_means
+from ctxmetrics.evaluation.report.stage_means import Lost, StageMeans, format_mean, mean_known
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.samples.stages import TOGETHER
+from ctxmetrics.scores.wording import plural
+from ctxmetrics.verdicts import Verdict
+
+_HEADER = ("search", "samples", "recall", "after it", "added", "precision", "contexts")
+# The most samples that the text names.
+_MOST_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMeans(Plain):
+    """The searches of one number, over the samples that have one.
+
+    Attributes:
+        number: The first search of a sample is 1.
+        samples: How many samples with a value have it.
+        recall: Mean recall of its contexts alone, from 0 to 1. None where a unit of each sample was not judged.
+        recall_after: Mean recall after it, over all samples: one with fewer searches counts with all that it has.
+        added: Mean number of units that it is the first to support.
+        precision: Mean share of its contexts on which a supported unit rests, 0 without a context.
+        contexts: Mean number of distinct contexts.
+    """
+
+    number: int
+    samples: int
+    recall: float | None
+    recall_after: float | None
+    added: float | None
+    precision: float | None
+    contexts: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSearches(Plain):
+    """The searches of one sample.
+
+    Attributes:
+        sample: The sample's id, else its number.
+        queries: What was searched for; None where that is not known.
+        recalls: The recall of each search alone.
+        recalls_after: The recall after each search.
+        precisions: The share of the contexts of each search on which a supported unit rests.
+        added: For each search the ids of the units that it is the first to support.
+        complete_after: The number of searches after which every unit was supported; None where that was never so.
+    """
+
+    sample: str
+    queries: tuple[str | None, ...]
+    recalls: tuple[float | None, ...]
+    recalls_after: tuple[float | None, ...]
+    precisions: tuple[float | None, ...]
+    added: tuple[tuple[str, ...], ...]
+    complete_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Searches(Plain):
+    """What the searches of all questions found.
+
+    Attributes:
+        metric: The recall that was asked for.
+        searches: The means of the first searches, of the second ones, and so on.
+        samples: The searches of each sample with a value.
+        recall: Mean recall of all searches together.
+        units: How many units were judged.
+        lost: The units that no search found, in the order of the rows.
+    """
+
+    metric: str
+    searches: tuple[SearchMeans, ...]
+    samples: tuple[SampleSearches, ...]
+    recall: float | None
+    units: int
+    lost: tuple[Lost, ...]
+
+    @property
+    def idle(self) -> tuple[tuple[str, int], ...]:
+        """The searches that added nothing: the sample, and the number of the search."""
+        searches: list[tuple[str, int]] = []
+        for sample in self.samples:
+            searches += [(sample.sample, n) for n, added in enumerate(sample.added, 1) if not added]
+        return tuple(searches)
+
+    @property
+    def complete_after(self) -> dict[int | None, int]:
+        """How many samples had every unit after one search, after two, and so on; under None, how many never had."""
+        counts = Counter(sample.complete_after for sample in self.samples)
+        return dict(sorted(counts.items(), key=lambda item: (item[0] is None, item[0])))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON-ready data."""
+        return {**Plain.to_dict(self), "complete_after": plain(self.complete_after)}
+
+    def __str__(self) -> str:
+        rows = [_HEADER, *map(_build_search_row, self.searches)]
+        lines = [f"{self.metric} by search:", *align_rows(rows)]
+        lines += wrap(f"all searches together: {format_mean(self.recall, '.3f')}")
+        counts = []
+        for number, samples in self.complete_after.items():
+            when = "never" if number is None else f"after {number}"
+            counts.append(f"{when} in {plural(samples, 'sample')}")
+        lines += wrap(f"everything was there: {', '.join(counts)}")
+        total = sum(len(sample.added) for sample in self.samples)
+        names = [f"{sample} ({search})" for sample, search in self.idle]
+        which = f": {', '.join(names[:_MOST_NAMES])}" if names else ""
+        more = " .." if len(names) > _MOST_NAMES else ""
+        lines += wrap(f"added nothing: {len(names)} of {total} searches{which}{more}")
+        if self.lost:
+            lines += wrap(f"no search found {len(self.lost)} of {plural(self.units, 'unit')}")
+        return "\n".join(lines)
+
+
+def _build_search_row(search: SearchMeans) -> tuple[str, ...]:
+    """Build the row of the searches of one number."""
+    return (
+        str(search.number),
+        str(search.samples),
+        format_mean(search.recall, ".3f"),
+        format_mean(search.recall_after, ".3f"),
+        format_mean(search.added, ".1f"),
+        format_mean(search.precision, ".3f"),
+        format_mean(search.contexts, ",.1f"),
+    )
+
+
+def has_searches(row: Row) -> bool:
+    """Whether a row is of a sample with searches."""
+    return TOGETHER in stage_means.read_sizes(row)
+
+
+def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
+    """Return what the searches of each question found, of rows with searches; see `Results.searches`."""
+    samples: list[SampleSearches] = []
+    searches_of_samples: list[list[StageMeans]] = []
+    recalls: list[float | None] = []
+    lost: list[Lost] = []
+    judged_count = 0
+    for row in rows:
+        units = stage_means.read_staged_units(row, metric)
+        # A stage for each search; the last one has all searches together.
+        alone = [*stage_means.measure_stages(row, metric, units, "value")]
+        if not alone:
+            continue
+        after = [*stage_means.measure_stages(row, metric, units, "so_far")]
+        samples.append(_summarize_sample(row, units, alone[:-1], after[:-1]))
+        searches_of_samples.append(alone[:-1])
+        recalls.append(alone[-1].recall)
+        for unit in units:
+            if not unit.weight:
+                continue
+            if unit.value is not None:
+                judged_count += 1
+            if unit.value is False:
+                lost.append(Lost(row.name, unit.id, unit.text))
+    most_searches = max(map(len, searches_of_samples), default=0)
+    means = [_average_searches(place, samples, searches_of_samples) for place in range(most_searches)]
+    return Searches(
+        metric=metric,
+        searches=tuple(means),
+        samples=tuple(samples),
+        recall=mean_known(recalls),
+        units=judged_count,
+        lost=tuple(lost),
+    )
+
+
+def _summarize_sample(
+    row: Row, units: Sequence[Verdict], alone: Sequence[StageMeans], after: Sequence[StageMeans]
+) -> SampleSearches:
+    """Summarize the searches of one sample.
+
+    Args:
+        row: The row of the sample.
+        units: The verdicts about the units.
+        alone: The figures of each search alone.
+        after: Those of each search with all searches before it.
+    """
+    added: list[list[str]] = [[] for _ in alone]
+    for unit in units:
+        places = [place for place, stage in enumerate(unit.details["stages"]) if stage["so_far"]]
+        if places and places[0] < len(added):
+            added[places[0]].append(unit.id)
+    recalls_after = [stage.recall for stage in after]
+    queries = [search.query for search in row.fields.searches or ()] or [None] * len(alone)
+    return SampleSearches(
+        row.name,
+        tuple(queries),
+        tuple(stage.recall for stage in alone),
+        tuple(recalls_after),
+        tuple(stage.precision for stage in alone),
+        tuple(map(tuple, added)),
+        recalls_after.index(1.0) + 1 if 1.0 in recalls_after else None,
+    )
+
+
+def _average_searches(
+    place: int,
+    samples: Sequence[SampleSearches],
+    searches_of_samples: Sequence[Sequence[StageMeans]],
+) -> SearchMeans:
+    """Return the means of the searches at one place, from 0, over the samples that have so many searches."""
+    searches = [every[place] for every in searches_of_samples if len(every) > place]
+    added = [len(sample.added[place]) for sample in samples if len(sample.added) > place]
+    # A sample with fewer searches counts with its last one.
+    recalls_after = [sample.recalls_after[: place + 1][-1] for sample in samples]
+    return SearchMeans(
+        number=place + 1,
+        samples=len(searches),
+        recall=mean_known([search.recall for search in searches]),
+        recall_after=mean_known(recalls_after),
+        added=mean_known(added),
+        precision=mean_known([search.precision for search in searches]),
+        contexts=mean_known([search.contexts for search in searches]),
+    )

@@ -1,0 +1,317 @@
+"""The stages of the retrieval over all samples, and each unit that was lost at one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from statistics import fmean
+from typing import Any
+
+from ctxmetrics._internal.call_text import parse_call
+from ctxmetrics._internal.frozen import EMPTY, Plain
+from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import build_record
+from ctxmetrics.samples.stages import Stage, sizes_of, with_stage_history
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.scores.wording import TEXT, clean
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
+
+# The metric whose stages are read from the ids of the sample.
+IDS = "id_based_context_recall"
+# The cause of a unit that no stage held.
+NOTHING = "never found"
+
+
+@dataclass(frozen=True, slots=True)
+class StageMeans(Plain):
+    """One stage over the samples that have it.
+
+    Attributes:
+        name: Its name.
+        samples: How many samples with a value have this stage.
+        recall: Mean recall of its contexts, from 0 to 1; no later stage that only selects can have more. None where a
+            unit of each sample was not judged.
+        precision: Mean share of its contexts on which a supported unit rests, 0 without a context; None with ``accumulate``.
+        contexts: Mean number of distinct contexts.
+        tokens: Mean size, characters / 4; None where some sample has ids alone.
+    """
+
+    name: str
+    samples: int
+    recall: float | None
+    precision: float | None
+    contexts: float | None
+    tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Plain):
+    """A unit that the last stage does not support.
+
+    Attributes:
+        sample: The sample's id, else its number.
+        unit: The id of the unit.
+        text: Its text.
+        stage: The last stage that held it; None where no stage did.
+        dropped_by: The stage after that one.
+        context: The context that held it: its id, else ``c`` and its rank.
+        rank: The rank of that context in the stage, from 1.
+    """
+
+    sample: str
+    unit: str
+    text: str
+    stage: str | None = None
+    dropped_by: str | None = None
+    context: str | None = None
+    rank: int | None = None
+
+    @property
+    def cause(self) -> str:
+        """``never found``, or by which stage it was dropped."""
+        return NOTHING if self.dropped_by is None else f"dropped by {self.dropped_by}"
+
+    def __str__(self) -> str:
+        held = "" if self.stage is None else f"{self.context} of {self.stage} (rank {self.rank}), "
+        return clean(f"{self.sample}, {self.unit}: {held}{self.cause}: {self.text}", TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages(Plain):
+    """What each stage of the retrieval held, and where units were lost.
+
+    Attributes:
+        metric: The recall that was asked for.
+        accumulate: Whether each stage counts with all stages before it.
+        stages: The means of each stage.
+        units: How many units were judged in all.
+        lost: Those that the last stage does not support, in the order of the rows.
+        found_later: By stage, how many units it is the first to support, the first stage not counted.
+    """
+
+    metric: str
+    accumulate: bool
+    stages: tuple[StageMeans, ...]
+    units: int
+    lost: tuple[Lost, ...]
+    found_later: Mapping[str, int]
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """How many units were never found, and how many each stage dropped."""
+        counts = Counter(lost.cause for lost in self.lost)
+        order = [NOTHING, *(f"dropped by {stage.name}" for stage in self.stages)]
+        return {cause: counts[cause] for cause in order if counts[cause]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON-ready data."""
+        return {**Plain.to_dict(self), "causes": self.causes}
+
+    def __str__(self) -> str:
+        rows = [_HEADER, *(_build_stage_row(stage) for stage in self.stages)]
+        lines = [f"{self.metric} by stage:", *align_rows(rows)]
+        if self.lost:
+            lines += wrap(f"of {len(self.lost)} missed of {self.units}: {_format_counts(self.causes)}")
+        if self.found_later:
+            lines += wrap(f"found only later: {_format_counts(self.found_later)}")
+        return "\n".join(lines)
+
+
+_HEADER = ("stage", "recall", "precision", "contexts", "tokens")
+
+
+def _build_stage_row(stage: StageMeans) -> tuple[str, ...]:
+    """Build the row of a stage."""
+    return (
+        clean(stage.name, TEXT),
+        format_mean(stage.recall, ".3f"),
+        format_mean(stage.precision, ".3f"),
+        format_mean(stage.contexts, ",.1f"),
+        format_mean(stage.tokens, ",.1f"),
+    )
+
+
+def format_mean(mean: float | None, form: str) -> str:
+    """Write a mean; ``-`` where there is none."""
+    return "-" if mean is None else format(mean, form)
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Write counts in one line: ``2 never found, 1 dropped by rerank``."""
+    return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in counts.items())
+
+
+def read_sizes(row: Row) -> Mapping[str, Any]:
+    """Return what is known of each stage of a row's sample, as `ctxmetrics.samples.stages.sizes_of` gives it; empty without stages."""
+    if row.record is not None:
+        return row.record.get("stage_sizes") or EMPTY
+    return sizes_of(row.sample.stages) if row.sample and row.sample.stages else EMPTY
+
+
+def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
+    """Return the first metric whose units have stages in some row; None where there is none."""
+    staged = [row for row in rows if read_sizes(row)]
+    for name in names:
+        if any(read_staged_units(row, name) for row in staged):
+            return name
+    return None
+
+
+def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
+    """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
+
+    `ctxmetrics.samples.stages.recorded` says how. Those about ids are made of the ids of the sample.
+    """
+    if not metric.startswith(IDS):
+        return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
+    stages: dict[str, Stage] = {}
+    if row[metric].value is not None:
+        for name, size in _read_judged_sizes(row, metric).items():
+            if size["ids"] is not None:
+                stages[name] = Stage(ids=tuple(size["ids"]))
+    pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
+    verdicts = []
+    wanted = getattr(row.sample, "reference_context_ids", None) or ()
+    for id_ in dict.fromkeys(filter(None, wanted)):
+        evidence = (Evidence(pool.index(id_), 0, 0, ""),) if id_ in pool else ()
+        verdicts.append(Verdict(id=id_, value=bool(evidence), text=id_, evidence=evidence))
+    return with_stage_history(stages, (), verdicts)
+
+
+def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
+    """Read the sizes of the stages; where the metric judges the first k contexts, the last stage has these alone."""
+    sizes = dict(read_sizes(row))
+    k = parse_call(metric)[1].get("top_k")
+    if k is None or not sizes:
+        return sizes
+    last = list(sizes)[-1]
+    ids = sizes[last]["ids"]
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
+    first = [*zip_longest(ids or (), hashes)][:k]
+    lengths = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
+    sizes[last] = {
+        "contexts": len(lengths),
+        "characters": sum(lengths.values()),
+        "ids": ids and ids[:k],
+    }
+    return sizes
+
+
+def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
+    """Return what each stage held over the rows of a run, and where units were lost; see `Results.stages`."""
+    value_key = "so_far" if accumulate else "value"
+    stages_by_name: dict[str, list[StageMeans]] = {}
+    lost: list[Lost] = []
+    found_later: Counter[str] = Counter()
+    judged_count = 0
+    for row in rows:
+        units = read_staged_units(row, metric)
+        for stage in measure_stages(row, metric, units, value_key):
+            stages_by_name.setdefault(stage.name, []).append(stage)
+        for unit in units:
+            if not unit.weight:
+                continue
+            stages = unit.details["stages"]
+            # The places of the stages that support the unit.
+            places = [place for place, stage in enumerate(stages) if stage[value_key]]
+            last_value = stages[-1][value_key]
+            if last_value is not None:
+                judged_count += 1
+            if last_value is False:
+                lost.append(locate_loss(row.name, unit, places[-1] if places else None))
+            if places and places[0] > 0:
+                found_later[stages[places[0]]["name"]] += 1
+    return Stages(
+        metric=metric,
+        accumulate=accumulate,
+        stages=tuple(_average_stage(name, stages) for name, stages in stages_by_name.items()),
+        units=judged_count,
+        lost=tuple(lost),
+        found_later={name: found_later[name] for name in stages_by_name if found_later[name]},
+    )
+
+
+def _average_stage(name: str, stages: Sequence[StageMeans]) -> StageMeans:
+    """Return the means of one stage over the samples that have it."""
+    tokens = [stage.tokens for stage in stages]
+    return StageMeans(
+        name,
+        len(stages),
+        mean_known([stage.recall for stage in stages]),
+        mean_known([stage.precision for stage in stages]),
+        mean_known([stage.contexts for stage in stages]),
+        None if None in tokens else mean_known(tokens),
+    )
+
+
+def locate_loss(sample: str, unit: Verdict, place: int | None) -> Lost:
+    """Return where a unit was lost.
+
+    Args:
+        sample: The name of the sample.
+        unit: The verdict about the unit.
+        place: The place of the last stage that held the unit; None if no stage held it.
+    """
+    if place is None:
+        return Lost(sample, unit.id, unit.text)
+    stage, next_stage = unit.details["stages"][place : place + 2]
+    id_ = None
+    rank = None
+    if stage["contexts"]:  # a yes without evidence has none
+        # A context that states the whole unit comes first, else the one with the first rank.
+        context = min(stage["contexts"], key=lambda context: (not context[2], context[0]))
+        rank = context[0]
+        id_ = f"c{rank}" if context[-1] is None else context[-1]
+    return Lost(sample, unit.id, unit.text, stage["name"], next_stage["name"], id_, rank)
+
+
+def measure_stages(
+    row: Row, metric: str, units: Sequence[Verdict], value_key: str
+) -> Iterator[StageMeans]:
+    """Yield the figures of the judged stages of one sample; none if it has no value.
+
+    Args:
+        row: The row of the sample.
+        metric: The name of the metric.
+        units: The verdicts about the units, whose details say what each stage held.
+        value_key: ``"value"``: each stage counts alone. ``"so_far"``: it counts with all stages before it.
+    """
+    score = row[metric]
+    sizes = _read_judged_sizes(row, metric)
+    if score.share is None:
+        return
+    names = [stage["name"] for stage in units[0].details["stages"]] if units else [*sizes]
+    # The pool has at most as many contexts as all stages together; their texts are not needed here.
+    lengths = (0,) * sum(size["contexts"] for size in sizes.values())
+    for place, name in enumerate(names):
+        contexts = sizes[name]["contexts"]
+        characters = sizes[name]["characters"]
+        verdicts = tuple(_judge_stage(unit, place, value_key) for unit in units)
+        attribution = Attribution(verdicts, lengths)
+        recall = attribution.recall() if units else score.share
+        precision = None
+        if value_key == "value":
+            used = {
+                context for contexts_of_unit in attribution.rests_on() for context in contexts_of_unit
+            }
+            precision = len(used) / max(contexts, 1)
+        tokens = characters / CHARACTERS_A_TOKEN if characters or not contexts else None
+        yield StageMeans(name, 1, recall, precision, contexts, tokens)
+
+
+def _judge_stage(unit: Verdict, place: int, value_key: str) -> Verdict:
+    """Return the verdict about a unit at one stage; with ``so_far`` at that stage and all before it."""
+    stages = unit.details["stages"]
+    counted_stages = stages[: place + 1] if value_key == "so_far" else [stages[place]]
+    contexts = chain.from_iterable(stage["contexts"] for stage in counted_stages)
+    evidence = tuple(Evidence(context[1], 0, 0, "", context[2]) for context in contexts)
+    return replace(unit, value=stages[place][value_key], evidence=evidence)
+
+
+def mean_known(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are known; None without one."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

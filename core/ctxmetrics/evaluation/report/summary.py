@@ -1,0 +1,213 @@
+"""The summary of a run: a summary a metric, what the run cost, and what a reader must know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain, plain_fields
+from ctxmetrics._internal.text_table import wrap
+from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.phrases import say
+from ctxmetrics.evaluation.report.means_table import COLUMNS, describe_metric, format_means
+from ctxmetrics.evaluation.report.run_audit import RunAudit
+from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
+from ctxmetrics.evaluation.statistics.intervals import upper_share
+from ctxmetrics.scores.score import Provenance
+from ctxmetrics.scores.wording import describe_usage, find_language, join_counts
+from ctxmetrics.verdicts import Usage
+
+# The share of right verdicts of an honest judge. A part of the controls has failed if an honest judge would have so few right
+# verdicts there in less than one of the following shares of runs.
+_HONEST_SHARE = 0.9
+# For all verdicts about sentences, or about contexts.
+_RARE_SHARE = 1 / 50_000
+# For those in one half of the run.
+_RARE_SHARE_OF_HALVES = 1 / 5_000
+# For a small group of verdicts, since there are several groups.
+_RARE_SHARE_OF_GROUPS = 1 / 100_000
+# The names of the halves of a run.
+_HALVES = ("first half", "second half")
+# The fields of a summary as plain data.
+_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered", "audit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls(Plain):
+    """What the judge of a run made of labelled samples that were judged between the run's own.
+
+    Attributes:
+        samples: How many were judged.
+        verdicts: How many of their verdicts are counted: about sentences and about contexts as many that should be yes as
+            that should be no.
+        right: How many of those are right; a missing verdict is not.
+        interval: 95 % interval of the share (Wilson), the labelled samples as units.
+        wrong: Wrong verdicts by kind of sample.
+        usage: What they cost; the usage of the run holds their calls and tokens too.
+        parts: Right and all verdicts about ``sentences`` and about ``contexts``, and of each in the ``first half`` and
+            the ``second half`` of the run; about what a judge misses that does not read all contexts (``later contexts``,
+            ``earlier contexts``, ``behind the first useful context``), about what has the topic alone (``near topics``), and
+            of the noes about sentences those that name what is missing (``forms of a no``).
+    """
+
+    samples: int
+    verdicts: int
+    right: int
+    interval: tuple[float, float]
+    wrong: Mapping[str, int]
+    usage: Usage
+    parts: Mapping[str, tuple[int, int]]
+
+    @property
+    def share(self) -> float:
+        """Right / verdicts, from 0 to 1."""
+        return self.right / self.verdicts
+
+    @property
+    def lowest(self) -> float:
+        """The lower share of right verdicts, of those about sentences and those about contexts."""
+        return min(right / total for name, (right, total) in self.parts.items() if "," not in name)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The parts of which a judge with one slip in ten verdicts has so few right in one of 50,000 runs at most.
+
+        In one of 5,000 for a half of the run, of 100,000 for a group of verdicts at one kind of place, such as later contexts.
+        """
+        failed = []
+        for name, (right, total) in self.parts.items():
+            _, _, group = name.partition(", ")
+            rare_share = _RARE_SHARE_OF_GROUPS if group else _RARE_SHARE
+            if group in _HALVES:
+                rare_share = _RARE_SHARE_OF_HALVES
+            if upper_share(right, total, rare_share) < _HONEST_SHARE:
+                failed.append(name)
+        return tuple(failed)
+
+    def describe(self, language: str = "en") -> str:
+        """Describe them in one line: the count, its interval, which kinds were wrong and what was paid."""
+        count = f"{self.right} {say('of', language)} {self.verdicts} {say('verdicts right', language)}"
+        low, high = self.interval
+        parts = [f"{say('controls', language)}: {count} ({low:.2f} {say('to', language)} {high:.2f})"]
+        for name in self.failed:
+            right, total = self.parts[name]
+            words = ", ".join(say(word, language) for word in name.split(", "))
+            few = f"{say('too few right about', language)} {words}"
+            parts.append(f"{few}: {right} {say('of', language)} {total}")
+        if self.right < self.verdicts:
+            parts.append(f"{say('wrong', language)}: {join_counts(self.wrong)}")
+        cost = describe_usage(self.usage, language)
+        if cost:
+            parts.append(cost)
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Mapping[str, MetricSummary]):
+    """The summaries by metric name; ``str()`` is a table.
+
+    Attributes:
+        metrics: Summaries by name.
+        usage: Calls and tokens of the run.
+        stopped: Why the run ended early, or None.
+        provenances: The provenances of the scores of the run, each once.
+        source: The file that the samples, or the results, were read from, where there is one.
+        started: When the run began; None where that is not known.
+        controls: What the judge made of the controls, where the run asked for some.
+        notes: What a reader must know about the run's ids and labels.
+        answered: For how many samples something was retrieved.
+        batches: What was paid in batches, and what happened to those that did not end well, a line each.
+        audit: What an audit of the gold says about the means; None without one.
+    """
+
+    metrics: Mapping[str, MetricSummary]
+    usage: Usage
+    stopped: str | None
+    provenances: tuple[Provenance, ...]
+    source: str | None
+    started: str | None
+    controls: Controls | None
+    notes: tuple[str, ...]
+    answered: int
+    batches: tuple[str, ...] = ()
+    audit: RunAudit | None = None
+
+    def __getitem__(self, metric: str) -> MetricSummary:
+        if metric not in self.metrics:
+            raise KeyError(f"{metric!r}; this run has: {', '.join(self.metrics)}")
+        return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    @property
+    def language(self) -> str:
+        """The language of the table: that of the metrics' conventions, where they have one."""
+        return find_language(item.convention for item in self.metrics.values())
+
+    def each(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
+        values = dict.fromkeys(getattr(item, name) for item in self.provenances)
+        return tuple(value for value in values if value)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know about the judges."""
+        return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """In words how many samples were answered, and how many are distinct; empty where all are."""
+        language = self.language
+        of = say("of", language)
+        samples = max((item.samples for item in self.values()), default=0)
+        notes = []
+        if 0 < self.answered < samples:
+            notes.append(
+                f"{self.answered} {of} {samples} {say('answered', language)}: "
+                f"{say('nothing was retrieved for the others', language)}"
+            )
+        once = say("in the intervals each counts once", language)
+        repeated = [item for item in self.values() if item.distinct < item.samples]
+        notes += [
+            f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: {once}"
+            for item in repeated
+        ]
+        return tuple(dict.fromkeys(notes))
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what a reader must know, a text each, in the order of the table."""
+        language = self.language
+        for item in self.values():
+            for note in describe_metric(item, language):
+                yield f"{item.metric}: {note}"
+        for note in self.notes:
+            yield f"{say('labels', language)}: {note}"
+        yield from self.counts
+        cost = describe_usage(self.usage, language)
+        if cost:
+            yield f"{say('judge', language)}: {cost}"
+        yield from self.batches
+        if self.controls:
+            yield self.controls.describe(language)
+        if self.audit:
+            yield from self.audit.list_lines()
+
+    def __repr__(self) -> str:
+        lines = format_means(tuple(self.values()), self.language)
+        for note in self._notes():
+            lines += wrap(note)
+        if self.stopped:
+            lines.append(f"{say('stopped early', self.language)}: {self.stopped}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return render("summary.html", summary=self, columns=COLUMNS, notes=self._notes())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON-ready data."""
+        return plain_fields(self, _FIELDS)

@@ -1,0 +1,1 @@
+"""Retrievers: called with questions, judged together, compared."""

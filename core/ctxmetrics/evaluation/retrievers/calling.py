@@ -1,0 +1,141 @@
+"""How a retriever is called: a function, a coroutine function, or an object of a framework, with a question."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.models.runtime.background import in_loop_or_thread, in_thread
+
+# Turns a question into what the retriever returns.
+Call: TypeAlias = Callable[[str], Coroutine[Any, Any, Any]]
+
+# The methods of retrievers, sync and async: LangChain's runnables, LlamaIndex's retrievers.
+_METHODS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"))
+# The inputs of Haystack's components that take a question.
+_QUESTIONS = ("query", "text", "question")
+
+
+def build_call(retriever: object, name: str) -> Call:
+    """Return a coroutine function that asks a retriever.
+
+    A sync function or method is called in a worker thread. Of an object with a sync and an async method, the library's own
+    loop takes the sync one, and a loop of the caller the async one.
+
+    Args:
+        retriever: A function or coroutine function of a question, or an object with ``invoke`` or ``ainvoke`` (LangChain),
+            ``retrieve`` or ``aretrieve`` (LlamaIndex), or ``run`` (a component or a pipeline of Haystack).
+        name: What messages call it.
+
+    Raises:
+        ParameterError: It is nothing that can be asked.
+    """
+    if isinstance(retriever, type):
+        raise ParameterError(
+            f"compare_retrievers: {name!r} is the class {retriever.__name__}. Give an object of it."
+        )
+    for sync_name, async_name in _METHODS:
+        sync: Any = getattr(retriever, sync_name, None)
+        coroutine: Any = getattr(retriever, async_name, None)
+        has_sync = callable(sync)
+        has_async = callable(coroutine)
+        if has_sync and has_async:
+            return partial(_call_either, sync, coroutine)
+        if has_sync or has_async:
+            return partial(_call_function, sync if has_sync else coroutine)
+    run = getattr(retriever, "run", None)
+    if callable(run):
+        build = _pipeline_inputs if hasattr(retriever, "inputs") else _component_inputs
+        build_inputs = partial(build, retriever, name)
+        build_inputs("")  # raises before anything is asked
+        return partial(_call_in_thread, run, build_inputs)
+    if callable(retriever):
+        return partial(_call_function, retriever)
+    hint = " Give its as_retriever()." if hasattr(retriever, "as_retriever") else ""
+    raise ParameterError(
+        f"compare_retrievers: {name!r} is of the type {type(retriever).__name__}, which cannot be asked a question.{hint} A retriever is "
+        "a function of a question, or an object with invoke, retrieve or run."
+    )
+
+
+async def _call_either(sync: Callable[..., Any], coroutine: Callable[..., Any], question: str) -> Any:
+    """Call the sync or the async method, as the running loop needs."""
+    return await in_loop_or_thread(partial(coroutine, question), partial(sync, question))
+
+
+async def _call_function(function: Callable[..., Any], question: str) -> Any:
+    """Call a coroutine function in the loop, any other function in a thread."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - the method of an object, not whether there is one
+    ):
+        return await function(question)
+    return await _finish(await in_thread(partial(function, question)))
+
+
+async def _call_in_thread(
+    run: Callable[..., Any], build_inputs: Callable[[str], Mapping[str, Any]], question: str
+) -> Any:
+    """Call the ``run`` of a component or a pipeline in a thread."""
+    return await _finish(await in_thread(partial(run, **build_inputs(question))))
+
+
+async def _finish(value: Any) -> Any:
+    """Await what a sync function returned, where that is a coroutine or an async iterator."""
+    if inspect.isawaitable(value):
+        return await value
+    if hasattr(value, "__aiter__"):
+        return [item async for item in value]
+    return value
+
+
+def _component_inputs(retriever: Any, name: str, question: str) -> Mapping[str, Any]:
+    """Return the arguments of a component's ``run``: the question, by the name that it has there.
+
+    Raises:
+        ParameterError: No parameter takes a question, or another one is needed.
+    """
+    parameters = inspect.signature(retriever.run).parameters
+    needed = [
+        key
+        for key, parameter in parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    ]
+    key = next((key for key in _QUESTIONS if key in parameters), None)
+    others = [other for other in needed if other != key]
+    if key is None or others:
+        listed = ", ".join(others or needed or parameters)
+        raise ParameterError(
+            f"compare_retrievers: run of {name!r} takes {listed or 'nothing'}, not a question alone. Give a pipeline that begins "
+            "with the question, or a function."
+        )
+    return {key: question}
+
+
+def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, Any]:
+    """Return the input of a pipeline: the question for each of its components that waits for one.
+
+    Raises:
+        ParameterError: None does, or one waits for something else.
+    """
+    data: dict[str, dict[str, str]] = {}
+    for component, inputs in retriever.inputs().items():
+        key = next((key for key in _QUESTIONS if key in inputs), None)
+        needed = [
+            other for other, about in inputs.items() if about.get("is_mandatory") and other != key
+        ]
+        if needed:
+            raise ParameterError(
+                f"compare_retrievers: component {component!r} of {name!r} waits for {', '.join(needed)}. Give a function that "
+                "fills it."
+            )
+        if key is not None and (key != "text" or inputs[key].get("is_mandatory")):
+            data[component] = {key: question}
+    if not data:
+        raise ParameterError(
+            f"compare_retrievers: no component of {name!r} waits for {' or '.join(_QUESTIONS)}. Give a function."
+        )
+    return {"data": data}

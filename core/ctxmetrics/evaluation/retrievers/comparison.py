@@ -1,0 +1,390 @@
+"""What a comparison of retrievers found, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY, Plain, plain
+from ctxmetrics.evaluation.comparison.view import Comparisons, Difference
+from ctxmetrics.evaluation.report.curve import CurvePoint
+from ctxmetrics.evaluation.report.summary import Controls
+from ctxmetrics.evaluation.retrievers.nothing import KEEP, ReturnedNothing, find_nothing
+from ctxmetrics.evaluation.retrievers.retrieval import CallFigures
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.score import Score
+from ctxmetrics.verdicts import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One retriever: its scores, and what its calls were like.
+
+    Attributes:
+        name: Its name.
+        results: Its scores, a row a question.
+        calls: What its calls were like.
+        is_floor: Whether the library itself retrieved, to have a floor.
+        scores: For each question the scores of its contexts, in their order; None where they have none.
+        relevance: For each question without an answer what the judge says of its contexts; empty where none was asked.
+    """
+
+    name: str
+    results: Results
+    calls: CallFigures
+    is_floor: bool = False
+    scores: tuple[tuple[float, ...] | None, ...] = ()
+    relevance: tuple[Score | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFigures(Plain):
+    """What was asked about pools.
+
+    Attributes:
+        questions: Pools that the judge was asked about, one a question and reference.
+        alone: Sets of contexts that it was asked about alone as well.
+        apart: Sets of contexts that it would be asked about, were each setting judged alone.
+        settings: How many settings there are.
+        shared: The mean share of a setting's contexts that another setting has, too.
+    """
+
+    questions: int
+    alone: int
+    apart: int
+    settings: int
+    shared: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """What needs no retriever: words, and chance.
+
+    Attributes:
+        setting: The name of the setting that BM25 is.
+        about: The library and its parameters, and the corpus.
+        chunks: How many chunks the corpus has.
+        random: The mean that chance would have, by metric; only where there is a closed form.
+        comparisons: Each of the other settings with BM25; None where none has a value.
+    """
+
+    setting: str
+    about: str
+    chunks: int
+    random: Mapping[str, float]
+    comparisons: Comparisons | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON-ready data, with the differences of the settings to BM25."""
+        runs = {} if self.comparisons is None else self.comparisons.runs
+        differences = {name: plain(run.metrics) for name, run in runs.items()}
+        names = ("setting", "about", "chunks", "random")
+        return {**{name: plain(getattr(self, name)) for name in names}, "differences": differences}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling(Plain):
+    """What the settings could reach.
+
+    Attributes:
+        metric: The metric.
+        best: The mean over the questions of the best setting's value.
+        together: The mean of the contexts of all settings together: what a perfect reranker over them could reach, were k
+            large enough. None for a metric whose value more contexts can lower, and where it would cost requests.
+        questions: How many questions have a value in all settings.
+    """
+
+    metric: str
+    best: float
+    together: float | None
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitAcross(Plain):
+    """One unit of a question in all settings.
+
+    Attributes:
+        id: Its id.
+        text: Its text.
+        ranks: For each setting the rank of the first context that states it or a part of it; None where it is not supported.
+    """
+
+    id: str
+    text: str
+    ranks: Mapping[str, int | None]
+
+    @property
+    def lost_by(self) -> tuple[str, ...]:
+        """The settings that do not support it, where another does."""
+        if not any(self.ranks.values()):
+            return ()
+        return tuple(name for name, rank in self.ranks.items() if rank is None)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAcross(Plain):
+    """One question in all settings.
+
+    Attributes:
+        name: Its id, else its number.
+        user_input: The question.
+        metric: The metric that counts the units.
+        values: Its value in each setting.
+        units: The units.
+    """
+
+    name: str
+    user_input: str | None
+    metric: str
+    values: Mapping[str, float | None]
+    units: tuple[UnitAcross, ...]
+    rows: Mapping[str, Row] = field(default=EMPTY, repr=False, compare=False)
+
+    @property
+    def lost(self) -> int:
+        """How many units settings lost that another one supports, over all settings."""
+        return sum(len(unit.lost_by) for unit in self.units)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON-ready data, without the rows."""
+        names = ("name", "user_input", "metric", "values", "units")
+        return {name: plain(getattr(self, name)) for name in names}
+
+
+@dataclass(slots=True, repr=False, kw_only=True)
+class RetrieverFigures:
+    """What a comparison of retrievers found; `RetrieverComparison` shows it.
+
+    Attributes:
+        settings: The retrievers by name; the first is what the others are compared with.
+        comparisons: Each of the others with the first, as `compare` makes it, p values adjusted over settings and primary
+            metrics; None where there is one setting, or none has a value.
+        floor: BM25 and chance over the corpus; None without one.
+        ceilings: What the best setting of each question, and all settings together, reach.
+        pools: What was asked about pools; None where each setting was judged alone.
+        k: How many contexts of each setting count.
+        usage: Calls and tokens of all judging.
+        stopped: Why the run ended early, or None.
+        controls: What the judge made of labelled samples, where the run asked for some.
+        started: When the run began.
+        notes: What a reader must know.
+        seconds: How long the run took.
+    """
+
+    settings: Mapping[str, Setting]
+    comparisons: Comparisons | None
+    ceilings: tuple[Ceiling, ...]
+    pools: PoolFigures | None
+    k: int
+    usage: Usage
+    stopped: str | None
+    controls: Controls | None
+    started: str | None
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    floor: Floor | None = None
+
+    def __getitem__(self, name: str) -> Setting:
+        if name not in self.settings:
+            raise KeyError(f"{name!r}; this comparison has: {', '.join(self.settings)}")
+        return self.settings[name]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics' names."""
+        return next(iter(self.settings.values())).results.metrics
+
+    @property
+    def retrieved(self) -> list[str]:
+        """The names of the settings that are retrievers of the caller, not floors."""
+        return [name for name, setting in self.settings.items() if not setting.is_floor]
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return len(next(iter(self.settings.values())).results)
+
+    @property
+    def errors(self) -> int:
+        """How many calls of retrievers failed, over all settings."""
+        return sum(setting.calls.errors for setting in self.settings.values())
+
+    def difference(self, setting: str, metric: str) -> Difference | None:
+        """Return a setting's difference to the first in a metric; None where there is none."""
+        runs = {} if self.comparisons is None else self.comparisons.runs
+        if setting not in runs:
+            return None
+        return next((item for item in runs[setting].metrics if item.name == metric), None)
+
+    def nothing(self, keep: float = KEEP) -> dict[str, ReturnedNothing]:
+        """Return how often each setting returned nothing, or nothing useful, for a question without an answer.
+
+        Without such questions the mapping is empty.
+
+        Where results carry scores: what a threshold would do, and the highest one that keeps a share of the recall.
+
+        Args:
+            keep: The share of the recall, above 0, up to 1.
+
+        Raises:
+            ParameterError: It is no such share.
+        """
+        check_number("nothing: keep", keep, 1e-9, 1)
+        metric = self._find_counting_metric()
+        found: dict[str, ReturnedNothing] = {}
+        for name, setting in self.settings.items():
+            item = find_nothing(setting.results, setting.scores, setting.relevance, metric, keep)
+            if item is not None:
+                found[name] = item
+        return found
+
+    def list_questions(self) -> list[QuestionAcross]:
+        """Return the questions with the units that settings lost, most lost first, by the first metric that counts units."""
+        metric = self._find_counting_metric()
+        if metric is None:
+            return []
+        questions = list(self._across(metric))
+        return sorted(questions, key=lambda question: -question.lost)
+
+    def curves(self) -> dict[str, dict[str, list[CurvePoint]]]:
+        """Return the points over k of each setting, by metric; only of metrics that count the units of a reference."""
+        curves: dict[str, dict[str, list[CurvePoint]]] = {}
+        for metric in self.metrics:
+            lines = {}
+            for name, setting in self.settings.items():
+                if any(row[metric].context_lengths is not None for row in setting.results):
+                    lines[name] = [*setting.results.curve(range(1, self.k + 1), [metric])]
+            if lines:
+                curves[metric] = lines
+        return curves
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain JSON-ready data."""
+        runs = {} if self.comparisons is None else self.comparisons.runs
+        settings = {}
+        for name, setting in self.settings.items():
+            settings[name] = {
+                "metrics": plain(dict(setting.results.summary())),
+                "calls": setting.calls.to_dict(),
+                "differences": plain(runs[name].metrics) if name in runs else None,
+            }
+        return {
+            "questions": self.questions,
+            "k": self.k,
+            "settings": settings,
+            "floor": plain(self.floor),
+            "ceilings": plain(self.ceilings),
+            "nothing": plain(self.nothing()),
+            "pools": plain(self.pools),
+            "lost": [plain(question) for question in self.list_questions() if question.lost],
+            "usage": self.usage.to_dict(),
+            "seconds": self.seconds,
+            "started": self.started,
+            "stopped": self.stopped,
+            "notes": [*self.notes],
+        }
+
+    def _find_counting_metric(self) -> str | None:
+        """Find the first metric whose verdicts are about what is expected, in every setting."""
+        for metric in self.metrics:
+            scores = [row[metric] for setting in self.settings.values() for row in setting.results]
+            if any(score.context_lengths is not None for score in scores):
+                return metric
+        return next((name for name in self.metrics if name.startswith("id_based_context_recall")), None)
+
+    def _across(self, metric: str) -> Iterator[QuestionAcross]:
+        for rows in zip(*(setting.results for setting in self.settings.values()), strict=True):
+            by_setting: dict[str, Row] = dict(zip(self.settings, rows, strict=True))
+            scored = {name: row for name, row in by_setting.items() if row[metric].value is not None}
+            # Where nothing was retrieved, nothing was judged.
+            verdicts = [row[metric].verdicts for row in scored.values() if row[metric].verdicts]
+            if not verdicts or any(map(_differ, pairwise(verdicts))):
+                continue
+            units = tuple(
+                UnitAcross(
+                    unit.id,
+                    unit.text or unit.id,
+                    {name: _find_rank(row, metric, place) for name, row in scored.items()},
+                )
+                for place, unit in enumerate(verdicts[0])
+            )
+            yield QuestionAcross(
+                rows[0].name,
+                rows[0].fields.user_input,
+                metric,
+                {name: row[metric].value for name, row in by_setting.items()},
+                units,
+                by_setting,
+            )
+
+
+def _differ(pair: tuple[Sequence[Any], Sequence[Any]]) -> bool:
+    """Whether two settings have verdicts about other units."""
+    one, other = ([(verdict.id, verdict.text) for verdict in verdicts] for verdicts in pair)
+    return one != other
+
+
+def _find_rank(row: Row, metric: str, place: int) -> int | None:
+    """Find the rank of the first context on which a unit rests; None where it is not supported."""
+    verdicts = row[metric].verdicts
+    verdict = verdicts[place] if verdicts else None
+    if verdict is None or verdict.value is not True:
+        return None
+    if verdict.evidence:
+        return min(span.context for span in verdict.evidence) + 1
+    ids = row.fields.retrieved_context_ids or ()
+    return ids.index(verdict.id) + 1 if verdict.id in ids else 1
+
+
+def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) -> tuple[Ceiling, ...]:
+    """Return what the best setting of each question reaches, and all settings together.
+
+    Args:
+        settings: The results of each setting.
+        together: The scores of the contexts of all settings, by the place of the question, with the metrics that they can
+            only raise.
+    """
+    ceilings: list[Ceiling] = []
+    names = next(iter(settings.values())).metrics
+    if len(settings) < 2:  # noqa: PLR2004 - one setting is its own ceiling
+        return ()
+    for metric in names:
+        bests: list[float] = []
+        unions: list[float] = []
+        for place, rows in enumerate(zip(*settings.values(), strict=True)):
+            values = [row[metric].value for row in rows]
+            known = [value for value in values if value is not None]
+            if len(known) < len(values):
+                continue
+            bests.append(max(known))
+            union = together.get(place)
+            if union is not None and metric in union:
+                value = union[metric].value
+                if value is not None:  # more contexts can confuse a judge, not a reranker
+                    unions.append(max(value, bests[-1]))
+        if bests:
+            mean = fmean(unions) if len(unions) == len(bests) else None
+            ceilings.append(
+                Ceiling(metric=metric, best=fmean(bests), together=mean, questions=len(bests))
+            )
+    return tuple(ceilings)
+
+
+def measure_shared(settings: Sequence[Sequence[Sample | None]]) -> float | None:
+    """Return the mean share of a setting's contexts that another setting has, too; None without a context."""
+    shared = 0
+    total = 0
+    for samples in zip(*settings, strict=True):
+        sets = [set(sample.retrieved_contexts or ()) for sample in samples if sample is not None]
+        for place, own in enumerate(sets):
+            others = set[str]().union(*sets[:place], *sets[place + 1 :])
+            shared += len(own & others)
+            total += len(own)
+    return shared / total if total else None

@@ -1,0 +1,153 @@
+"""The corpus that retrievers search: read from a file or from objects."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.evaluation.files.arrow_rows import arrow_rows
+from ctxmetrics.evaluation.files.csv_rows import cell_rows
+from ctxmetrics.evaluation.files.json_rows import line_rows, read_json, rows_in
+from ctxmetrics.evaluation.files.text_files import get_ending
+from ctxmetrics.samples.documents import ids_of, look_up, text_of
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+
+# A file, a mapping from ids to texts, or texts and documents.
+CorpusSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
+
+# The share of the retrieved contexts below which a note says that the corpus is another one.
+_MOSTLY = 0.9
+# Fields of samples, which no chunk of a corpus has.
+_OF_SAMPLES = ("retrieved_contexts", "reference_contexts", "contexts", "user_input")
+_NO_FLOOR = (
+    "these are samples. Over their own contexts there is no floor: few texts mislead, and nothing is missing that the "
+    "retriever missed. Give all chunks that the retrievers search."
+)
+
+
+class Chunk(NamedTuple):
+    """A text of a corpus.
+
+    Attributes:
+        text: The text, as retrievers return it.
+        id: Its id; None without one.
+        title: Its title, which is searched with it; empty without one.
+    """
+
+    text: str
+    id: str | None
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The texts that retrievers search, each once.
+
+    Attributes:
+        chunks: The chunks.
+        digest: A hash of their texts, for the provenance.
+    """
+
+    chunks: tuple[Chunk, ...]
+    digest: str
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids that are known."""
+        return frozenset(chunk.id for chunk in self.chunks if chunk.id is not None)
+
+
+def read_corpus(source: CorpusSource) -> Corpus:
+    """Read a corpus: a file of chunks (.jsonl, .json, .csv, .tsv, .parquet, or a folder in BEIR's form), or objects.
+
+    A chunk is a text, or has one under a usual name (``text``, ``page_content`` ..), and may have an id and a title.
+
+    Raises:
+        InputFileError: The file cannot be read, or a row has no text.
+        ParameterError: It holds samples, or nothing.
+    """
+    name = "corpus"
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        name = str(path)
+        rows = _open_rows(path)
+    elif isinstance(source, Mapping):
+        rows = ((f"{id_!r}", _with_id(id_, value)) for id_, value in source.items())
+    else:
+        rows = ((f"item {number}", item) for number, item in enumerate(source, 1))
+    chunks: dict[tuple[str | None, str], Chunk] = {}
+    for place, row in rows:
+        if isinstance(row, Mapping) and any(key in row for key in _OF_SAMPLES):
+            raise ParameterError(f"{name}, {place}: {_NO_FLOOR}")
+        text = text_of(row)
+        if not isinstance(text, str):
+            raise InputFileError(
+                f"{name}, {place}: a chunk has no text. Write text, page_content or content, and id."
+            )
+        ids = ids_of([row])
+        title = None if isinstance(row, str) else look_up(row, "title")
+        chunk = Chunk(text, str(ids[0]) if ids else None, title if isinstance(title, str) else "")
+        chunks.setdefault((chunk.id, chunk.text), chunk)
+    if not chunks:
+        raise ParameterError(f"{name}: the corpus is empty.")
+    written = "\0".join(f"{id_}\0{text}" for id_, text in chunks)
+    digest = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:16]
+    return Corpus(tuple(chunks.values()), digest)
+
+
+def _with_id(id_: str, value: Any) -> Any:
+    """Add the id of a mapping of chunks to its chunk."""
+    if isinstance(value, str):
+        return {"id": str(id_), "text": value}
+    return {"id": str(id_), **value} if isinstance(value, Mapping) else value
+
+
+def _open_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """Open a file with the reader of its kind."""
+    if path.is_dir() and (path / "corpus.jsonl").is_file():
+        path = path / "corpus.jsonl"
+    ending = get_ending(path)
+    if ending in (".jsonl", ".ndjson"):
+        return line_rows(path)
+    if ending == ".json":
+        rows, _ = rows_in(read_json(path), path)
+        return ((f"item {number}", row) for number, row in enumerate(rows, 1))
+    readers = {
+        ".csv": partial(cell_rows, path, None),
+        ".tsv": partial(cell_rows, path, None),
+        ".parquet": partial(arrow_rows, path),
+    }
+    if ending in readers:
+        return readers[ending]()
+    raise InputFileError(
+        f"{path}: a corpus is a file in .jsonl, .json, .csv, .tsv or .parquet with a row for each chunk, or a folder with "
+        "corpus.jsonl."
+    )
+
+
+def list_foreign(corpus: Corpus, samples: Mapping[str, Sequence[Sample | None]]) -> Iterator[str]:
+    """Yield a note for each setting that returned much that the corpus does not hold."""
+    texts = {chunk.text for chunk in corpus.chunks}
+    ids = corpus.ids
+    for name, items in samples.items():
+        known = 0
+        total = 0
+        for sample in filter(None, items):
+            for text, id_ in zip_longest(
+                sample.retrieved_contexts or (), sample.retrieved_context_ids or ()
+            ):
+                known += text in texts or id_ in ids
+                total += 1
+        if known < _MOSTLY * total:
+            yield (
+                f"{name}: {total - known} of {plural(total, 'context')} are not in the corpus, neither by text nor by id: the "
+                "floor is over another corpus"
+            )

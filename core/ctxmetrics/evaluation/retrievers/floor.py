@@ -1,0 +1,155 @@
+"""The floor beside retrievers: BM25 over their corpus, and what chance would retrieve."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics.errors import importing
+from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.languages import detect_language
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# The parameters of BM25.
+K1 = 1.5
+B = 0.75
+# Snowball's name of a language.
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "fi": "finnish", "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+# How many texts decide about the language.
+_LOOKED_AT = 200
+# A run of letters and digits.
+_WORD = re.compile(r"\w+")
+# Letters of scripts without spaces between words, and Korean, whose particles are written together with the word.
+_UNSPACED = re.compile(
+    r"""
+        [\u0e00-\u0eff]               # Thai, Lao
+      | [\u1000-\u109f]               # Burmese
+      | [\u1780-\u17ff]               # Khmer
+      | [\u3040-\u30ff]               # Japanese
+      | [\u3400-\u9fff\uf900-\ufaff]  # Chinese characters
+      | [\uac00-\ud7af]               # Korean
+    """,
+    re.VERBOSE,
+)
+
+
+class BM25:
+    """Ranks the chunks of a corpus by words: BM25 as Lucene computes it, by the library bm25s.
+
+    Words are runs of letters and digits in small letters, stemmed by Snowball in the language of most texts; in scripts
+    without spaces, pairs of adjoining characters. There are no stop words. A chunk that shares no word with the question is
+    not retrieved, and of equal scores the chunk that stands first in the corpus is first.
+
+    Args:
+        corpus: The corpus.
+        k: How many chunks are retrieved at most.
+
+    Attributes:
+        about: The library and the parameters, for the provenance.
+
+    Raises:
+        MissingExtraError: bm25s or PyStemmer is not installed.
+    """
+
+    def __init__(self, corpus: Corpus, k: int) -> None:
+        with importing("bm25s"):
+            import bm25s
+        self._chunks = corpus.chunks
+        self._k = k
+        self._stem, stemmer = _build_stemmer(corpus.chunks)
+        tokens = [self._tokenize(f"{chunk.title} {chunk.text}") for chunk in corpus.chunks]
+        self._known = frozenset(token for text in tokens for token in text)
+        self._index = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
+        if self._known:
+            self._index.index(tokens, show_progress=False)
+        self.about: str = (
+            f"bm25s {bm25s.__version__}, lucene, k1 {K1:g}, b {B:g}, words, pairs of characters without spaces, "
+            f"{stemmer}, no stop words, {len(corpus.chunks)} chunks, corpus {corpus.digest}"
+        )
+
+    def __call__(self, question: str) -> list[dict[str, Any]]:
+        """Return the chunks with the highest scores."""
+        tokens = [token for token in self._tokenize(question) if token in self._known]
+        if not tokens:
+            return []
+        scores: NDArray[np.float64] = self._index.get_scores(tokens)
+        # Python's sort keeps the order of equal scores.
+        order = sorted(range(len(scores)), key=lambda place: -scores[place])
+        best = [place for place in order[: self._k] if scores[place] > 0]
+        return [_to_document(self._chunks[place], float(scores[place])) for place in best]
+
+    def _tokenize(self, text: str) -> list[str]:
+        """Split a text into stemmed words; in scripts without spaces, into pairs of characters."""
+        tokens: list[str] = []
+        for word in _WORD.findall(text.casefold()):
+            if word.isascii() or not _UNSPACED.search(word):
+                tokens.append(self._stem(word))
+            else:
+                tokens += [first + second for first, second in pairwise(word)] or [word]
+        return tokens
+
+
+def _to_document(chunk: Chunk, score: float) -> dict[str, Any]:
+    """Return a chunk with its score as a document."""
+    document = {"text": chunk.text, "score": score}
+    return document if chunk.id is None else {**document, "id": chunk.id}
+
+
+def _build_stemmer(chunks: Iterable[Chunk]) -> tuple[Callable[[str], str], str]:
+    """Return the stemmer of the language of most texts, and what the provenance calls it."""
+    with importing("PyStemmer", also="Stemmer"):
+        library = import_module("Stemmer")  # a compiled module, without types
+    texts = [chunk.text for chunk in chunks][:_LOOKED_AT]
+    (language, _), *_ = Counter(map(detect_language, texts)).most_common(1)
+    name = _STEMMERS.get(language)
+    if name is None or name not in library.algorithms():
+        return str, "no stemmer"
+    stemmer: Any = library.Stemmer(name)
+    return stemmer.stemWord, f"stemmer {name} (PyStemmer)"
+
+
+def random_mean(metric: Metric, questions: Iterable[Sample], corpus: Corpus, k: int) -> float | None:
+    """Return the mean that k chunks drawn at random from a corpus would have; None where there is no closed form.
+
+    Formula: of a recall by ids, ``k / N`` times the share of the expected ids that the corpus holds; of a precision by ids as
+    a share, expected ids in the corpus / N. N is the number of chunks. The highest value of the convention is 1 here.
+
+    Args:
+        metric: The metric.
+        questions: The questions.
+        corpus: The corpus; each chunk has an id.
+        k: How many are drawn.
+    """
+    size = len(corpus.chunks)
+    if len(corpus.ids) < size or metric.base_name not in (
+        "id_based_context_recall",
+        "id_based_context_precision",
+    ):
+        return None
+    is_recall = metric.base_name == "id_based_context_recall"
+    if metric.grouped or metric.strict or (not is_recall and metric.formula_name != "share"):
+        return None
+    drawn = min(k, size, size if metric.top_k is None else metric.top_k)
+    values: list[float] = []
+    for question in questions:
+        expected = {*(question.reference_context_ids or ())}
+        if not expected or in_spans(question.reference_context_ids):
+            continue
+        held = len(expected & corpus.ids)
+        values.append(drawn / size * held / len(expected) if is_recall else held / size)
+    return fmean(values) * metric.convention_data.scale if values else None

@@ -1,0 +1,311 @@
+"""The right to return nothing: what retrievers return for questions without an answer, and what a threshold would do."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.evaluation.retrievers.pooled_judge import rates_without_answer
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.judges.base import Judge, JudgeRequest
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judged import ContextPrecision
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.run import breaker_scope
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.conventions import Family, get_convention
+from ctxmetrics.scores.score import FAILURES, Score
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.verdicts import Verdict
+
+# The share of the recall that a threshold keeps, unless another one is asked for.
+KEEP = 0.95
+# The most thresholds of a curve.
+_MOST_POINTS = 60
+# Floats are rounded: a recall that is lower by no more than this counts as kept.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdPoint(Plain):
+    """What is left above a threshold.
+
+    Attributes:
+        threshold: Contexts with at least this score are kept; of distances, those with at most this one.
+        recall: Mean recall of the questions with an answer, from 0 to 1.
+        empty: How many questions without an answer come back empty.
+    """
+
+    threshold: float
+    recall: float
+    empty: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedNothing(Plain):
+    """What one setting returned for the questions without an answer. It is no part of recall or precision.
+
+    Attributes:
+        questions: How many questions without an answer there are; calls that failed are left out.
+        empty: For how many of them it returned nothing.
+        useless: For how many it returned nothing, or nothing that the judge calls useful for answering the question; None
+            where no judge was asked.
+        unjudged: For how many the judge said nothing that decides it.
+        metric: The recall of the questions with an answer; None without one.
+        recall: Its mean, from 0 to 1; None without one.
+        keep: The share of the recall that `threshold` keeps.
+        threshold: The strictest threshold that keeps so much; None where results carry no scores.
+        points: Thresholds, each stricter than the one before; empty where results carry no scores.
+        lower_is_better: Whether the scores are distances: they rise along the lists.
+    """
+
+    questions: int
+    empty: int
+    useless: int | None
+    unjudged: int
+    metric: str | None
+    recall: float | None
+    keep: float
+    threshold: ThresholdPoint | None
+    points: tuple[ThresholdPoint, ...]
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextRelevance(
+    Metric,
+    requires=("user_input", "retrieved_contexts"),
+    counted_words=("context", "useful"),
+):
+    """Asks a judge which contexts answer a question whose answer is not known. Its value is shown nowhere.
+
+    Attributes:
+        judge: The judge, which `rates_without_answer`.
+    """
+
+    base_name: ClassVar[str] = "context_relevance"
+    family: ClassVar[Family] = "precision"
+    formula_name = "share"
+
+    judge: Judge
+
+    def score(self, sample: Sample) -> Score:
+        """Score one sample. See `Metric.score`."""
+        return run_sync(self.ascore, sample)
+
+    async def ascore(self, sample: Sample) -> Score:
+        """Ask about the contexts of a question without an answer; any other question has no verdicts."""
+        contexts = (sample.retrieved_contexts or ())[: self.top_k]
+        if not sample.unanswerable or not contexts:
+            return self.make_score(sample, None, reason_code="missing_field")
+        request = JudgeRequest(
+            units=(),
+            contexts=contexts,
+            answer="",
+            user_input=sample.user_input,
+            language=detect_language(sample.user_input or ""),
+        )
+        rating = ContextPrecision(judge=self.judge)
+        with breaker_scope(self):
+            judgement = await rating.ask(self.judge, request)
+        return self.make_score(
+            sample, None, judgement.verdicts, reason_code="unanswerable", usage=judgement.usage
+        )
+
+
+def choose_relevance(metrics: Sequence[Metric], questions: Iterable[Sample]) -> ContextRelevance | None:
+    """Choose who is asked about questions without an answer: the first judge that can; None without one, or such a question."""
+    if not any(question.unanswerable for question in questions):
+        return None
+    for metric in metrics:
+        judge = metric.own_judge if isinstance(metric, JudgedMetric) else None
+        if judge is not None and rates_without_answer(judge):
+            return ContextRelevance(judge=judge, top_k=metric.top_k)
+    return None
+
+
+def find_nothing(
+    results: Results,
+    scores: Sequence[Sequence[float] | None],
+    relevance: Sequence[Score | None],
+    metric: str | None,
+    keep: float,
+) -> ReturnedNothing | None:
+    """Find what a setting returned for the questions without an answer; None without such a question.
+
+    Args:
+        results: The setting's scores.
+        scores: For each question the scores of its contexts.
+        relevance: For each question what the judge says of its contexts; empty where none was asked.
+        metric: The recall whose units are looked for above a threshold.
+        keep: The share of the recall that is kept.
+    """
+    unanswerable: list[int] = []
+    answerable: list[int] = []
+    for place, row in enumerate(results):
+        if any(score.reason_code in FAILURES | {"cancelled"} for score in row.scores):
+            continue
+        if row.fields.unanswerable:
+            unanswerable.append(place)
+        elif metric is not None and row[metric].value is not None:
+            answerable.append(place)
+    if not unanswerable:
+        return None
+    empty_count = sum(not _count_contexts(results[place]) for place in unanswerable)
+    useless_count = None
+    unjudged_count = 0
+    if relevance:
+        are_useless = [_is_useless(results[place], relevance[place]) for place in unanswerable]
+        useless_count = are_useless.count(True)
+        unjudged_count = are_useless.count(None)
+    recalls = [] if metric is None else [_to_share(results[place][metric]) for place in answerable]
+    have_scores = all(
+        scores[place] is not None or not _count_contexts(results[place])
+        for place in (*unanswerable, *answerable)
+    )
+    curve: _Curve | None = None
+    if metric is not None and recalls and have_scores:
+        curve = _Curve(results, scores, unanswerable, answerable, metric)
+    return ReturnedNothing(
+        questions=len(unanswerable),
+        empty=empty_count,
+        useless=useless_count,
+        unjudged=unjudged_count,
+        metric=metric,
+        recall=fmean(recalls) if recalls else None,
+        keep=keep,
+        threshold=curve.find_strictest(keep) if curve else None,
+        points=curve.list_points() if curve else (),
+        lower_is_better=bool(curve and curve.sign < 0),
+    )
+
+
+class _Curve:
+    """What a setting would return if contexts with scores below a threshold were left out, for each threshold.
+
+    Args:
+        results: The setting's scores.
+        scores: For each question the scores of its contexts.
+        unanswerable: The places of the questions without an answer.
+        answerable: The places of the others.
+        metric: The recall.
+
+    Attributes:
+        sign: -1 if the scores are distances, where less is better; else 1.
+    """
+
+    def __init__(
+        self,
+        results: Results,
+        scores: Sequence[Sequence[float] | None],
+        unanswerable: Sequence[int],
+        answerable: Sequence[int],
+        metric: str,
+    ) -> None:
+        self._results = results
+        self._unanswerable = unanswerable
+        self._answerable = answerable
+        self._metric = metric
+        self.sign = -1 if _are_distances(scores) else 1
+        self._scores = {
+            place: [self.sign * score for score in scores[place] or ()]
+            for place in (*unanswerable, *answerable)
+        }
+        # The most lenient threshold stands first.
+        self._thresholds = sorted({score for group in self._scores.values() for score in group})
+
+    def list_points(self) -> tuple[ThresholdPoint, ...]:
+        """List a point for each score that occurs; if these are too many, evenly spaced ones."""
+        thresholds = self._thresholds
+        if len(thresholds) > _MOST_POINTS:
+            step = (len(thresholds) - 1) / (_MOST_POINTS - 1)
+            thresholds = [thresholds[round(number * step)] for number in range(_MOST_POINTS)]
+        return tuple(map(self._measure, thresholds))
+
+    def find_strictest(self, keep: float) -> ThresholdPoint | None:
+        """Find the strictest threshold that keeps a share of the recall; None without a score.
+
+        A stricter threshold never has more recall, so that half of them is left out at each step.
+        """
+        if not self._thresholds:
+            return None
+        least_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING
+        place = bisect_left(
+            self._thresholds, True, key=lambda threshold: self._measure(threshold).recall < least_recall
+        )
+        return self._measure(self._thresholds[place - 1])
+
+    def _measure(self, threshold: float) -> ThresholdPoint:
+        """Measure the recall and the empty results if only the contexts above a threshold are kept."""
+        values = [
+            _recall_within(self._results[place], self._metric, self._find_kept(place, threshold))
+            for place in self._answerable
+        ]
+        empty_count = sum(not self._find_kept(place, threshold) for place in self._unanswerable)
+        return ThresholdPoint(self.sign * threshold, fmean(values), empty_count)
+
+    def _find_kept(self, place: int, threshold: float) -> set[int]:
+        """Find the contexts that a threshold keeps for the question at a place; return their ranks, from 0."""
+        return {rank for rank, score in enumerate(self._scores[place]) if score >= threshold}
+
+
+def _are_distances(scores: Sequence[Sequence[float] | None]) -> bool:
+    """Whether scores are distances: they rise along the lists, so that a higher one is worse."""
+    ends = [(group[0], group[-1]) for group in scores if group]
+    some_rise = any(first < last for first, last in ends)
+    some_fall = any(first > last for first, last in ends)
+    return some_rise and not some_fall
+
+
+def _count_contexts(row: Row) -> int:
+    """Count what was retrieved for the question of a row."""
+    return len(row.fields.retrieved_contexts or row.fields.retrieved_context_ids or ())
+
+
+def _is_useless(row: Row, relevance: Score | None) -> bool | None:
+    """Whether nothing was retrieved that the judge calls useful; None where its verdicts leave that open."""
+    if not _count_contexts(row):
+        return True
+    verdicts = () if relevance is None else relevance.verdicts
+    values = {verdict.value for verdict in verdicts}
+    if True in values:
+        return False
+    return True if values == {False} else None
+
+
+def _to_share(score: Score) -> float:
+    """Return a score on the scale from 0 to 1."""
+    return (score.value or 0.0) / get_convention(score.provenance.convention).scale
+
+
+def _recall_within(row: Row, metric: str, kept: Collection[int]) -> float:
+    """Return the recall that some of the contexts would have, by the evidence of all; 0 where nothing was judged.
+
+    A supported unit stays supported where a context that states the whole is kept or, where none does, all that state a
+    part. An id is there where it is kept.
+    """
+    verdicts = row[metric].verdicts
+    ids = row.fields.retrieved_context_ids or ()
+    weight = 0.0
+    total = 0.0
+    for verdict in verdicts:
+        total += verdict.weight
+        if verdict.value is True and _is_kept(verdict, ids, kept):
+            weight += verdict.weight
+    return weight / total if total else 0.0
+
+
+def _is_kept(verdict: Verdict, ids: Sequence[str], kept: Collection[int]) -> bool:
+    """Whether a verdict stays a yes if only some contexts are kept."""
+    if not verdict.evidence:
+        return any(ids[rank] == verdict.id for rank in kept if rank < len(ids))
+    wholes = {span.context for span in verdict.evidence if span.whole}
+    if wholes:
+        return not wholes.isdisjoint(kept)
+    return all(span.context in kept for span in verdict.evidence)

@@ -1,0 +1,325 @@
+"""A judge that is asked once about the contexts of all settings of a question.
+
+Each setting's verdicts are its rows of that one judgement, so that the same text has the same verdict in every setting.
+Where the pool cannot say what the judge would say of a setting alone, the setting is asked about alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics.judges.base import (
+    Claims,
+    DecomposingJudge,
+    Judge,
+    Judgement,
+    JudgeRequest,
+    checked_answer,
+    complete_verdicts,
+)
+from ctxmetrics.models.runtime.memo import Memo, digest_key
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
+
+# Judgements that are remembered for each question: two of its pool, and two of each of some settings alone.
+_REMEMBERED = 10
+# Verdict codes of replies that could not be used. A shorter request may bring one; a server that is down will not.
+_UNUSABLE = frozenset(
+    {
+        *("missing_id", "invalid_reply", "conflicting_verdicts", "wrong_data", "too_many_quotes"),
+        *("refused", "truncated", "too_long", "truncated_prompt"),
+    }
+)
+_Step = Literal["attribute", "rate"]
+
+
+def order_pool(question: str, contexts: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct contexts of a question in an order drawn from a hash of the contents.
+
+    The order of the settings plays no part in it, so that a judge that reads the first contexts only favours none.
+    """
+
+    def draw(text: str) -> str:
+        """Return the place of a text in the drawn order."""
+        return hashlib.sha256(f"{question}\0{text}".encode(errors="surrogatepass")).hexdigest()
+
+    return tuple(sorted(set(contexts), key=draw))
+
+
+@dataclass(eq=False, slots=True)
+class Pools:
+    """The pools of a run's questions, and what was asked about them.
+
+    Attributes:
+        asked: How many pools the judge was asked about.
+        alone: How many sets of contexts it was asked about alone, since their pool could not say.
+        apart: How many sets of contexts it would be asked about, were each setting judged alone.
+    """
+
+    _pools: dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
+    _asked: set[str] = field(default_factory=set)
+    _alone: set[str] = field(default_factory=set)
+    _apart: set[str] = field(default_factory=set)
+
+    def add(self, question: str | None, contexts: tuple[str, ...], pool: tuple[str, ...]) -> None:
+        """Note the pool to which a setting's contexts belong."""
+        self._pools[question, contexts] = pool
+
+    def find(self, request: JudgeRequest) -> tuple[str, ...] | None:
+        """Find the pool of a request, and count the request; None for a request that is none of a setting's."""
+        pool = self._pools.get((request.user_input, request.contexts))
+        if pool is not None:
+            self._apart.add(_make_key(request))
+        return pool
+
+    def count(self, request: JudgeRequest, *, alone: bool) -> None:
+        """Count a set of contexts that is asked about."""
+        counted = self._alone if alone else self._asked
+        counted.add(_make_key(request))
+
+    @property
+    def asked(self) -> int:
+        """How many pools the judge was asked about."""
+        return len(self._asked)
+
+    @property
+    def alone(self) -> int:
+        """How many sets of contexts it was asked about alone."""
+        return len(self._alone)
+
+    @property
+    def apart(self) -> int:
+        """How many sets of contexts it would be asked about, were each setting judged alone."""
+        return len(self._apart)
+
+
+def _make_key(request: JudgeRequest) -> str:
+    """Return a hash of a question, its answer and its contexts: `attribute` and `rate` about the same contexts count once."""
+    return digest_key([request.user_input or "", request.answer, *request.contexts])
+
+
+class PooledJudge:
+    """Judges the contexts of a setting by one judgement of its question's pool.
+
+    Args:
+        judge: Who judges.
+        settings: What the pools are made of, for the name: runs with unlike pools are runs of two judges.
+        pools: The pools.
+        questions: How many there are.
+    """
+
+    def __init__(self, judge: Judge, settings: Iterable[str], pools: Pools, questions: int) -> None:
+        self.judge = judge
+        self.settings: tuple[str, ...] = tuple(sorted(settings))
+        self.pools = pools
+        self._memo: Memo[Judgement] = Memo(_REMEMBERED * questions, keep=_is_complete)
+
+    @property
+    def name(self) -> str:
+        """The judge, and the settings whose contexts it judges together."""
+        return f"{self.judge.name} over pools of {', '.join(self.settings)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the judge."""
+        return self.judge.warnings
+
+    @property
+    def rates_without_answer(self) -> bool:
+        """Whether the judge can say which contexts answer a question whose answer is not known."""
+        return rates_without_answer(self.judge)
+
+    def __repr__(self) -> str:
+        return f"PooledJudge({self.judge!r}, {list(self.settings)})"
+
+    async def attribute(self, request: JudgeRequest) -> Judgement:
+        """Say for each unit whether the contexts support it."""
+        pool = self.pools.find(request)
+        if pool is None:
+            return await self.judge.attribute(request)
+        places = _PlacesInPool(request.contexts, pool)
+        judgement = await self._ask("attribute", replace(request, contexts=pool))
+        if places.need_own_question(judgement.verdicts):
+            return await self._ask_alone("attribute", request, judgement.usage)
+        verdicts = tuple(places.to_setting(verdict) for verdict in judgement.verdicts)
+        return replace(judgement, verdicts=verdicts)
+
+    async def rate(self, request: JudgeRequest) -> Judgement:
+        """Say for each context whether it is useful for giving the answer.
+
+        What a context is worth depends on the others: one that states a part may be useless beside one that states the
+        whole. So the setting is asked about alone where a unit needs that, and the units of a response are judged, too.
+        A question without an answer has no units.
+        """
+        pool = self.pools.find(request)
+        if pool is None:
+            return await self.judge.rate(request)
+        places = _PlacesInPool(request.contexts, pool)
+        units = request.units or split_sentences(request.answer, request.language)
+        pooled = replace(request, contexts=pool, units=units)
+        usage = Usage()
+        if units and not places.has_whole_pool:
+            attribution = await self._ask("attribute", pooled)
+            usage = attribution.usage
+            if places.need_own_question(attribution.verdicts):
+                return await self._ask_alone("rate", request, usage)
+        judgement = await self._ask("rate", pooled)
+        usage += judgement.usage
+        ranks = range(len(request.contexts))
+        verdicts = [places.find_rating(judgement.verdicts, rank) for rank in ranks]
+        if any(_is_unusable(verdict) for verdict in verdicts) and not places.has_whole_pool:
+            return await self._ask_alone("rate", request, usage)
+        return replace(judgement, verdicts=tuple(verdicts), usage=usage)
+
+    async def _ask_alone(self, step: _Step, request: JudgeRequest, spent: Usage) -> Judgement:
+        """Ask about the contexts of one setting alone."""
+        judgement = await self._ask(step, request, alone=True)
+        return replace(judgement, usage=spent + judgement.usage)
+
+    async def _ask(self, step: _Step, request: JudgeRequest, *, alone: bool = False) -> Judgement:
+        """Ask the judge, once for all settings that have the same question."""
+        self.pools.count(request, alone=alone)
+
+        async def compute() -> Judgement:
+            """Ask the judge, and complete its verdicts."""
+            answer = self.judge.attribute if step == "attribute" else self.judge.rate
+            judgement = checked_answer(await answer(request), Judgement)
+            ids = request.context_ids
+            texts = request.contexts
+            if step == "attribute":
+                ids = request.unit_ids
+                texts = request.units
+            verdicts = complete_verdicts(judgement.verdicts, ids, texts, request.contexts)
+            return replace(judgement, verdicts=verdicts)
+
+        user_input = request.user_input or ""
+        texts = [step, user_input, request.answer, request.language, str(len(request.units))]
+        judgement, shared = await self._memo.get(
+            digest_key([*texts, *request.units, *request.contexts]), compute
+        )
+        return replace(judgement, usage=Usage(reused=1), raw=()) if shared else judgement
+
+
+class PooledDecomposingJudge(PooledJudge):
+    """The same, of a judge that can break a reference into claims."""
+
+    async def decompose(self, text: str, *, language: str) -> Claims:
+        """Break a text into claims."""
+        assert isinstance(self.judge, DecomposingJudge)  # noqa: S101 - `pool_judge` looked
+        return await self.judge.decompose(text, language=language)
+
+
+def pool_judge(judge: Judge, settings: Iterable[str], pools: Pools, questions: int) -> PooledJudge:
+    """Return a judge that judges the pools of some settings."""
+    kind = PooledDecomposingJudge if isinstance(judge, DecomposingJudge) else PooledJudge
+    return kind(judge, settings, pools, questions)
+
+
+def rates_without_answer(judge: object) -> bool:
+    """Whether a judge can say which contexts answer a question whose answer is not known."""
+    return getattr(judge, "rates_without_answer", False) is True
+
+
+def gains_by_pools(judge: Judge) -> bool:
+    """Whether one question about all contexts of a question costs less than one a setting.
+
+    It does not with a judge that costs nothing, or asks about each context by itself and remembers the answers.
+    """
+    apart = getattr(judge, "judges_contexts_apart", False)
+    return getattr(judge, "judges_stages_alone", False) is not True and apart is not True
+
+
+class _PlacesInPool:
+    """Where the contexts of a setting stand in a pool; turns verdicts about the pool into those about the setting.
+
+    Args:
+        contexts: The contexts of the setting, in rank order; one may stand several times.
+        pool: The distinct contexts of all settings.
+
+    Attributes:
+        has_whole_pool: Whether the setting retrieved every context of the pool.
+    """
+
+    def __init__(self, contexts: Sequence[str], pool: Sequence[str]) -> None:
+        place_of_text = {text: place for place, text in enumerate(pool)}
+        # For each rank in the setting, the place of its context in the pool.
+        self._pool_places = [place_of_text[text] for text in contexts]
+        # For each such place, the ranks in the setting.
+        self._ranks: dict[int, list[int]] = {}
+        for rank, place in enumerate(self._pool_places):
+            self._ranks.setdefault(place, []).append(rank)
+        self.has_whole_pool: bool = len(self._ranks) == len(pool)
+
+    def need_own_question(self, verdicts: Iterable[Verdict]) -> bool:
+        """Whether the judge must be asked about the setting alone, since verdicts about the pool do not tell its verdicts."""
+        return not self.has_whole_pool and any(map(self._needs_own_question, verdicts))
+
+    def _needs_own_question(self, verdict: Verdict) -> bool:
+        """Whether a verdict about the pool does not tell the verdict about the setting.
+
+        There are three such cases:
+
+        - A yes, and the setting has only some of the contexts that state parts. These parts may be too few; or they may be
+          enough, and the judge did not name them all, since another context states the whole.
+        - A yes without evidence.
+        - A reply that could not be used.
+        """
+        if verdict.value is None:
+            return _is_unusable(verdict)
+        if verdict.value is False:
+            return False
+        if not verdict.evidence:
+            return True
+        wholes, parts = _split_evidence(verdict.evidence)
+        in_setting = self._ranks.keys()
+        if wholes & in_setting:
+            return False
+        if not wholes and parts <= in_setting:
+            return False
+        return bool(parts & in_setting)
+
+    def to_setting(self, verdict: Verdict) -> Verdict:
+        """Turn a verdict about a unit and the pool into one about the setting; only if `need_own_question` is false."""
+        spans: list[Evidence] = []
+        for span in verdict.evidence:
+            spans += [replace(span, context=rank) for rank in self._ranks.get(span.context, ())]
+        spans.sort(key=lambda span: (span.context, span.start))
+        details = {name: value for name, value in verdict.details.items() if name != "smallest_k"}
+        verdict = replace(verdict, evidence=tuple(spans), details=FrozenDict(details))
+        if verdict.value is not True or spans or self.has_whole_pool:
+            return verdict
+        reason = "no context of this setting states it; one of another setting does"
+        return replace(verdict, value=False, code=None, reason=reason)
+
+    def find_rating(self, verdicts: Sequence[Verdict], rank: int) -> Verdict:
+        """Find the verdict about the context of a rank among those about the contexts of the pool."""
+        verdict = verdicts[self._pool_places[rank]]
+        evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
+        return replace(verdict, id=f"c{rank + 1}", evidence=evidence)
+
+
+def _split_evidence(evidence: Iterable[Evidence]) -> tuple[set[int], set[int]]:
+    """Return the contexts that state a unit whole, and those that state a part of it only."""
+    evidence = list(evidence)
+    contexts = {span.context for span in evidence}
+    wholes = {span.context for span in evidence if span.whole}
+    return wholes, contexts - wholes
+
+
+def _is_unusable(verdict: Verdict) -> bool:
+    """Whether a verdict is missing because the reply could not be used."""
+    return verdict.value is None and verdict.code in _UNUSABLE
+
+
+def _is_complete(judgement: Judgement) -> bool:
+    """Whether a judgement has a yes or no for everything."""
+    return all(verdict.value is not None for verdict in judgement.verdicts)
+
+
+def collect_settings(names: Mapping[str, object], k: int) -> list[str]:
+    """Name the settings of pools: each with how many contexts it brings at most."""
+    return [f"{name}@{k}" for name in names]

@@ -1,0 +1,58 @@
+"""The questions that retrievers are asked, each with what is expected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from ctxmetrics.errors import MissingFieldError, ParameterError
+from ctxmetrics.evaluation.runs.sources import check_present, list_samples
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.unanswerable import LABEL
+from ctxmetrics.text.character_spans import has_content
+
+Questions: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
+# What the calls of a retriever fill in.
+_FILLED = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages", "searches"})
+# Labels that are about a question, whatever was retrieved for it.
+_LABELS = frozenset({LABEL, "relevance"})
+
+
+def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Sample]:
+    """Read the questions and check that they have what the metrics need, before a retriever is asked.
+
+    Raises:
+        ParameterError: They are no samples.
+        MissingFieldError: One has no text, or none has a field that a metric needs.
+        SampleError: One is malformed, or has the id of another.
+    """
+    samples: list[Sample] = []
+    for number, sample in enumerate(list_samples(questions, "compare_retrievers", "questions"), 1):
+        if not has_content(sample.user_input or ""):
+            raise MissingFieldError(
+                f"{sample.called(f'Question {number}')} has no user_input: there is nothing to ask a retriever."
+            )
+        samples.append(_to_question(sample))
+    if not samples:
+        raise ParameterError("compare_retrievers: there is no question.")
+    needed = {name for metric in metrics for name in metric.requires} - _FILLED
+    lacking = {name for name in needed if not any(sample.has(name) for sample in samples)}
+    if lacking:
+        check_present(metrics, lacking)
+    return samples
+
+
+def _to_question(sample: Sample) -> Sample:
+    """Return a sample without what was retrieved for it before, and without the labels about that."""
+    labels = {name: value for name, value in sample.labels.items() if name in _LABELS}
+    return replace(
+        sample,
+        retrieved_contexts=None,
+        retrieved_context_ids=None,
+        stages=None,
+        searches=None,
+        labels=labels,
+    )

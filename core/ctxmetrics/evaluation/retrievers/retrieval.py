@@ -1,0 +1,382 @@
+"""The calls of retrievers: interleaved over the settings, timed, bounded, and kept in a file as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import InputFileError, OutputFileError
+from ctxmetrics.evaluation.retrievers.calling import Call
+from ctxmetrics.evaluation.retrievers.retrieved import build_sample, read_retrieved
+from ctxmetrics.evaluation.rows.row_writer import append, json_line, open_locked
+from ctxmetrics.models.runtime.background import in_thread, in_time
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
+
+# The key of a sample's metadata that says how its contexts were retrieved.
+RETRIEVAL = "retrieval"
+# The most characters of an error's text that are kept.
+_LONGEST_ERROR = 500
+# Seconds that calls get to end when retrieving is stopped.
+_GRACE = 1.0
+# The share of calls that are faster than a slow one.
+_NINETY_FIFTH = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """What became of one call of a retriever.
+
+    Attributes:
+        sample: The question with what was retrieved for it, cut at k; after a call that failed, without contexts.
+        seconds: How long the call took.
+        error: Why it failed; None where it did not.
+        scores: The score of each context, where each has one.
+        k: How many contexts were wanted.
+    """
+
+    sample: Sample
+    seconds: float
+    error: str | None = None
+    scores: tuple[float, ...] | None = None
+    k: int
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """The contexts by which repeated ones are told: their texts, else their ids."""
+        return self.sample.retrieved_contexts or self.sample.retrieved_context_ids or ()
+
+    def to_line(self) -> bytes:
+        """Return the sample with how it was retrieved as a line of JSON."""
+        fields: dict[str, Any] = {"seconds": self.seconds, "k": self.k}
+        if self.error is not None:
+            fields["error"] = self.error
+        if self.scores is not None:
+            fields["scores"] = [*self.scores]
+        data = self.sample.to_dict()
+        return json_line({**data, "metadata": {**data.get("metadata", {}), RETRIEVAL: fields}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFigures(Plain):
+    """What the calls of one retriever were like.
+
+    Attributes:
+        calls: How many questions it was asked.
+        errors: How often it failed; each costs that question of that setting.
+        empty: How often it returned nothing.
+        fewer: How often it returned something, but fewer than k.
+        repeated: How often it returned a context twice.
+        unsorted: How often the scores neither fall nor rise along the list, whose order counts all the same.
+        median_seconds: Median seconds of a call that did not fail; None without one.
+        slow_seconds: The 95th percentile.
+        contexts: Mean number of contexts.
+        tokens: Mean size of the contexts of a question, characters / 4; None where only ids are known.
+        first_errors: The first errors, each with the question's name.
+    """
+
+    calls: int
+    errors: int
+    empty: int
+    fewer: int
+    repeated: int
+    unsorted: int
+    median_seconds: float | None
+    slow_seconds: float | None
+    contexts: float | None
+    tokens: float | None
+    first_errors: tuple[tuple[str, str], ...]
+
+
+# How many errors of a retriever are shown.
+_MOST_ERRORS = 3
+
+
+def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
+    """Summarize the calls of one retriever; those that were not made are left out."""
+    calls = [(number, item) for number, item in enumerate(retrievals, 1) if item is not None]
+    failed = [(number, item) for number, item in calls if item.error is not None]
+    successful = [item for _, item in calls if item.error is None]
+    seconds = sorted(item.seconds for item in successful)
+    sizes = [len(item.contexts) for item in successful]
+    context_lists = [
+        item.sample.retrieved_contexts
+        for item in successful
+        if item.sample.retrieved_contexts is not None
+    ]
+    tokens = None
+    if context_lists and len(context_lists) == len(successful):
+        tokens = fmean(sum(map(len, contexts)) / CHARACTERS_A_TOKEN for contexts in context_lists)
+    return CallFigures(
+        calls=len(calls),
+        errors=len(failed),
+        empty=sizes.count(0),
+        fewer=sum(0 < size < item.k for size, item in zip(sizes, successful, strict=True)),
+        repeated=sum(len(set(item.contexts)) < len(item.contexts) for item in successful),
+        unsorted=sum(not _is_sorted(item.scores or ()) for item in successful),
+        median_seconds=median(seconds) if seconds else None,
+        slow_seconds=seconds[math.ceil(_NINETY_FIFTH * len(seconds)) - 1] if seconds else None,
+        contexts=fmean(sizes) if sizes else None,
+        tokens=tokens,
+        first_errors=tuple(
+            (item.sample.id or str(number), item.error or "") for number, item in failed[:_MOST_ERRORS]
+        ),
+    )
+
+
+def _is_sorted(scores: Sequence[float]) -> bool:
+    """Whether scores only fall, or only rise."""
+    return [*scores] in (sorted(scores), sorted(scores, reverse=True))
+
+
+class RetrievalFile:
+    """Keeps what one retriever returned, a line a question, as it comes.
+
+    A lock on the file keeps other runs away. A line that a kill cut off is removed.
+
+    Args:
+        path: The file.
+        resume: Keep what is in it; else it is emptied.
+
+    Raises:
+        InputFileError: The file cannot be opened, another run writes it, or it holds data of another kind.
+    """
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        self._path = path
+        self._known: dict[str, Retrieval] = {}
+        try:
+            self._file = open_locked(path)
+        except BlockingIOError:
+            raise InputFileError(
+                f"{path}: another run writes this file. Choose another folder."
+            ) from None
+        except OSError as error:
+            raise InputFileError(f"{path}: cannot be written: {error.strerror or error}.") from None
+        try:
+            self._read(resume=resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, *, resume: bool) -> None:
+        """Read what the file holds, and cut off a line that was not finished."""
+        end = 0
+        for line in self._path.read_bytes().splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                row = json.loads(line)
+                about = row["metadata"].pop(RETRIEVAL)
+                retrieval = _from_row(row, about)
+            except (ValueError, LookupError, TypeError, AttributeError):
+                raise InputFileError(
+                    f"{self._path}: holds other data than what a retriever returned. Choose another folder."
+                ) from None
+            end += len(line)
+            if retrieval.error is None:
+                self._known[_key(retrieval.sample)] = retrieval
+        if not resume:
+            self._known = {}
+            end = 0
+        os.ftruncate(self._file, end)
+
+    def find(self, question: Sample, k: int) -> Retrieval | None:
+        """Find what was retrieved for a question with at least this k; the question's other fields are today's."""
+        known = self._known.get(_key(question))
+        if known is None or known.k < k:
+            return None
+        contexts = known.sample.retrieved_contexts
+        ids = known.sample.retrieved_context_ids
+        sample = replace(
+            question,
+            retrieved_contexts=None if contexts is None else contexts[:k],
+            retrieved_context_ids=None if ids is None else ids[:k],
+            stages=None,
+            searches=None,
+        )
+        return replace(known, sample=sample, k=k, scores=known.scores and known.scores[:k])
+
+    def write(self, retrieval: Retrieval) -> None:
+        """Append a line.
+
+        Raises:
+            OutputFileError: It cannot be written.
+        """
+        try:
+            append(self._file, retrieval.to_line())
+        except OSError as error:
+            raise OutputFileError(
+                f"{self._path} cannot be written: {error.strerror or error}"
+            ) from None
+
+    def close(self) -> None:
+        """Close the file, which gives the lock back."""
+        with suppress(OSError):
+            os.close(self._file)
+
+
+def _from_row(row: dict[str, Any], about: Mapping[str, Any]) -> Retrieval:
+    """Read one call from a line of the file."""
+    scores = about.get("scores")
+    return Retrieval(
+        sample=Sample(**row),
+        seconds=float(about["seconds"]),
+        error=about.get("error"),
+        scores=None if scores is None else tuple(map(float, scores)),
+        k=int(about["k"]),
+    )
+
+
+def _key(sample: Sample) -> str:
+    """Return what identifies a question in the file."""
+    return json.dumps([sample.id, sample.user_input])
+
+
+class Retriever:
+    """One setting: how it is called, and where what it returns is kept.
+
+    Args:
+        call: Asks it.
+        k: How many contexts count.
+        timeout: Seconds for one call; None: no limit.
+        file: Where what it returns is kept; None: nowhere.
+    """
+
+    def __init__(self, call: Call, k: int, timeout: float | None, file: RetrievalFile | None) -> None:
+        self._call = call
+        self._k = k
+        self._timeout = timeout
+        self._file = file
+
+    async def retrieve(self, question: Sample) -> Retrieval:
+        """Ask for the contexts of a question, unless a file has them.
+
+        Raises:
+            OutputFileError: The file cannot be written.
+        """
+        known = None if self._file is None else self._file.find(question, self._k)
+        if known is not None:
+            return known
+        retrieval = await self._ask(question)
+        if self._file is not None:
+            self._file.write(retrieval)
+        return retrieval
+
+    async def _ask(self, question: Sample) -> Retrieval:
+        """Call the retriever, and read what it returns; a failure becomes a retrieval with an error."""
+        ask = partial(self._call, question.user_input or "")
+        began = time.perf_counter()
+        seconds: float | None = None
+        try:
+            value = await (in_time(self._timeout, ask) if self._timeout else ask())
+            seconds = time.perf_counter() - began
+            retrieved = read_retrieved(value)
+            sample = build_sample(question, retrieved, self._k)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a retriever may fail in any way; its question says so
+            seconds = seconds or time.perf_counter() - began
+            text = f"{type(error).__name__}: {safe_text(error)}"
+            if isinstance(error, TimeoutError) and self._timeout and seconds >= self._timeout:
+                text = f"no answer within {self._timeout:g} s"
+            empty = replace(
+                question,
+                retrieved_contexts=None,
+                retrieved_context_ids=None,
+                stages=None,
+                searches=None,
+            )
+            return Retrieval(sample=empty, seconds=seconds, error=text[:_LONGEST_ERROR], k=self._k)
+        scores = retrieved.scores
+        return Retrieval(
+            sample=sample,
+            seconds=seconds,
+            scores=None if scores is None else scores[: self._k],
+            k=self._k,
+        )
+
+
+class Retrieving:
+    """Asks all retrievers all questions.
+
+    The questions are asked one after the other, each in all settings before the next, and each time another setting is asked
+    first: a machine that is busy, or remembers a question, treats all alike.
+
+    Args:
+        questions: The questions.
+        retrievers: The settings by name.
+        concurrency: How many calls there are at a time.
+        advance: Called after each call with whether it failed.
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[Sample],
+        retrievers: Mapping[str, Retriever],
+        concurrency: int,
+        advance: Callable[[bool], None] | None = None,
+    ) -> None:
+        self._questions = questions
+        self._retrievers = retrievers
+        self._concurrency = concurrency
+        self._advance = advance
+        self._workers: list[asyncio.Task[None]] = []
+        self._stopped = False
+        self.retrieved: dict[str, list[Retrieval | None]] = {
+            name: [None] * len(questions) for name in retrievers
+        }
+
+    def stop(self) -> None:
+        """Ask nothing more, in the loop's own thread."""
+        self._stopped = True
+        for worker in self._workers:
+            worker.cancel()
+
+    async def go(self) -> dict[str, list[Retrieval | None]]:
+        """Return what became of each question, by setting; None where the run was stopped before.
+
+        Raises:
+            OutputFileError: A file cannot be written.
+        """
+        await in_thread(time.perf_counter)  # the first call does not pay for the first thread
+        names = [*self._retrievers]
+        turns = [
+            (number, names[(number + shift) % len(names)])
+            for number in range(len(self._questions))
+            for shift in range(len(names))
+        ]
+        pending = iter(turns)
+
+        async def work() -> None:
+            """Take questions and settings one after the other until none is left."""
+            for number, name in pending:
+                retrieval = await self._retrievers[name].retrieve(self._questions[number])
+                self.retrieved[name][number] = retrieval
+                if self._advance is not None:
+                    self._advance(retrieval.error is not None)
+
+        self._workers = [asyncio.create_task(work()) for _ in range(min(self._concurrency, len(turns)))]
+        if self._stopped:
+            self.stop()
+        try:
+            await asyncio.gather(*self._workers)
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+        finally:
+            for worker in self._workers:
+                worker.cancel()
+            if self._workers:
+                await asyncio.wait(self._workers, timeout=_GRACE)
+        return self.retrieved

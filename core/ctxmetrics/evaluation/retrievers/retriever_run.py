@@ -1,0 +1,577 @@
+"""One run over several retrievers: asked the same questions, judged together, compared with the first."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.comparison.compare import choose_metric, compare_all
+from ctxmetrics.evaluation.comparison.view import Comparisons
+from ctxmetrics.evaluation.retrievers.calling import build_call
+from ctxmetrics.evaluation.retrievers.comparison import (
+    Ceiling,
+    Floor,
+    PoolFigures,
+    Setting,
+    find_ceilings,
+    measure_shared,
+)
+from ctxmetrics.evaluation.retrievers.corpus import Corpus, CorpusSource, list_foreign, read_corpus
+from ctxmetrics.evaluation.retrievers.floor import BM25, random_mean
+from ctxmetrics.evaluation.retrievers.nothing import choose_relevance
+from ctxmetrics.evaluation.retrievers.pooled_judge import (
+    PooledJudge,
+    Pools,
+    collect_settings,
+    gains_by_pools,
+    order_pool,
+    pool_judge,
+)
+from ctxmetrics.evaluation.retrievers.questions import Questions, read_questions
+from ctxmetrics.evaluation.retrievers.retrieval import (
+    Retrieval,
+    RetrievalFile,
+    Retriever,
+    Retrieving,
+    summarize_calls,
+)
+from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverComparison
+from ctxmetrics.evaluation.rows.provenances import describe_start
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.row_writer import make_folder
+from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation, check_metrics
+from ctxmetrics.evaluation.runs.options import RunOptions, check_options
+from ctxmetrics.evaluation.runs.progress import counting_progress
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.sources import check_present
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.run import Run
+from ctxmetrics.samples.sample import Sample, drop_self
+from ctxmetrics.scores.score import Score
+from ctxmetrics.text.character_spans import has_content
+from ctxmetrics.verdicts import Usage
+
+DEFAULT_K = 10
+# Seconds for one call of a retriever.
+DEFAULT_TIMEOUT = 60.0
+# The name of the setting that BM25 is, the floor of the comparison.
+_BM25_NAME = "bm25"
+# The families of metrics that contexts of all settings together can only raise.
+_RECALLS = frozenset({"recall", "string_recall", "id_recall"})
+# The ending of the file of what a setting retrieved.
+_RETRIEVED_ENDING = ".retrieved.jsonl"
+
+_log = logging.getLogger("ctxmetrics")
+
+
+class RetrieverRun:
+    """One run of `compare_retrievers`: its checked arguments and its state.
+
+    Arguments and errors are those of that function, and:
+
+    Args:
+        drop_lacking: Leave out metrics that need what no retriever returned, such as ids; else that is an error.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        retrievers: Mapping[str, Any],
+        metrics: Sequence[Metric | str],
+        *,
+        judge: Judge | str | None = None,
+        k: int = DEFAULT_K,
+        corpus: CorpusSource | None = None,
+        pooled: bool = True,
+        primary: Sequence[str] = (),
+        cluster: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        retrieval_timeout: float | None = DEFAULT_TIMEOUT,
+        retrieval_concurrency: int = 1,
+        controls: int = 0,
+        drop_lacking: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        check_number("compare_retrievers: k", k, 1, whole=True)
+        check_number("compare_retrievers: retrieval_timeout", retrieval_timeout, 0.001, optional=True)
+        check_number("compare_retrievers: retrieval_concurrency", retrieval_concurrency, 1, whole=True)
+        if options.get("out") is not None:
+            raise ParameterError(
+                "compare_retrievers: write folder= in place of out=: each setting has files of its own."
+            )
+        if resume and folder is None:
+            raise ParameterError(
+                "compare_retrievers: resume needs folder=, the folder of the run that was stopped."
+            )
+        self._options: dict[str, Any] = check_options(options)
+        self._calls = {name: build_call(item, name) for name, item in check_names(retrievers).items()}
+        self._corpus: Corpus | None = None
+        self._floor_name = ""
+        self._floor_description = ""
+        if corpus is not None:
+            self._add_floor(read_corpus(corpus), k)
+        self._metrics = check_metrics(metrics, judge)
+        for name in primary:
+            choose_metric([metric.name for metric in self._metrics], name, "primary")
+        self._questions = read_questions(questions, self._metrics)
+        self._k = k
+        self._primary = primary
+        self._cluster = cluster
+        self._folder = None if folder is None else Path(folder)
+        self._resume = resume
+        self._timeout = retrieval_timeout
+        self._concurrency = retrieval_concurrency
+        self._controls = controls
+        self._drop_lacking = drop_lacking
+        self._pools = Pools()
+        self._is_pooled = self._pool_metrics(pooled=pooled)
+        self._stopped: str | None = None
+        self._stop_part: Callable[[], object] | None = None
+
+    @property
+    def judge_name(self) -> str | None:
+        """The name of the judge, over pools where settings are judged together; None where no metric asks one."""
+        for metric in self._metrics:
+            if isinstance(metric, JudgedMetric) and metric.own_judge is not None:
+                return metric.own_judge.name
+        return None
+
+    def stop(self, why: str) -> None:
+        """Stop what is under way, in the run's own thread."""
+        if self._stopped is None:
+            self._stopped = why
+            if self._stop_part is not None:
+                self._stop_part()
+
+    def _add_floor(self, corpus: Corpus, k: int) -> None:
+        """Add BM25 over the corpus as a setting: a floor that the other settings should beat."""
+        self._corpus = corpus
+        bm25 = BM25(corpus, k)
+        self._floor_description = bm25.about
+        self._floor_name = (
+            _BM25_NAME if _BM25_NAME not in self._calls else f"{_BM25_NAME} of ctxmetrics"
+        )
+        self._calls[self._floor_name] = build_call(bm25, self._floor_name)
+
+    def _pool_metrics(self, *, pooled: bool) -> bool:
+        """Give each metric a judge of pools, if its judge costs less so; return whether any metric has one."""
+        if not pooled or len(self._calls) < 2:  # noqa: PLR2004 - one setting is its own pool
+            return False
+        settings = collect_settings(self._calls, self._k)
+        pooled_judges: dict[int, Judge] = {}
+        metrics: list[Metric] = []
+        for metric in self._metrics:
+            judge = metric.own_judge if isinstance(metric, JudgedMetric) else None
+            if not isinstance(metric, JudgedMetric) or judge is None or not gains_by_pools(judge):
+                metrics.append(metric)
+                continue
+            if id(judge) not in pooled_judges:  # metrics with one judge share its pools
+                pooled_judges[id(judge)] = pool_judge(
+                    judge, settings, self._pools, len(self._questions)
+                )
+            metrics.append(replace(metric, judge=pooled_judges[id(judge)]))
+        self._metrics = tuple(metrics)
+        return bool(pooled_judges)
+
+    async def go(self) -> RetrieverComparison:
+        """Retrieve, judge and compare."""
+        start = describe_start(self._options["tags"])
+        began = time.monotonic()
+        deadline = self._options["deadline"]
+        with ExitStack() as stack:
+            if deadline is not None:
+                why = f"the deadline of {deadline:g} s was reached"
+                timer = asyncio.get_running_loop().call_later(deadline, self.stop, why)
+                stack.callback(timer.cancel)
+            retrieved = await self._retrieve(stack)
+            _warn_of_errors(retrieved)
+            samples = {name: self._list_samples(items) for name, items in retrieved.items()}
+            self._check_fields(samples)
+            self._note_pools(samples)
+            judged = await self._judge(samples, retrieved, start)
+            ceilings = await self._find_ceilings(samples, judged)
+        comparison = self._compare(retrieved, samples, judged, ceilings, start)
+        comparison.seconds = time.monotonic() - began
+        if self._folder is not None and not self._stopped:
+            for name, setting in comparison.settings.items():
+                setting.results.to_jsonl(self._folder / f"{file_name(name)}.jsonl", keep_texts=True)
+        return comparison
+
+    async def _retrieve(self, stack: ExitStack) -> dict[str, list[Retrieval | None]]:
+        """Ask the retrievers."""
+        files: dict[str, RetrievalFile] = {}
+        if self._folder is not None:
+            make_folder(self._folder)
+            for name in self._calls:
+                path = self._folder / (file_name(name) + _RETRIEVED_ENDING)
+                # The corpus may be another one.
+                resume = self._resume and name != self._floor_name
+                files[name] = RetrievalFile(path, resume=resume)
+                stack.callback(files[name].close)
+        retrievers = {
+            name: Retriever(call, self._k, self._timeout, files.get(name))
+            for name, call in self._calls.items()
+        }
+        with ExitStack() as shown:
+            advance = None
+            if self._options["progress"] is True:
+                total = len(self._questions) * len(retrievers)
+                advance = shown.enter_context(
+                    counting_progress(True, total, Run(), "retrieving", "retrieved")
+                )
+            part = Retrieving(self._questions, retrievers, self._concurrency, advance)
+            self._stop_part = part.stop
+            if self._stopped:
+                part.stop()
+            return await part.go()
+
+    def _list_samples(self, retrievals: Sequence[Retrieval | None]) -> list[Sample | None]:
+        """Return the samples of a setting, None where nothing was retrieved since the call failed or was not made."""
+        samples: list[Sample | None] = []
+        for item in retrievals:
+            if item is None or item.error is not None:
+                samples.append(None)
+            else:
+                samples.append(drop_self(item.sample) if self._options["drop_self"] else item.sample)
+        return samples
+
+    def _check_fields(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
+        """Raise before anything is paid if no retriever returned what a metric needs.
+
+        Raises:
+            MissingFieldError: That is the case, such as of ids.
+        """
+        known = [sample for items in samples.values() for sample in items if sample is not None]
+        required = {name for metric in self._metrics for name in metric.requires}
+        lacking = {name for name in required if not any(sample.has(name) for sample in known)}
+        if not known or not lacking:
+            return
+        kept = tuple(metric for metric in self._metrics if lacking.isdisjoint(metric.requires))
+        if not (self._drop_lacking and kept):
+            check_present(self._metrics, lacking)
+        dropped = [metric.name for metric in self._metrics if metric not in kept]
+        _log.warning(
+            "left out, since no retriever returned %s: %s",
+            ", ".join(sorted(lacking)),
+            ", ".join(dropped),
+        )
+        self._metrics = kept
+
+    def _note_pools(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
+        """Note which contexts belong to which pool: those that the metrics look at, of all settings."""
+        if not self._is_pooled:
+            return
+        cuts = {metric.top_k for metric in self._metrics if isinstance(metric, JudgedMetric)}
+        largest_cut = None if None in cuts else max(cut for cut in cuts if cut is not None)
+        for samples_of_question in zip(*samples.values(), strict=True):
+            known = [sample for sample in samples_of_question if sample is not None]
+            context_lists = [sample.retrieved_contexts or () for sample in known]
+            question = known[0].user_input if known else None
+            texts = [text for contexts in context_lists for text in contexts[:largest_cut]]
+            pool = order_pool(question or "", texts)
+            self._pools.add(question, pool, pool)
+            for contexts in context_lists:
+                for cut in cuts:
+                    self._pools.add(question, contexts[:cut], pool)
+
+    async def _judge(
+        self,
+        samples: Mapping[str, Sequence[Sample | None]],
+        retrieved: Mapping[str, Sequence[Retrieval | None]],
+        start: Mapping[str, Any],
+    ) -> _Judged:
+        """Score all settings in one run, all settings of a question before the next question."""
+        places = [
+            (number, name)
+            for number in range(len(self._questions))
+            for name in samples
+            if samples[name][number] is not None
+        ]
+
+        def read() -> Iterator[Sample]:
+            """Yield the samples of all settings in the order of judging."""
+            for number, name in places:
+                sample = samples[name][number]
+                if sample is not None:
+                    yield replace(sample, id=None)  # one id stands for all settings of a question
+
+        metrics = self._metrics
+        relevance = choose_relevance(metrics, self._questions)
+        if relevance is not None:
+            metrics = (*metrics, relevance)
+        results = await self._score(read(), metrics, self._controls)
+        by_place = dict(zip(places, results, strict=False))
+        judged = _Judged(results, self._pools.apart)
+        scales = {metric.name: metric.convention_data.scale for metric in self._metrics}
+        for name in samples:
+            setting = Results(scales, keep=True, source=name, start=start)
+            judged.relevance[name] = []
+            for number, question in enumerate(self._questions):
+                row = by_place.get((number, name))
+                sample = samples[name][number] or question
+                scores = () if row is None else row.scores
+                if relevance is not None:
+                    judged.relevance[name].append(scores[-1] if scores else None)
+                    scores = scores[:-1]
+                if row is None:
+                    scores = self._score_failed(sample, retrieved[name][number])
+                scores = tuple(replace(score, sample_id=sample.id) for score in scores)
+                setting.add(Row(number, sample, sample.id, scores))
+            setting.stopped = self._stopped
+            if self._stopped is not None:
+                setting.total = len(setting)
+            setting.usage = sum((score.usage for row in setting for score in row.scores), Usage())
+            judged.settings[name] = setting
+        return judged
+
+    async def _score(
+        self, samples: Iterable[Sample], metrics: Sequence[Metric], controls: int = 0
+    ) -> Results:
+        """Score samples in a run of `evaluate`, which the run of retrievers can stop."""
+        options = {**self._options, "deadline": None, "drop_self": False}
+        evaluation = Evaluation(samples, metrics, controls=controls, keep=True, **options)
+        self._stop_part = lambda: evaluation.stop(self._stopped or INTERRUPTED)
+        if self._stopped:
+            evaluation.stop(self._stopped)
+        results = await evaluation.go()
+        if results.stopped is not None and self._stopped is None:
+            self._stopped = results.stopped
+        return results
+
+    def _score_failed(self, sample: Sample, retrieval: Retrieval | None) -> tuple[Score, ...]:
+        """Return the scores of a question for which a setting has no contexts, or which was not reached."""
+        code = "cancelled"
+        message = f"not scored: {self._stopped or 'cancelled'}"
+        if retrieval is not None and retrieval.error is not None:
+            code = "retriever_error"
+            message = retrieval.error
+        return tuple(
+            metric.make_score(sample, None, reason_code=code, message=message)
+            for metric in self._metrics
+        )
+
+    async def _find_ceilings(
+        self, samples: Mapping[str, Sequence[Sample | None]], judged: _Judged
+    ) -> tuple[Ceiling, ...]:
+        """Score the contexts of all settings together, where that costs no request."""
+        metrics = [
+            metric
+            for metric in self._metrics
+            if metric.family in _RECALLS and metric.top_k is None and _is_free(metric)
+        ]
+        rows: dict[int, Row] = {}
+        if len(samples) > 1 and metrics and self._stopped is None:
+            joined: dict[int, Sample] = {}
+            for place, samples_of_question in enumerate(zip(*samples.values(), strict=True)):
+                known = [sample for sample in samples_of_question if sample is not None]
+                if len(known) == len(samples_of_question):
+                    joined[place] = _join_retrieved(known)
+            results = await self._score(iter(joined.values()), metrics)
+            rows = dict(zip(joined, results, strict=False))
+            judged.usage += results.usage
+        return find_ceilings(judged.settings, rows)
+
+    def _compare(
+        self,
+        retrieved: Mapping[str, Sequence[Retrieval | None]],
+        samples: Mapping[str, Sequence[Sample | None]],
+        judged: _Judged,
+        ceilings: tuple[Ceiling, ...],
+        start: Mapping[str, Any],
+    ) -> RetrieverComparison:
+        """Build the comparison from what was retrieved and judged."""
+        settings = {
+            name: Setting(
+                name,
+                judged.settings[name],
+                summarize_calls(retrieved[name]),
+                name == self._floor_name,
+                tuple(map(_match_scores, retrieved[name], samples[name])),
+                tuple(judged.relevance[name]),
+            )
+            for name in samples
+        }
+        names = [*settings]
+        notes: list[str] = []
+        comparisons: Comparisons | None = None
+        if len(names) > 1:
+            try:
+                comparisons = self._compare_with(names[0], judged)
+            except ParameterError as error:
+                notes.append(f"the settings are not compared: {error}")
+        floor: Floor | None = None
+        if self._corpus is not None:
+            floor = self._build_floor(self._corpus, judged)
+            notes += list_foreign(self._corpus, samples)
+        pools = None
+        if self._is_pooled:
+            pools = PoolFigures(
+                questions=self._pools.asked,
+                alone=self._pools.alone,
+                apart=judged.apart,
+                settings=len(names),
+                shared=measure_shared([*samples.values()]),
+            )
+        return RetrieverComparison(
+            settings=settings,
+            comparisons=comparisons,
+            ceilings=ceilings,
+            pools=pools,
+            k=self._k,
+            usage=judged.usage,
+            stopped=self._stopped,
+            controls=judged.run.controls,
+            started=start.get("started"),
+            notes=tuple(notes),
+            floor=floor,
+        )
+
+    def _compare_with(self, first: str, judged: _Judged) -> Comparisons:
+        """Compare all other settings with one.
+
+        Raises:
+            ParameterError: One has no value in common with it.
+        """
+        others = {name: results for name, results in judged.settings.items() if name != first}
+        return compare_all(judged.settings[first], others, metrics=self._primary, cluster=self._cluster)
+
+    def _build_floor(self, corpus: Corpus, judged: _Judged) -> Floor:
+        """Compare the settings with BM25, and say what chance would have."""
+        comparisons: Comparisons | None = None
+        with suppress(ParameterError):  # the note about the first setting says it
+            comparisons = self._compare_with(self._floor_name, judged)
+        means: dict[str, float] = {}
+        for metric in self._metrics:
+            mean = random_mean(metric, self._questions, corpus, self._k)
+            if mean is not None:
+                means[metric.name] = mean
+        return Floor(
+            setting=self._floor_name,
+            about=self._floor_description,
+            chunks=len(corpus.chunks),
+            random=means,
+            comparisons=comparisons,
+        )
+
+
+def run_retrievers(run: RetrieverRun) -> RetrieverComparison:
+    """Run a comparison on the library's loop; Ctrl-C ends it."""
+    return run_sync(run.go, interrupted=partial(run.stop, INTERRUPTED))
+
+
+class _Judged:
+    """What the judging brought.
+
+    Args:
+        run: The rows of all settings.
+        apart: How many sets of contexts would be asked about, were each setting judged alone.
+
+    Attributes:
+        settings: The results of each setting.
+        relevance: For each setting what the judge says of the contexts of questions without an answer, where it was asked.
+        usage: What all cost.
+    """
+
+    def __init__(self, run: Results, apart: int) -> None:
+        self.run = run
+        self.apart = apart
+        self.settings: dict[str, Results] = {}
+        self.relevance: dict[str, list[Score | None]] = {}
+        self.usage: Usage = run.usage
+
+
+def check_names(retrievers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings.
+
+    Raises:
+        ParameterError: They are no mapping, there is none, or a name is no text or has the file of another.
+    """
+    if not isinstance(retrievers, Mapping) or not retrievers:
+        raise ParameterError(
+            'compare_retrievers: retrievers must map names to retrievers: {"dense": f, "hybrid": g}.'
+        )
+    files: dict[str, str] = {}
+    for name in retrievers:
+        if not isinstance(name, str) or not has_content(name):
+            raise ParameterError(f"compare_retrievers: the name {name!r} must be a text.")
+        other = files.setdefault(file_name(name).casefold(), name)
+        if other != name:
+            raise ParameterError(
+                f"compare_retrievers: {other!r} and {name!r} would write the same file. Change a name."
+            )
+    return retrievers
+
+
+def file_name(setting: str) -> str:
+    """Return the name of a setting's files, without their ending."""
+    return re.sub(r"[^\w-]+", "_", setting).strip("_")[:80] or "setting"
+
+
+def _is_free(metric: Metric) -> bool:
+    """Whether a metric asks a judge nothing, or nothing new, about the contexts of all settings together."""
+    if not isinstance(metric, JudgedMetric) or metric.judge is None:
+        return True
+    return isinstance(metric.judge, PooledJudge) or getattr(metric.judge, "waits", True) is False
+
+
+def _join_retrieved(samples: Sequence[Sample]) -> Sample:
+    """Return a question with the distinct contexts and ids that all settings (retrievers) found for it.
+
+    Their order is drawn from a hash of the question and the texts, so that no setting is first.
+    """
+    question = samples[0]
+    contexts: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+    if all(sample.retrieved_contexts is not None for sample in samples):
+        texts = [text for sample in samples for text in sample.retrieved_contexts or ()]
+        contexts = order_pool(question.user_input or "", texts)
+    if all(sample.retrieved_context_ids is not None for sample in samples):
+        all_ids = [id_ for sample in samples for id_ in sample.retrieved_context_ids or ()]
+        ids = order_pool(question.user_input or "", all_ids)
+    return replace(
+        question,
+        id=None,
+        retrieved_contexts=contexts,
+        retrieved_context_ids=ids,
+        stages=None,
+        searches=None,
+    )
+
+
+def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[float, ...] | None:
+    """Return the scores of a question's contexts; None where a context was dropped since it is the question itself."""
+    if retrieval is None or sample is None or retrieval.scores is None:
+        return None
+    contexts = sample.retrieved_contexts or sample.retrieved_context_ids or ()
+    return retrieval.scores if len(contexts) == len(retrieval.scores) else None
+
+
+def _warn_of_errors(retrieved: Mapping[str, Sequence[Retrieval | None]]) -> None:
+    """Log how often each retriever failed, with the first error."""
+    for name, retrievals in retrieved.items():
+        figures = summarize_calls(retrievals)
+        if figures.errors:
+            who, error = figures.first_errors[0]
+            _log.warning(
+                "%s: %d of %d calls failed; question %s: %s",
+                name,
+                figures.errors,
+                figures.calls,
+                who,
+                error,
+            )

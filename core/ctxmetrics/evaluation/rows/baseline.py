@@ -1,0 +1,107 @@
+"""A baseline to keep in a repository, for `ctxmetrics.compare`: rows as a file of results has them, without any text.
+
+In place of a text stands a short hash; of evidence, the context alone. Reasons, details, metadata and usage are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.scores.score import Score
+from ctxmetrics.verdicts import Evidence, Verdict
+
+# The beginning of a hash that stands in place of a text.
+HASHED = "sha256:"
+# Characters of the hashes, of 6 bits each: of one text of a sample; of what tells samples apart.
+_TEXT = 4
+_QUESTION = 7
+KEY = 5
+_HASH = re.compile("[0-9a-f]{32}")
+_SORTED = json.JSONEncoder(sort_keys=True)
+
+
+def digest(value: object) -> str:
+    """Return the first 128 bits of the SHA-256 of plain data, in hexadecimal digits."""
+    return hashlib.sha256(_SORTED.encode(value).encode()).hexdigest()[:32]
+
+
+def shorten(hash_: str, size: int = _TEXT) -> str:
+    """Return the first bits of a hash as characters of 6 bits each; what is no hash, as a file may have it, is hashed first."""
+    if not _HASH.fullmatch(hash_):
+        hash_ = digest(hash_)
+    return urlsafe_b64encode(bytes.fromhex(hash_)).decode()[:size]
+
+
+def text_hash(text: str) -> str:
+    """Return the short hash of a unit's text; of a hash, its beginning."""
+    hash_ = text.removeprefix(HASHED) if text.startswith(HASHED) else digest(text)
+    return HASHED + (hash_ if len(hash_) == _TEXT else shorten(hash_))
+
+
+def shorten_question(record: Mapping[str, Any]) -> str:
+    """Return the hash of a sample's question and reference as a baseline holds it."""
+    return record["hash"] if "key" in record else shorten(record["hash"], _QUESTION)
+
+
+def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Cut the hashes of a sample to those that a baseline holds; see `ctxmetrics.evaluation.rows.rows_file.build_record`."""
+    if "key" in record or "hash" not in record:
+        return {**record}
+    hashes = record.get("context_hashes") or []
+    short: dict[str, Any] = {
+        "hash": shorten_question(record),
+        "key": shorten(digest([record["hash"], *hashes]), KEY),
+        "context_hashes": [shorten(hash_) for hash_ in hashes],
+    }
+    if record.get("content_hash"):
+        short["content_hash"] = shorten(record["content_hash"], _QUESTION)
+    if record.get("stage_sizes"):
+        short["stages_key"] = shorten(digest(record["stage_sizes"]))
+    return {**record, **short}
+
+
+# What a baseline keeps of a sample.
+_KEPT = ("hash", "content_hash", "key", "stages_key", "context_hashes")
+
+
+def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
+    """Cut a row to what a baseline holds.
+
+    Args:
+        row: The row.
+        record: What is known of its sample; see `ctxmetrics.evaluation.rows.rows_file.build_record`.
+    """
+    short = shorten_record(record)
+    kept = {name: short[name] for name in _KEPT if name in short}
+    return replace(row, sample=None, scores=tuple(map(_shorten_score, row.scores)), record=kept)
+
+
+def _shorten_score(score: Score) -> Score:
+    return Score(
+        metric=score.metric,
+        value=score.value,
+        reason_code=score.reason_code,
+        threshold=score.threshold,
+        verdicts=tuple([_shorten_verdict(verdict) for verdict in score.verdicts]),
+        provenance=score.provenance,
+        sample_id=score.sample_id,
+        counted=score.counted,
+    )
+
+
+def _shorten_verdict(verdict: Verdict) -> Verdict:
+    contexts = sorted({span.context for span in verdict.evidence})
+    return Verdict(
+        id=verdict.id,
+        value=verdict.value,
+        text=verdict.id if verdict.text == verdict.id else text_hash(verdict.text),
+        code=verdict.code,
+        evidence=tuple([Evidence(context, 0, 0, "") for context in contexts]),
+    )

@@ -1,0 +1,236 @@
+"""What people said about an audit of gold: the gold that they leave or make, and the scores by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.rows.file_names import key_beside, labels_beside
+from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, LabelQuestion, PeopleAnswers
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.text.normal_form import normalise
+
+# The fields of a sample that hold gold passages.
+_GOLD = frozenset({"reference_context_ids", "reference_contexts"})
+# The labels that grade gold ids.
+_GRADES = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPassage:
+    """A passage that should be retrieved.
+
+    Attributes:
+        id: Its id; None where the gold has texts only.
+        text: Its text as the sample has it, else as the corpus has it; None where it is not known.
+        places: Where it stands among the passages of a corpus.
+    """
+
+    id: str | None
+    text: str | None
+    places: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What tells it apart: its id, else its normalised text."""
+        return make_key(self.id, self.text)
+
+
+def make_key(id_: str | None, text: str | None) -> str:
+    """Make what tells passages apart: an id, else a normalised text."""
+    return normalise(text or "") if id_ is None else id_
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleGold:
+    """The gold of a question by people.
+
+    Attributes:
+        passages: The passages, each with the text as it was written.
+        is_changed: Whether it differs from the gold as it was.
+        without_id: How many useful passages have no id and are therefore not in gold that names ids.
+    """
+
+    passages: tuple[GoldPassage, ...]
+    is_changed: bool
+    without_id: int
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """What tells the passages apart."""
+        return [passage.key for passage in self.passages]
+
+    def replace_gold(self, sample: Sample) -> Sample:
+        """Return a sample with this gold; as it is without a change."""
+        if not self.is_changed:
+            return sample
+        data = sample.to_dict()
+        if sample.reference_context_ids is None:
+            data["reference_contexts"] = [passage.text for passage in self.passages]
+            return Sample(**data)
+        ids = [passage.id for passage in self.passages]
+        data["reference_context_ids"] = ids
+        data.pop("reference_contexts", None)  # the texts of the old ids
+        grades = sample.labels.get(_GRADES)
+        if isinstance(grades, Mapping):
+            # A grade above 0 says that an id is gold.
+            changed = {*ids}.symmetric_difference(sample.reference_context_ids)
+            kept = {id_: grade for id_, grade in grades.items() if id_ not in changed}
+            data["labels"] = {**data["labels"], _GRADES: kept}
+        return Sample(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAnswers:
+    """What people said about the questions of an audit.
+
+    Attributes:
+        path: The audit.
+        random: The names of the questions that were drawn at random: the ids of their samples, else their numbers.
+        verdicts: By name, the passages of each question with an answer about each of them, and whether they are useful.
+        questions: By name, what is asked.
+    """
+
+    path: Path
+    random: frozenset[str]
+    verdicts: Mapping[str, Sequence[tuple[GoldPassage, bool]]]
+    questions: Mapping[str, str | None]
+
+    def correct_gold(
+        self, name: str, gold: Sequence[GoldPassage], *, has_ids: bool
+    ) -> PeopleGold | None:
+        """Build the gold that people leave or make; None where they have no answer about each passage.
+
+        Args:
+            name: The name of the question.
+            gold: Its gold as it is.
+            has_ids: Whether the gold names ids; else it has texts.
+        """
+        if name not in self.verdicts:
+            return None
+        useful_by_key: dict[str, bool] = {}
+        useful: dict[str, GoldPassage] = {}
+        old = [passage.key for passage in gold]
+        without_id = 0
+        for labelled, is_useful in self.verdicts[name]:
+            passage = labelled if has_ids else GoldPassage(None, labelled.text)
+            if has_ids and passage.id is None:
+                if is_useful:
+                    without_id += 1
+                continue
+            # One id may stand beside two texts: it is useful if one of them is.
+            useful_by_key[passage.key] = is_useful or useful_by_key.get(passage.key, False)
+            if is_useful and passage.key not in old:
+                useful.setdefault(passage.key, passage)
+        left = [passage for passage in gold if useful_by_key.get(passage.key, True)]
+        passages = (*left, *useful.values())
+        is_changed = [passage.key for passage in passages] != old
+        return PeopleGold(passages, is_changed, without_id)
+
+    def correct_row(self, row: Row) -> PeopleGold | None:
+        """Build the gold of a row's sample by people; None where the sample has no gold passages or people no answer.
+
+        Raises:
+            InputFileError: The audit asks another question under the same name.
+        """
+        sample = row.fields
+        if row.name not in self.verdicts or not any(sample.has(name) for name in _GOLD):
+            return None
+        question = self.questions[row.name]
+        if sample.user_input is not None and sample.user_input != question:
+            raise InputFileError(
+                f"{self.path}: the question of sample {visible(row.name)[:80]!r} is another one in the results. Give the "
+                "audit of the samples that were scored."
+            )
+        has_ids = sample.reference_context_ids is not None
+        return self.correct_gold(row.name, [*list_gold(sample)], has_ids=has_ids)
+
+
+def list_gold(sample: Sample) -> Iterator[GoldPassage]:
+    """Yield the gold passages of a sample: by their ids where it has some, else by their texts."""
+    ids = sample.reference_context_ids
+    texts: Sequence[str | None] = sample.reference_contexts or ()
+    if ids is None:
+        yield from (GoldPassage(None, text) for text in texts)
+        return
+    if len(texts) != len(ids):
+        texts = [None] * len(ids)
+    yield from map(GoldPassage, ids, texts)
+
+
+def counts_gold(metric: Metric | None) -> bool:
+    """Tell whether a metric counts gold passages, which an audit is about."""
+    return metric is not None and not _GOLD.isdisjoint(metric.requires)
+
+
+def score_by_people(metric: Metric, row: Row, gold: PeopleGold) -> float | None:
+    """Score the sample of a row by people's gold; None without a value.
+
+    None, too, where the row does not hold what the metric reads: results hold texts with keep_texts=True only.
+    """
+    sample = gold.replace_gold(row.fields)
+    if not gold.passages or not all(map(sample.has, metric.requires)):
+        return None
+    return metric.score(sample).value
+
+
+def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
+    """Read an audit and what people said about it.
+
+    Args:
+        path: The audit, which ``check-gold --audit`` wrote.
+        labels: The answers; None: those that `ctxmetrics label` wrote beside it.
+
+    Raises:
+        InputFileError: A file cannot be read, or there is no answer.
+    """
+    labels = labels_beside(path) if labels is None else labels
+    random = _read_random(path)
+    samples = [*read_samples(path)]
+    answers = PeopleAnswers(labels).majority()
+    verdicts = {sample.id or "": _join(sample, answers.get(key_of(sample), {})) for sample in samples}
+    complete = {name: passages for name, passages in verdicts.items() if passages}
+    if not complete:
+        raise InputFileError(
+            f"{labels}: no question of {path} has answers. Label them with `ctxmetrics label`."
+        )
+    questions = {sample.id or "": sample.user_input for sample in samples}
+    return GoldAnswers(path, random, complete, questions)
+
+
+def _read_random(path: Path) -> frozenset[str]:
+    key = key_beside(path)
+    names: Any = None
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        names = json.loads(key.read_text(encoding="utf-8"))["random"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputFileError(
+            f"{key}: cannot be read. It stands beside the audit that `check-gold --audit` wrote."
+        )
+    return frozenset(names)
+
+
+def _join(
+    sample: Sample, answers: Mapping[LabelQuestion, bool | None]
+) -> list[tuple[GoldPassage, bool]]:
+    """Join the passages of a question with what people said; empty where one has no answer, or people do not agree."""
+    values = {item.item: value for item, value in answers.items() if item.label == CONTEXTS}
+    texts = sample.retrieved_contexts or ()
+    ids: Iterable[str | None] = sample.retrieved_context_ids or [None] * len(texts)
+    joined: list[tuple[GoldPassage, bool]] = []
+    for number, (id_, text) in enumerate(zip(ids, texts, strict=True), 1):
+        value = values.get(f"c{number}")
+        if value is None:
+            return []
+        joined.append((GoldPassage(id_ or None, text), value))
+    return joined

@@ -1,0 +1,182 @@
+"""The form of a line of results, declared once: the types that are written are the types that are read.
+
+A field of a score, verdict or provenance is read as its dataclass declares it. Here stands what a line has beside these fields,
+and which of them it may leave out. This module loads pydantic: import it where a file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeAlias, get_type_hints
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict
+
+from ctxmetrics._internal.frozen import Frozen
+from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.scores.score import Provenance, Score
+from ctxmetrics.scores.wording import TEXT
+from ctxmetrics.verdicts import Count, Evidence, Usage, Verdict
+
+# The most contexts of all stages of a retrieval: the number of a context is below it.
+_LARGEST_POOL = 100_000
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+_WITH_OTHERS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
+
+_NumberInPool = Annotated[int, Field(ge=0, lt=_LARGEST_POOL)]
+# A text about a run, cut to what is shown of it.
+_Shown = Annotated[str, AfterValidator(lambda text: text[: 4 * TEXT])]
+
+
+def declare(
+    cls: type, *, left_out: Collection[str] = (), only: Collection[str] = (), **own: Any
+) -> Any:
+    """Declare the form of a dataclass in a line.
+
+    Args:
+        cls: The dataclass. A field that has a default may be missing.
+        left_out: Other fields that may be missing.
+        only: The fields that are read; all if there are none.
+        own: The types of fields that the line holds otherwise, or has beside those of the dataclass.
+    """
+    types = get_type_hints(cls, include_extras=True)
+    form: dict[str, Any] = {}
+    for item in fields(cls):
+        if only and item.name not in only:
+            continue
+        kind = own.pop(item.name, types[item.name])
+        has_default = item.default is not MISSING or item.default_factory is not MISSING
+        form[item.name] = NotRequired[kind] if has_default or item.name in left_out else kind
+    for name, kind in own.items():
+        form[name] = NotRequired[kind]
+    declared: Any = TypedDict(cls.__name__, form)  # type: ignore[misc]  # its fields are those of the class
+    declared.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]  # read by pydantic
+    return declared
+
+
+# Its fields are those of the class, which no type checker reads.
+if TYPE_CHECKING:
+    _Gate: TypeAlias = dict[str, Any]
+else:
+    _Gate = declare(
+        Outcome,
+        only={item.name for item in fields(Outcome)} - {"samples"},
+        gate=_Shown,
+        problem=_Shown | None,
+        against=_Shown | None,
+        passed=bool,
+    )
+
+
+class RunStart(TypedDict, total=False):
+    """What the first line says about the run."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+
+    started: _Shown
+    commit: _Shown
+    branch: _Shown
+    tags: list[_Shown]
+    gates: list[_Gate]
+
+
+class RunLine(TypedDict):
+    """The first line of a file."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+
+    run: RunStart
+
+
+class StageDetails(TypedDict):
+    """What a verdict says about one stage of the retrieval."""
+
+    name: str
+    value: bool | None
+    so_far: bool | None
+    contexts: list[tuple[Count, _NumberInPool, bool, str | None]]
+
+
+class Details(TypedDict, total=False):
+    """The details of a verdict that are computed with; it may have any others."""
+
+    __pydantic_config__ = _WITH_OTHERS  # type: ignore[misc]
+
+    weight: Annotated[float, Field(ge=0)]
+    partial: Annotated[float, Field(ge=0, le=1)]
+    stages: Annotated[list[StageDetails], Field(min_length=1)]
+
+
+class StageSizes(TypedDict):
+    """What a line says about one stage of its sample."""
+
+    contexts: Count
+    characters: Count
+    ids: list[str] | None
+    hash: str
+
+
+class Record(TypedDict, total=False):
+    """What a line says about its sample, beside the sample's own fields."""
+
+    __pydantic_config__ = _WITH_OTHERS  # type: ignore[misc]
+
+    hash: str | None
+    content_hash: str | None
+    key: str | None
+    stages_key: str | None
+    user_input: str | None
+    context_hashes: list[str] | None
+    retrieved_contexts: list[str] | None
+    stage_sizes: dict[str, StageSizes]
+
+
+class LightRecord(TypedDict, total=False):
+    """What a summary of a run looks at in a sample."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+
+    hash: str | None
+    content_hash: str | None
+    key: str | None
+    context_hashes: list[str] | None
+    retrieved_context_ids: list[str] | None
+    reference_context_ids: list[str] | None
+
+
+class LightDetails(TypedDict, total=False):
+    """What a summary of a run looks at in the details of a verdict."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+
+    weight: Annotated[float, Field(ge=0)]
+    unnamed: Any
+    contradiction: Any
+
+
+_EVIDENCE: Any = declare(Evidence, left_out={"quote"})
+_VERDICT: Any = declare(
+    Verdict, left_out={"text"}, evidence=list[_EVIDENCE], details=Annotated[Details, Frozen()]
+)
+_LIGHT_VERDICT: Any = declare(Verdict, only={"id", "value", "code"}, details=LightDetails)
+_PROVENANCE: Any = declare(Provenance)
+_BESIDE: dict[str, Any] = {"provenance": _PROVENANCE, "provenance_id": Any}
+_OWN = {item.name for item in fields(Score)} - {"counted", "contexts"}
+
+PROVENANCE: TypeAdapter[dict[str, Any]] = TypeAdapter(_PROVENANCE)
+RUN: TypeAdapter[RunLine] = TypeAdapter(RunLine)
+LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    declare(
+        Score, only=_OWN, verdicts=list[_VERDICT], usage=declare(Usage), sample=Record | None, **_BESIDE
+    )
+)
+LIGHT_LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
+    declare(
+        Score,
+        only={"metric", "value", "reason_code", "threshold", "sample_id", "metadata"},
+        verdicts=list[_LIGHT_VERDICT],
+        sample=LightRecord | None,
+        **_BESIDE,
+    )
+)

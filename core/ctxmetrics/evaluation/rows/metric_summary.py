@@ -1,0 +1,135 @@
+"""The summary of one metric over a run: mean, interval, and what is missing or doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxmetrics._internal.frozen import plain_fields
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.score import NOT_FINAL
+
+# The fewest verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
+# share of equal verdicts above which it is given.
+_FEW_VERDICTS = 60
+_FEW_CONTEXTS = 20
+_ALIKE = 0.95
+# The figures as plain data: those before what the judge says alike, and those behind it.
+_FIGURES = (
+    "metric", "samples", "distinct", "scored", "mean", "partial", "interval", "not_judged", "undefined", "missing",
+    "causes", "verdicts", "doubtful", "doubtful_share",
+)  # fmt: skip
+_PASS_FIGURES = ("threshold", "passed", "pass_rate", "tie_range")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSummary:
+    """One metric over all samples.
+
+    Attributes:
+        metric: Its name.
+        samples: How many rows the run has.
+        scored: How many have a value.
+        mean: Mean of the values, or None without one. Rows without a value are not in it: see
+            ``missing``.
+        interval: 95 % interval of the mean, samples as units, or None below two values.
+        missing: Why rows have no value, by reason code.
+        causes: Why verdicts are missing, by verdict code.
+        verdicts: How many verdicts there are, missing ones included.
+        doubtful: How many of them are weak, unverified, contradicted, uncertain or near the bar, by verdict code.
+        passed: How many reach the pass mark, or None without one.
+        threshold: The pass mark, or None.
+        convention: Name of the convention.
+        contradictions: The first ones that the embedded judge found against a yes, in words.
+        said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
+        unnamed: How many contexts are called useful although no unit's evidence names them.
+        distinct: How many different samples there are. The interval counts each once.
+        judged: Whether a judge gave the verdicts.
+        tied: In how many rows the order of ids with equal scores moves the value.
+        tie_range: The lowest and the highest mean by that order, or None.
+    """
+
+    metric: str
+    samples: int
+    scored: int
+    mean: float | None
+    interval: tuple[float, float] | None
+    missing: Mapping[str, int]
+    causes: Mapping[str, int]
+    verdicts: int
+    doubtful: Mapping[str, int]
+    passed: int | None
+    threshold: float | None
+    convention: str
+    contradictions: Sequence[str]
+    said: tuple[int, int]
+    distinct: int
+    judged: bool
+    unnamed: int = 0
+    tied: int = 0
+    tie_range: tuple[float, float] | None = None
+
+    @property
+    def scale(self) -> float:
+        """The largest value: 1, or 100 under ``aegis``."""
+        return get_convention(self.convention).scale
+
+    @property
+    def share(self) -> float | None:
+        """The mean as a share of the scale, from 0 to 1; None without one."""
+        return None if self.mean is None else self.mean / self.scale
+
+    @property
+    def interval_shares(self) -> tuple[float, float] | None:
+        """The ends of the interval as shares of the scale; None without one."""
+        if self.interval is None:
+            return None
+        low, high = self.interval
+        return low / self.scale, high / self.scale
+
+    @property
+    def partial(self) -> bool:
+        """Whether the mean is of a part only: of those samples that were judged, while others could not be."""
+        return self.mean is not None and self.not_judged > 0
+
+    @property
+    def not_judged(self) -> int:
+        """Rows that failed: a verdict is missing, the metric failed, or the run was stopped."""
+        return sum(number for code, number in self.missing.items() if code in NOT_FINAL)
+
+    @property
+    def undefined(self) -> int:
+        """Rows without a value for a reason in the sample itself."""
+        return sum(self.missing.values()) - self.not_judged
+
+    @property
+    def doubtful_share(self) -> float | None:
+        """Doubtful verdicts / verdicts, or None without a verdict."""
+        return sum(self.doubtful.values()) / self.verdicts if self.verdicts else None
+
+    @property
+    def alike(self) -> str | None:
+        """``yes`` or ``no``, where the judge says that to more than 95 % of at least 60 verdicts; else None.
+
+        Of at least 20 where most of the contexts that are called useful are named by no unit's evidence.
+        """
+        most = max(self.said)
+        judged = sum(self.said)
+        least = _FEW_CONTEXTS if 2 * self.unnamed > self.said[0] else _FEW_VERDICTS
+        if judged < least or most <= _ALIKE * judged:
+            return None
+        return "yes" if most == self.said[0] else "no"
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Passed / scored, or None without a pass mark or a value."""
+        return self.passed / self.scored if self.passed is not None and self.scored else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON-ready data."""
+        return {
+            **plain_fields(self, _FIGURES),
+            "answers_alike": self.alike,
+            **plain_fields(self, _PASS_FIGURES),
+        }

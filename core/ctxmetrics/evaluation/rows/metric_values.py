@@ -1,0 +1,193 @@
+"""The values of one metric over a run, compactly: what a run of any length keeps."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
+from ctxmetrics.evaluation.statistics.intervals import mean_interval
+from ctxmetrics.scores.score import FAILURES, Provenance, Score, get_deferred
+from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
+from ctxmetrics.verdicts import Verdict
+
+# Ends the name of the column that says why a value is missing.
+REASON = ".reason_code"
+# The most names: a server may give another name in each reply.
+_MOST_PROVENANCES = 16
+_MOST_CONTRADICTIONS = 2
+
+
+@dataclass(slots=True)
+class MetricValues:
+    """The values of one metric, one a row.
+
+    Attributes:
+        metric: Its name.
+        scale: Its highest score.
+        values: NaN where there is none.
+        codes: Why each row has no value; None where it has one.
+        causes: Why verdicts are missing, by verdict code.
+        words: What was said when each cause occurred first.
+        convention: Name of the convention.
+        failed: Rows that failed.
+        answered: Whether some verdict is a yes or a no.
+        verdicts: How many verdicts there are.
+        doubts: Doubtful verdicts by their code.
+        doubtful: How many each row has.
+        contradictions: The first ones that the embedded judge found, in words.
+        said: How many verdicts of a judge are a yes, and how many are a no.
+        unnamed: How many contexts are called useful although no unit's evidence names them.
+        threshold: The pass mark.
+        provenances: The provenances of the scores, each once.
+        tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
+        last_summary: The summary that was made last.
+    """
+
+    metric: str
+    scale: float = 1.0
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: list[str | None] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    convention: str = "default"
+    failed: int = 0
+    answered: bool = False
+    verdicts: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
+    doubtful: array[int] = field(default_factory=lambda: array("I"))
+    contradictions: list[str] = field(default_factory=list)
+    said: Counter[bool | None] = field(default_factory=Counter)
+    unnamed: int = 0
+    threshold: float | None = None
+    provenances: dict[Provenance, None] = field(default_factory=dict)
+    tie_ranges: list[tuple[float, float]] = field(default_factory=list)
+    last_summary: MetricSummary | None = None
+
+    def add(self, score: Score) -> None:
+        """Append a row's score."""
+        if len(self.provenances) < _MOST_PROVENANCES:
+            self.provenances[score.provenance] = None
+        self.values.append(math.nan if score.value is None else score.value)
+        self.codes.append(score.reason_code)
+        deferred = get_deferred(score)
+        verdicts = score.verdicts if deferred is None else ()
+        values = [verdict.value for verdict in verdicts]
+        missing = values.count(None)
+        if missing:
+            self._add_causes(verdicts)
+        if score.reason_code == "metric_error":
+            self.words.setdefault(score.reason_code, score.message or "")
+        count = len(verdicts if deferred is None else deferred)
+        self.answered = self.answered or missing < count
+        self.verdicts += count
+        if score.provenance.judge:
+            self._add_answers(values)
+            self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
+        doubts = score.doubtful if verdicts else {}
+        if doubts:
+            self.doubts.update(doubts)
+        self.doubtful.append(sum(doubts.values()))
+        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
+            self._add_contradictions(score)
+        self.convention = score.provenance.convention
+        if score.reason_code in FAILURES:
+            self.failed += 1
+        ties = score.metadata.get("tie_range")
+        if ties and score.value is not None:
+            self.tie_ranges.append((score.value - ties[0], ties[1] - score.value))
+        if score.threshold is not None:
+            self.threshold = score.threshold
+
+    def _add_answers(self, values: Sequence[bool | None]) -> None:
+        """Count what a judge said."""
+        for answer in (True, False):
+            self.said[answer] += values.count(answer)
+
+    def _add_causes(self, verdicts: Sequence[Verdict]) -> None:
+        """Count why verdicts are missing."""
+        for verdict in verdicts:
+            if verdict.value is None:
+                code = verdict.code or "not judged"
+                self.causes[code] += 1
+                self.words.setdefault(code, verdict.reason or "")
+
+    def _add_contradictions(self, score: Score) -> None:
+        name = clean(score.sample_id or f"row {len(self.values)}", TEXT)
+        for verdict in score.verdicts:
+            text = describe_contradiction(verdict)
+            if text:
+                self.contradictions.append(f"{text} ({name}, {verdict.id})")
+
+    def score(self, index: int, sample_id: str | None) -> Score:
+        """Return what is known of a row's score: value and reason code."""
+        value = self.values[index]
+        return Score(
+            metric=self.metric,
+            value=None if math.isnan(value) else value,
+            reason_code=self.codes[index],
+            threshold=self.threshold,
+            provenance=Provenance(convention=self.convention),
+            sample_id=sample_id,
+        )
+
+    def summary(self, samples: Sequence[int]) -> MetricSummary:
+        """Return the metric over all rows.
+
+        Args:
+            samples: For each row what its sample is recognised by. A sample that is there several times
+                counts once in the interval, with the mean of its values.
+        """
+        if self.last_summary is not None and self.last_summary.samples == len(self.values):
+            return self.last_summary
+        known = [value for value in self.values if not math.isnan(value)]
+        groups = self._group_values(samples)
+        missing: Counter[str] = Counter()
+        for value, code in zip(self.values, self.codes, strict=True):
+            if code and math.isnan(value):
+                missing[code] += 1
+        self.last_summary = MetricSummary(
+            metric=self.metric,
+            samples=len(self.values),
+            scored=len(known),
+            mean=math.fsum(known) / len(known) if known else None,
+            interval=mean_interval(
+                [math.fsum(group) / len(group) for group in groups],
+                scale=self.scale,
+                times=[len(group) for group in groups],
+            ),
+            distinct=len(set(samples)),
+            judged=any(item.judge for item in self.provenances),
+            missing=dict(missing),
+            causes=dict(self.causes),
+            verdicts=self.verdicts,
+            doubtful=dict(self.doubts),
+            contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
+            said=(self.said[True], self.said[False]),
+            unnamed=self.unnamed,
+            passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
+            threshold=self.threshold,
+            convention=self.convention,
+            tied=len(self.tie_ranges),
+            tie_range=self._tie_range(known),
+        )
+        return self.last_summary
+
+    def _tie_range(self, values: Sequence[float]) -> tuple[float, float] | None:
+        """Return the lowest and the highest mean by the order of equal scores; None without any."""
+        if not self.tie_ranges:
+            return None
+        total = math.fsum(values)
+        lower, higher = (math.fsum(ends) for ends in zip(*self.tie_ranges, strict=True))
+        return (total - lower) / len(values), (total + higher) / len(values)
+
+    def _group_values(self, samples: Sequence[int]) -> list[list[float]]:
+        """Group the values that are known by their sample, in the order of the rows."""
+        by_sample: dict[int, list[float]] = {}
+        for sample, value in zip(samples, self.values, strict=True):
+            if not math.isnan(value):
+                by_sample.setdefault(sample, []).append(value)
+        return list(by_sample.values())

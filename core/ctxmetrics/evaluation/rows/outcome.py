@@ -1,0 +1,50 @@
+"""What became of a gate: a bar for a mean, a pass rate, a share or a difference between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ctxmetrics._internal.frozen import Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Plain):
+    """What became of a gate. A file of results holds all but the samples, and ``passed``.
+
+    Attributes:
+        gate: The gate as it was written, such as ``--fail-under context_recall=0.8``.
+        problem: Why it failed; None where it passed.
+        samples: The samples behind the problem, a line each.
+        metric: The metric; None for a gate that is about all of a run.
+        bar: The lowest value that passes, or the largest share or loss.
+        value: What is held against the bar; None without a value.
+        against: The run that this one was compared with; None without one.
+        verdict: What the comparison says of the metric, as `ctxmetrics.compare` does: ``better``, ``worse`` ..
+    """
+
+    gate: str
+    problem: str | None = None
+    samples: tuple[str, ...] = ()
+    metric: str | None = None
+    bar: float | None = None
+    value: float | None = None
+    against: str | None = None
+    verdict: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate passed."""
+        return self.problem is None
+
+    @property
+    def label(self) -> str:
+        """The gate, the value that was held against it, and the run that this one was compared with."""
+        text = self.gate if self.against is None else f"{self.gate} against {self.against}"
+        value = None if self.value is None else f"{self.value:.4g}"
+        found = ", ".join(filter(None, (value, self.verdict)))
+        return f"{text} ({found})" if found else text
+
+    def in_setting(self, name: str) -> Outcome:
+        """Return it as the outcome of one of several retrievers."""
+        problem = None if self.problem is None else f"{name}: {self.problem}"
+        return replace(self, gate=f"{name}: {self.gate}", problem=problem)

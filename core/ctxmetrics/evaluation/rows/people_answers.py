@@ -1,0 +1,561 @@
+"""What people answered about samples: the lines of a labels file, the labels that they give, and the scores of these.
+
+`ctxmetrics label` writes such a file: a line for the draw, then a line an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.near_names import suggest_file
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.evaluation.rows.baseline import HASHED, KEY, shorten
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import build_record, texts_key
+from ctxmetrics.formulas import weighted_share
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.score import Score
+from ctxmetrics.scores.wording import plural
+from ctxmetrics.verdicts import Verdict
+
+# A sample's id, if it has one, and the hash of the texts that a person sees.
+QuestionKey: TypeAlias = "tuple[str | None, str]"
+
+# The kinds of labels.
+CONTEXTS = "context_useful"
+UNITS = "unit_supported"
+REFERENCE = "reference_supported"
+# What people say of a sample in its labels.
+_KINDS = (CONTEXTS, UNITS, REFERENCE, "weight", "stratum", "stratum_size")
+YES = "yes"
+NO = "no"
+CANNOT_SAY = "cannot_say"
+SKIPPED = "skipped"
+ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
+# The labels that a person is asked for, in this order.
+ASKED = (UNITS, CONTEXTS)
+# The most samples that one may stand for; with more, sums of weights may be infinite.
+HEAVIEST = 1e12
+_BEGINNING = b'{"draw"'
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQuestion:
+    """One question about one sample.
+
+    Attributes:
+        key: The sample: its id, and the hash of question, reference and retrieved contexts.
+        label: ``unit_supported``: is this sentence stated by the contexts? ``context_useful``: is this context useful?
+        item: ``s1``, ``s2`` .. for sentences, ``c1``, ``c2`` .. for contexts, as in verdicts.
+        text: The sentence; empty for a context.
+    """
+
+    key: QuestionKey
+    label: str
+    item: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAnswer:
+    """What a person said to one question.
+
+    Attributes:
+        question: The question.
+        answer: One of `ANSWERS`.
+        annotator: Who said it.
+        weight: That of the sample in the draw of that time.
+        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
+        verdict_shown: Whether the judge's verdict had been shown before.
+        spans: Where the contexts stand that a yes is about, where their ids say so: ``SOURCE#char=START,END``.
+    """
+
+    question: LabelQuestion
+    answer: str
+    annotator: str
+    weight: float
+    contexts: tuple[str, ...] = ()
+    verdict_shown: bool = False
+    spans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sample that was drawn.
+
+    Attributes:
+        key: The sample's id and the hash of its question, reference and retrieved contexts.
+        stratum: The value of the field that the draw is stratified by; None without one.
+        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
+        stratum_size: How many samples its stratum has; None without strata.
+    """
+
+    key: QuestionKey
+    stratum: str | None
+    weight: float
+    stratum_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The samples that were drawn, in the order in which they are asked about.
+
+    Attributes:
+        seed: Where the random numbers began.
+        by: The field that it is stratified by, or None.
+        samples: How many samples could have been drawn.
+        drawn: Those that were.
+    """
+
+    seed: int
+    by: str | None
+    samples: int
+    drawn: tuple[Drawn, ...]
+
+
+class PeopleAnswers:
+    """What a labels file holds.
+
+    Args:
+        path: The file; missing or empty, it has no draw.
+
+    Attributes:
+        path: The file.
+        draw: The last draw, or None. Where the files of several people were put together, all draws together.
+        answers: The last answer of each person to each question.
+        size: How many bytes its whole lines have. What a kill left of a last line is no answer.
+
+    Raises:
+        InputFileError: The file cannot be read, is no file of labels, has answers about samples that were not drawn, or
+            other answers to a question under one name in two files that were put together.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path: Path = path
+        self.draw: Draw | None = None
+        self.answers: dict[tuple[str, LabelQuestion], PersonAnswer] = {}
+        self.size: int = 0
+        # The answers of the files before the last one that was added, and those of them that it replaces.
+        self._earlier: dict[tuple[str, LabelQuestion], str] = {}
+        self._replaced: list[tuple[str, LabelQuestion]] = []
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.endswith(b"\n"):
+                        self._read(line, number)
+                        self.size += len(line)
+                    elif self.draw is None and not line.startswith(_BEGINNING):
+                        raise self._problem(number)
+        except FileNotFoundError:
+            pass  # it begins with the first draw
+        except OSError as error:
+            raise InputFileError(
+                f"{path}: cannot be read: {error.strerror}.{suggest_file(path)}"
+            ) from None
+        self._check_drawn()
+        self._check_names()
+
+    def get_drawn(self) -> dict[QuestionKey, Drawn]:
+        """Return the samples of the draw by their keys; empty without a draw."""
+        if self.draw is None:
+            return {}
+        return {item.key: item for item in self.draw.drawn}
+
+    def _check_drawn(self) -> None:
+        """Raise where an answer is about a sample that no draw has: it would count nowhere."""
+        drawn = set(self.get_drawn())
+        strange = [question.key for _, question in self.answers if question.key not in drawn]
+        if not strange:
+            return
+        ids = {id_ for id_, _ in drawn if id_ is not None}
+        changed = sum(id_ in ids for id_, _ in strange)
+        raise InputFileError(
+            f"{self.path}: {plural(len(strange), 'answer', 'is', 'are')} about samples that were not drawn: "
+            f"{changed} about other texts of a drawn sample, {len(strange) - changed} about other ids, the first "
+            f"about {visible(strange[0][0] or strange[0][1])[:80]!r}. Take these lines out, or give the file as it was written."
+        )
+
+    def _check_names(self) -> None:
+        """Raise where two people answered under one name: the later answers would replace the earlier ones."""
+        if not self._replaced:
+            return
+        count = len(self._replaced)
+        (name, question) = self._replaced[0]
+        raise InputFileError(
+            f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {visible(name)[:80]!r}, "
+            f"in files that were put together; the first is about sample {visible(question.key[0] or question.key[1])[:80]!r}, "
+            f"{question.item}. If two people answered, write a name of its own as 'annotator' in each one's lines; if one "
+            "person did, take the earlier lines out."
+        )
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            data = json.loads(line)
+            if "draw" in data:
+                self.draw = self._add_draw(_parse_draw(data), number)
+            elif self.draw is not None:
+                answer = _parse_answer(data)
+                place = (answer.annotator, answer.question)
+                earlier = self._earlier.get(place, SKIPPED)
+                if SKIPPED not in {earlier, answer.answer} and earlier != answer.answer:
+                    self._replaced.append(place)
+                self.answers[place] = answer
+            else:
+                raise self._problem(number)
+        except InputFileError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise self._problem(number) from None
+
+    def _add_draw(self, draw: Draw, number: int) -> Draw:
+        """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
+        if self.draw is None:
+            return draw
+        everyone = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
+        if len(everyone) == len(draw.drawn) > len(self.draw.drawn):
+            return draw  # it continues the earlier one
+        self._earlier = {place: answer.answer for place, answer in self.answers.items()}
+        if len(everyone) == len(draw.drawn):
+            return draw
+        if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
+            raise InputFileError(
+                f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
+                "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
+            )
+        weight = draw.samples / len(everyone)
+        return replace(draw, drawn=tuple(replace(item, weight=weight) for item in everyone.values()))
+
+    def _problem(self, number: int) -> InputFileError:
+        return InputFileError(
+            f"{self.path}, line {number}: this is no line of labels. "
+            "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
+        )
+
+    def majority(
+        self, annotator: str | None = None
+    ) -> dict[QuestionKey, dict[LabelQuestion, bool | None]]:
+        """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
+
+        Args:
+            annotator: The person whose answers count; None: those of all people.
+        """
+        votes: dict[LabelQuestion, Counter[str]] = {}
+        for (name, question), answer in self.answers.items():
+            if annotator in {None, name}:
+                votes.setdefault(question, Counter())[answer.answer] += 1
+        majorities: dict[QuestionKey, dict[LabelQuestion, bool | None]] = {}
+        for question, counts in votes.items():
+            majority = None
+            if counts[YES] != counts[NO]:
+                majority = counts[YES] > counts[NO]
+            majorities.setdefault(question.key, {})[question] = majority
+        return majorities
+
+
+def _parse_draw(data: dict[str, Any]) -> Draw:
+    about = data["draw"]
+    drawn = tuple(
+        Drawn(
+            (item["sample_id"], item["hash"]),
+            item["stratum"],
+            float(item["weight"]),
+            item.get("stratum_size"),
+        )
+        for item in data["drawn"]
+    )
+    for item in drawn:
+        is_count = item.stratum_size is None or (
+            type(item.stratum_size) is int and item.stratum_size > 0
+        )
+        if not 0 < item.weight <= HEAVIEST or not is_count:
+            raise ValueError
+    return Draw(about["seed"], about["by"], about["samples"], drawn)
+
+
+def _parse_answer(data: dict[str, Any]) -> PersonAnswer:
+    if data["answer"] not in ANSWERS:
+        raise ValueError
+    question = LabelQuestion(
+        (data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]
+    )
+    annotator = str(data["annotator"])
+    weight = float(data["weight"])
+    contexts = tuple(data["contexts"])
+    spans = tuple(data.get("spans", ()))
+    verdict_shown = bool(data["verdict_shown"])
+    return PersonAnswer(question, data["answer"], annotator, weight, contexts, verdict_shown, spans)
+
+
+def read_answers(path: Path) -> PeopleAnswers:
+    """Read a labels file that somebody has written.
+
+    Raises:
+        InputFileError: There is no such file, or it is no file of labels.
+    """
+    if not path.is_file():
+        raise InputFileError(
+            f"{path}: there is no such file.{suggest_file(path)} Answers are written by: ctxmetrics label FILE"
+        )
+    return PeopleAnswers(path)
+
+
+def labels_by_key(
+    file: PeopleAnswers,
+    list_questions: Callable[[QuestionKey, Collection[LabelQuestion]], Sequence[LabelQuestion]],
+    *,
+    annotator: str | None = None,
+) -> dict[QuestionKey, dict[str, Any]]:
+    """Return the labels of the samples that were drawn, in the order of the draw; empty where nothing was answered.
+
+    Where several people answered a question, the majority counts, and a tie is no label. Where the draw gave samples
+    different weights, the labels of a sample hold its ``weight`` as well; after a draw by strata also its ``stratum`` and
+    how many samples this has (``stratum_size``). A sample for which nothing was retrieved has an
+    empty list of ``context_useful``, as far as the person has come in the draw: nothing is asked about its contexts, and
+    left out, the labelled samples would be no random part of the file.
+
+    Args:
+        file: What the labels file holds.
+        list_questions: Returns every question that can be asked about a sample, given those that were answered.
+        annotator: The person whose answers are read; None: all people's.
+
+    Raises:
+        InputFileError: The file has no yes or no, or its sentences are not those of the samples.
+        ParameterError: There is no such annotator.
+    """
+    annotators = dict.fromkeys(name for name, _ in file.answers)
+    if annotator is not None and annotator not in annotators:
+        known = ", ".join(map(repr, annotators)) or "none"
+        raise ParameterError(
+            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
+        )
+    majorities = file.majority(annotator)
+    drawn = file.get_drawn()
+    labels: dict[QuestionKey, dict[str, Any]] = {}
+    bare: set[QuestionKey] = set()
+    for key in drawn:
+        answers = majorities.get(key, {})
+        questions = list_questions(key, answers)
+        if not answers.keys() <= set(questions):
+            raise InputFileError(
+                f"{file.path}: the reference of sample {key[0] or key[1]!r} is cut into other sentences now. "
+                "Label it again, or install the splitter that the first line names."
+            )
+        labels[key] = _collect_labels(questions, answers)
+        if CONTEXTS not in {question.label for question in questions}:
+            bare.add(key)
+    if not any(_has_label(answers.values()) for answers in majorities.values()):
+        raise InputFileError(
+            f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
+        )
+    _add_empty(labels, bare)
+    has_weights = len({item.weight for item in drawn.values()}) > 1
+    for key, sample_labels in labels.items():
+        item = drawn[key]
+        if sample_labels and has_weights:
+            sample_labels["weight"] = item.weight
+        if sample_labels and item.stratum_size is not None:
+            sample_labels |= {"stratum": item.stratum, "stratum_size": item.stratum_size}
+    return labels
+
+
+def _has_label(values: Iterable[bool | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _collect_labels(
+    questions: Sequence[LabelQuestion], answers: Mapping[LabelQuestion, bool | None]
+) -> dict[str, Any]:
+    """Return the labels of a sample by kind; a kind without a yes or a no is left out."""
+    labels = {}
+    for kind in ASKED:
+        values = [answers.get(question) for question in questions if question.label == kind]
+        if _has_label(values):
+            labels[kind] = values
+    return labels
+
+
+def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
+    """Return a sample with the labels of a file in place of its own that people gave."""
+    others = {name: value for name, value in sample.labels.items() if name not in _KINDS}
+    return replace(sample, labels={**others, **labels})
+
+
+def _add_empty(labels: dict[QuestionKey, dict[str, Any]], bare: set[QuestionKey]) -> None:
+    """Add an empty list to the samples without contexts, as far as the person has come in the draw."""
+    if not any(CONTEXTS in sample_labels for sample_labels in labels.values()):
+        return
+    last = max(position for position, sample_labels in enumerate(labels.values()) if sample_labels)
+    for key in bare.intersection(list(labels)[: last + 1]):
+        labels[key][CONTEXTS] = []
+
+
+# --- the labels of a file beside two runs, and the scores that they give ---
+
+
+def label_of(metric: Metric | None) -> str | None:
+    """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
+    if isinstance(metric, ContextPrecision):
+        return CONTEXTS if metric.relevance == "useful" else None
+    if not isinstance(metric, ContextRecall) or metric.counted_unit == "claim":
+        return None
+    # A label is yes or no: it cannot say that only a part is stated.
+    return None if metric.partial else UNITS
+
+
+def people_value(
+    metric: Metric, score: Score, labels: Sequence[bool | int | None] | None
+) -> float | None:
+    """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
+
+    Where nothing was asked, since a side is empty, the convention's value stands. Labels are about contexts: where the
+    metric counts sources, they give no score.
+
+    Args:
+        metric: The metric.
+        score: The judge's score; its verdicts say what weighs how much.
+        labels: What people said about the same things, or None.
+    """
+    verdicts = score.verdicts
+    if labels is None or metric.grouped:
+        return None
+    if not verdicts:
+        return score.value
+    values = labels if metric.top_k is None else labels[: len(verdicts)]
+    if len(values) != len(verdicts):
+        return None
+    hits = []
+    weights = []
+    for label, verdict in zip(values, verdicts, strict=True):
+        if label is None and verdict.weight != 0:
+            return None
+        hits.append(bool(label))
+        weights.append(verdict.weight)
+    if set(weights) == {1.0}:
+        return metric.scaled(metric.to_value(hits))
+    return metric.scaled(weighted_share(hits, weights))
+
+
+def weight_in(labels: Mapping[str, object], who: str) -> float:
+    """Return how many samples a labelled one stands for; 1 where its labels do not say.
+
+    Raises:
+        SampleError: It is no number above 0, or too large a one.
+    """
+    weight = labels.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= HEAVIEST:
+        raise SampleError(f"{who}: labels.weight must be a number above 0, at most {HEAVIEST:g}.")
+    return float(weight)
+
+
+def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:
+    """Return the labels of one kind, or None if there are none that say yes or no."""
+    values = labels.get(name)
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        return None
+    return values if all(item is None or item in (0, 1) for item in values) else None
+
+
+def apply_labels(
+    paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
+) -> list[list[Row]]:
+    """Return runs with the labels of files, in place of those that their samples have.
+
+    Args:
+        paths: The labels files.
+        runs: The runs.
+
+    Raises:
+        InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
+    """
+    rows = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
+    labels: dict[QuestionKey, dict[str, Any]] = {}
+    for path in map(Path, paths):
+        list_questions = partial(_list_questions, path, rows)
+        for key, values in labels_by_key(read_answers(path), list_questions).items():
+            earlier = labels.setdefault(key, {})
+            _check_same(path, key, earlier, values)
+            for kind in ASKED:
+                if kind in earlier and kind in values:
+                    values[kind] = _fill_gaps(values[kind], earlier[kind])
+            earlier.update(values)
+    labels |= {_shorten(key): values for key, values in labels.items()}
+    return [[_replace_labels(row, labels) for row in run] for run in runs]
+
+
+def _shorten(key: QuestionKey) -> QuestionKey:
+    """Return the key of a sample as its baseline has it."""
+    return key[0], shorten(key[1], KEY)
+
+
+def _check_same(
+    path: Path, key: QuestionKey, earlier: Mapping[str, Any], labels: Mapping[str, Any]
+) -> None:
+    """Raise where a file has another label of the same texts than a file before it: one would replace the other."""
+    for kind in ASKED:
+        pairs = zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False)
+        if any(None not in pair and len(set(pair)) > 1 for pair in pairs):
+            raise InputFileError(
+                f"{path}: {kind} of sample {visible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
+                "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
+                "person, take one of the answers out."
+            )
+
+
+def _fill_gaps(labels: Sequence[bool | None], others: Sequence[bool | None]) -> list[bool | None]:
+    """Return labels with those of another file where they have none: the files may be about parts of one sample."""
+    pairs = zip_longest(labels, others)
+    return [other if label is None else label for label, other in pairs]
+
+
+def _replace_labels(row: Row, labels: Mapping[QuestionKey, Mapping[str, Any]]) -> Row:
+    if row.sample is None:
+        return row
+    return replace(row, sample=with_labels(row.sample, labels.get(texts_key(row), {})))
+
+
+def _list_questions(
+    path: Path, rows: Mapping[QuestionKey, Row], key: QuestionKey, answers: Collection[LabelQuestion]
+) -> list[LabelQuestion]:
+    """Return what can be asked about a sample of a run.
+
+    Args:
+        path: The labels file.
+        rows: The samples of the runs.
+        key: The sample.
+        answers: The questions that were answered.
+    """
+    row = rows.get(key) or rows.get(_shorten(key))
+    if row is None:
+        raise InputFileError(
+            f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
+            "has. Give runs on the samples that were labelled."
+        )
+    questions = [LabelQuestion(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]
+    # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
+    if not questions or questions[0].text.startswith(HASHED):
+        questions = [question for question in answers if question.label == UNITS]
+        questions.sort(key=lambda question: int(question.item[1:]))
+    hashes = (build_record(row) or {}).get("context_hashes") or ()
+    for number in range(1, len(hashes) + 1):
+        questions.append(LabelQuestion(key, CONTEXTS, f"c{number}"))
+    return questions
+
+
+def _find_units(row: Row) -> Sequence[Verdict]:
+    """Return the verdicts of the first metric that counts sentences as people label them."""
+    for name, score in row.items():
+        if label_of(metric_named(name, score.provenance.convention)) == UNITS:
+            return score.verdicts
+    return ()

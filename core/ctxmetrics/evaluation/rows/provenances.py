@@ -1,0 +1,148 @@
+"""Where results come from: the file, the judge and the library, and when and on which commit the run began."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY, Plain
+from ctxmetrics.evaluation.files.text_files import DAMAGED, open_bytes
+from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.scores.score import Provenance
+from ctxmetrics.scores.wording import TEXT, clean, plural
+
+# The variables in which a CI service names the commit and the branch.
+_COMMIT = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BITBUCKET_COMMIT",
+    "BUILD_SOURCEVERSION",
+)
+_BRANCH = (
+    "GITHUB_HEAD_REF",
+    "GITHUB_REF_NAME",
+    "CI_COMMIT_REF_NAME",
+    "BUILDKITE_BRANCH",
+    "CIRCLE_BRANCH",
+)
+# The characters of a commit that are shown, and the most of the line that holds them.
+SHORT = 12
+_LONGEST_LINE = 100_000
+# The digits of a time in seconds up to the year 5138.
+_LONGEST_EPOCH = 11
+# The fields of a provenance, and where their values stand in an origin.
+_FIELDS = {
+    "judge": "judges",
+    "served_model": "models",
+    "prompt": "prompts",
+    "splitter": "splitters",
+    "library": "libraries",
+}
+
+
+def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
+    """Describe a run that begins now: ``started``, ``commit`` and ``branch`` where CI names them, and its tags.
+
+    ``SOURCE_DATE_EPOCH`` sets the time, so that two runs can write the same bytes.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    is_set = epoch.isdecimal() and len(epoch) <= _LONGEST_EPOCH
+    now = datetime.fromtimestamp(int(epoch), UTC) if is_set else datetime.now(UTC)
+    start: dict[str, Any] = {"started": f"{now:%Y-%m-%d %H:%M UTC}"}
+    for name, variables in (("commit", _COMMIT), ("branch", _BRANCH)):
+        value = next(filter(None, map(os.environ.get, variables)), None)
+        if value:
+            start[name] = value[:TEXT]
+    if tags:
+        start["tags"] = list(dict.fromkeys(tags))
+    return start
+
+
+def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """Read what the first line of a file of results says about the run; empty where it says nothing."""
+    from ctxmetrics.evaluation.rows.line_forms import RUN
+
+    try:
+        with open_bytes(Path(path)) as lines:
+            line = RUN.validate_json(lines.readline(_LONGEST_LINE))
+        return {**line["run"]}
+    except (OSError, ValueError, *DAMAGED):
+        return EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin(Plain):
+    """Where the results of a run come from.
+
+    Attributes:
+        name: The file, or what the caller names the run; empty without a name.
+        samples: How many samples it has.
+        judges: The judges.
+        models: The models that answered.
+        prompts: The versions of the prompts.
+        splitters: What cut references into sentences.
+        libraries: The versions of this library.
+        started: When it began; None where that is not known.
+        commit: The commit that was measured, where CI named it.
+        branch: Its branch.
+        tags: The groups that it was put in.
+        outcomes: What became of its gates.
+    """
+
+    name: str
+    samples: int
+    judges: tuple[str, ...]
+    models: tuple[str, ...]
+    prompts: tuple[str, ...]
+    splitters: tuple[str, ...]
+    libraries: tuple[str, ...]
+    started: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+    tags: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    def __str__(self) -> str:
+        return clean(", ".join(self._list_parts()), 4 * TEXT)
+
+    def _list_parts(self) -> Iterator[str]:
+        if self.name:
+            yield self.name
+        yield plural(self.samples, "sample")
+        yield from self.judges
+        for model in self.models:
+            yield f"answered as {model}"
+        yield from self.libraries
+        if self.started:
+            yield self.started
+        if self.commit:
+            branch = f" of {self.branch}" if self.branch else ""
+            yield f"commit {self.commit[:SHORT]}{branch}"
+
+
+def _build_outcome(gate: Mapping[str, Any]) -> Outcome:
+    # Whether it passed follows from the problem.
+    return Outcome(**{name: value for name, value in gate.items() if name != "passed"})
+
+
+def find_origin(run: object, provenances: Collection[Provenance], samples: int) -> Origin:
+    """Find where the results of a run come from: a file of them, `Results`, or rows alone."""
+    if isinstance(run, (str, os.PathLike)):
+        name = str(run)
+        start = read_start(run)
+    else:
+        name = getattr(run, "source", None) or ""
+        start = getattr(run, "start", EMPTY)
+    known: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
+    known["tags"] = tuple(start.get("tags", ()))
+    known["outcomes"] = tuple(map(_build_outcome, start.get("gates", ())))
+    for field, attribute in _FIELDS.items():
+        values = {getattr(provenance, field) for provenance in provenances}
+        known[attribute] = tuple(sorted(filter(None, values)))
+    return Origin(name=name, samples=samples, **known)

@@ -1,0 +1,61 @@
+"""The groups of a run's samples: the value of a key of their metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.samples.documents import look_up
+from ctxmetrics.samples.sample import Sample
+
+_LONGEST_NAME = 80
+
+
+def find(metadata: Mapping[str, Any], path: str) -> Any:
+    """Return the value of a key of the metadata, or of a nested key as a dotted path; None where there is none.
+
+    Args:
+        metadata: A sample's.
+        path: Such as ``"metadata.topic"`` or ``"topic"``.
+    """
+    return look_up(metadata, path.removeprefix("metadata."))
+
+
+def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str) -> str:
+    """Return the value of a key of the metadata as text; see `find`.
+
+    Args:
+        metadata: A sample's.
+        path: The key.
+        sample: The sample's name, for the message.
+        command: What asks for it.
+
+    Raises:
+        ParameterError: The sample has none.
+    """
+    value = find(metadata, path)
+    if value is None:
+        names = [f"metadata.{visible(str(name))[:_LONGEST_NAME]}" for name in metadata]
+        raise ParameterError(
+            f"{command}: sample {visible(sample)[:_LONGEST_NAME]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
+            f"{', '.join(names) or 'none'}."
+        )
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def read_groups(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:
+    """Return the value of a key of the metadata of each sample, as `read_group`; None without a key.
+
+    Raises:
+        ParameterError: A sample has none.
+    """
+    if path is None:
+        return None
+    return [
+        read_group(sample.metadata, path, sample.id or str(number), command)
+        for number, sample in enumerate(samples, 1)
+    ]

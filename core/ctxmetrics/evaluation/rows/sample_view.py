@@ -1,0 +1,135 @@
+"""One sample as a page shows it: its scores, the matrix, and the contexts in pieces, the evidence marked."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.scores.score import Score
+from ctxmetrics.verdicts import Verdict
+
+# Characters of one context that are shown.
+_LONGEST_CONTEXT = 20_000
+
+
+def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Build the data that `pages/sample.html` shows.
+
+    Args:
+        sample: The sample; None where the run did not keep it.
+        scores: Its scores by metric.
+    """
+    units = next((score for score in scores.values() if score.attribution and score.verdicts), None)
+    rated = [score for score in scores.values() if score.counted[0] == "context"]
+    attribution = units.attribution if units else None
+    contexts = (sample.retrieved_contexts if sample else None) or ()
+    evidence = _key_evidence(scores, attribution)
+    return {
+        "units": units,
+        "sample": sample,
+        "rated": rated,
+        "matrix": attribution.cells if attribution and contexts else (),
+        "contexts": [
+            _build_context(text, index, rated, attribution, evidence)
+            for index, text in enumerate(contexts)
+        ],
+        "others": [score for score in scores.values() if score is not units and score not in rated],
+    }
+
+
+def _key_evidence(
+    scores: Mapping[str, Score], attribution: Attribution | None
+) -> list[tuple[Verdict, str]]:
+    """Pair each verdict whose evidence is marked with the key of its unit: ``s1``, ``s2`` .."""
+    if attribution:
+        return [(unit, f"s{number}") for number, unit in enumerate(attribution.units, 1)]
+    # The evidence of other metrics is marked, and tied to nothing.
+    return [(verdict, "") for score in scores.values() for verdict in score.verdicts]
+
+
+def _build_context(
+    text: str,
+    index: int,
+    rated: Sequence[Score],
+    attribution: Attribution | None,
+    evidence: Sequence[tuple[Verdict, str]],
+) -> dict[str, Any]:
+    tags = []
+    reasons = []
+    for score in rated:
+        for verdict in score.verdicts:
+            if verdict.id != f"c{index + 1}":
+                continue
+            tags.append(_name_state(verdict, score.counted[1]))
+            if verdict.reason:
+                reasons.append(verdict.reason)
+    if attribution and index in (attribution.redundant or ()):
+        tags.append("redundant")
+    if attribution and index in (attribution.unused or ()):
+        tags.append("unused")
+    overlaps = attribution.overlaps if attribution else None
+    overlap = overlaps[index] if overlaps and index < len(overlaps) else 0.0
+    return {
+        "tags": list(dict.fromkeys(tags)),
+        "reasons": reasons,
+        "overlap": overlap,
+        "pieces": list(_split_context(text[:_LONGEST_CONTEXT], index, evidence)),
+        "cut": len(text) > _LONGEST_CONTEXT,
+    }
+
+
+def _name_state(verdict: Verdict, word: str) -> str:
+    if verdict.value is None:
+        return "not judged"
+    return word if verdict.value else f"not {word}"
+
+
+def _split_context(
+    text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the pieces of a context, and the evidence behind each.
+
+    ``before`` is text that no verdict rests on, ``marked`` text that verdicts rest on; ``units`` are the units it belongs to:
+    ``s1``, ``s2`` .. by their place; ``first`` those of them whose first evidence in this context this is, ``ends`` those
+    whose evidence ends here.
+
+    Args:
+        text: The context.
+        context: Its index.
+        evidence: Verdicts and their keys; the evidence of one without a key is marked alone.
+    """
+    spans = _find_spans(text, context, evidence)
+    edges = {start for start, _, _ in spans} | {end for _, end, _ in spans}
+    position = 0
+    linked: set[str] = set()  # units whose first evidence is behind
+    for start, end in itertools.pairwise(sorted(edges)):
+        inside = dict.fromkeys(key for low, high, key in spans if low <= start and end <= high)
+        if not inside:
+            continue
+        keys = [key for key in inside if key]
+        yield {
+            "before": text[position:start],
+            "marked": text[start:end],
+            "units": keys,
+            "first": [key for key in keys if key not in linked],
+            "ends": dict.fromkeys(key for _, high, key in spans if high == end and key),
+        }
+        linked.update(keys)
+        position = end
+    yield {"before": text[position:], "marked": "", "units": (), "first": (), "ends": ()}
+
+
+def _find_spans(
+    text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
+) -> list[tuple[int, int, str]]:
+    """Return start, end and key of each piece of evidence in a context, as far as its text is shown."""
+    spans = []
+    for verdict, key in evidence:
+        for span in verdict.evidence:
+            end = min(span.end, len(text))
+            if span.context == context and span.start < end:
+                spans.append((span.start, end, key))
+    return spans

@@ -1,0 +1,249 @@
+"""Results as tables for other programs: CSV, Excel and Parquet. One row a sample; the verdicts stand in a second table.
+
+Texts are untrusted: what a spreadsheet would run as a formula begins with an apostrophe, which `read_samples` removes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import os
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import ParameterError, importing
+from ctxmetrics.evaluation.files.csv_rows import ESCAPED
+from ctxmetrics.evaluation.files.text_files import get_ending
+from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import build_record
+from ctxmetrics.samples.schema import FIELDS
+from ctxmetrics.scores.score import Score
+
+# The endings of files that are no tables: their lines are JSON.
+_JSON_LINES_ENDINGS = (".jsonl", ".ndjson", "")
+# The package that writes a table, by the ending of its file.
+_PACKAGE_OF_ENDING = {".csv": None, ".xlsx": "openpyxl", ".parquet": "pyarrow"}
+# What a Parquet file of this library names as its writer.
+_PROGRAM = "ctxmetrics"
+_SHEET_TITLES = ("samples", "verdicts")
+# Stands behind the name of a metric, in the column with the count of its doubtful verdicts.
+_DOUBTFUL_COLUMN = ".doubtful"
+_VERDICT_COLUMNS = (
+    "sample_id",
+    "metric",
+    "verdict",
+    "text",
+    "value",
+    "code",
+    "reason",
+    "contexts",
+    "quotes",
+)
+# How the value of a verdict is written.
+_VERDICT_WORDS = {True: "yes", False: "no", None: None}
+# What a sheet of Excel holds at most: characters in a cell, and rows.
+_LONGEST_CELL = 32_767
+_MOST_ROWS = 1_048_576
+# How Excel writes a carriage return.
+_EXCEL_RETURN = "_x000D_"
+_BOM = "\ufeff"  # without it, Excel reads CSV in the encoding of the system
+_TAIL = 65_536
+
+TableRows = list[dict[str, Any]]
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file of results is a table, by its ending."""
+    return Path(path).suffix.lower() in _PACKAGE_OF_ENDING
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a file of results that cannot be written.
+
+    Raises:
+        ParameterError: Its ending names another kind of file.
+        MissingExtraError: A package is needed, and not installed.
+    """
+    ending = Path(path).suffix.lower()
+    if get_ending(Path(path)) not in _JSON_LINES_ENDINGS and ending not in _PACKAGE_OF_ENDING:
+        raise ParameterError(
+            f"{path}: results are not written as {ending}. Write a file that ends in .jsonl, .jsonl.gz, .jsonl.zst, "
+            ".csv, .xlsx or .parquet."
+        )
+    package = {**_PACKAGE_OF_ENDING, ".zst": "pyarrow"}.get(ending)
+    if package:
+        with importing(package):
+            __import__(package)
+
+
+def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
+    """Name the file of the verdicts beside a table; None where they stand in it."""
+    place = Path(path)
+    if not is_table(place) or place.suffix.lower() == ".xlsx":
+        return None
+    return place.with_name(f"{place.stem}.verdicts{place.suffix}")
+
+
+def is_own(place: Path) -> bool:
+    """Whether a table was written by this library."""
+    ending = place.suffix.lower()
+    try:
+        if ending == ".xlsx":
+            with zipfile.ZipFile(place) as book:
+                names = book.read("xl/workbook.xml")
+                return all(f'name="{title}"'.encode() in names for title in _SHEET_TITLES)
+        with place.open("rb") as file:
+            if ending == ".csv":
+                header = file.readline().decode("utf-8-sig")
+                return _DOUBTFUL_COLUMN in header or header.startswith(",".join(_VERDICT_COLUMNS))
+            file.seek(-min(_TAIL, place.stat().st_size), os.SEEK_END)
+            return ending == ".parquet" and _PROGRAM.encode() in file.read()
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+def build_tables(
+    path: str | os.PathLike[str], rows: Iterable[Row], *, keep_texts: bool
+) -> dict[Path, bytes]:
+    """Build the files of a table of results.
+
+    Args:
+        path: The file, which says by its ending what is written.
+        rows: The rows.
+        keep_texts: Write all fields of the samples.
+
+    Returns:
+        The content of each file.
+    """
+    samples: TableRows = []
+    verdicts: TableRows = []
+    for row in rows:
+        samples.append(_sample_row(row, keep_texts=keep_texts))
+        for score in row.scores:
+            verdicts += _verdict_rows(row, score)
+    names = _columns(samples)
+    place = Path(path)
+    beside = verdicts_beside(path)
+    if beside is None:
+        tables = [(names, samples), (_VERDICT_COLUMNS, verdicts)]
+        return {place: _write_excel(dict(zip(_SHEET_TITLES, tables, strict=True)))}
+    write = _write_csv if place.suffix.lower() == ".csv" else _write_parquet
+    return {place: write(names, samples), beside: write(_VERDICT_COLUMNS, verdicts)}
+
+
+def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
+    record = build_record(row, keep_texts=keep_texts) or {}
+    values: dict[str, Any] = {"id": row.sample_id}
+    for name in FIELDS[1:]:
+        value = record.get(name)
+        if value not in (None, {}):
+            values[name] = value
+    for score in row.scores:
+        values[score.metric] = score.value
+        values[score.metric + _DOUBTFUL_COLUMN] = sum(score.doubtful.values())
+        if score.reason_code:
+            values[score.metric + REASON] = score.reason_code
+    return values
+
+
+def _columns(table: TableRows) -> tuple[str, ...]:
+    """Return the names of the columns: the fields of the samples, then each metric."""
+    names = dict.fromkeys(chain.from_iterable(table))
+    fields = [name for name in FIELDS if name in names]
+    return (*fields, *(name for name in names if name not in fields))
+
+
+def _verdict_rows(row: Row, score: Score) -> Iterable[dict[str, Any]]:
+    for verdict in score.verdicts:
+        contexts = [span.context + 1 for span in verdict.evidence]
+        cells = (
+            row.name, score.metric, verdict.id, verdict.text, _VERDICT_WORDS[verdict.value], verdict.code, verdict.reason,
+            contexts, [span.quote for span in verdict.evidence],
+        )  # fmt: skip
+        yield dict(zip(_VERDICT_COLUMNS, cells, strict=True))
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell: numbers as they are, lists and objects as JSON, no text that is a formula."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    text = value if isinstance(value, str) else _json(value)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return f"'{text}" if ESCAPED.match(f"'{text}") else text
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _write_csv(names: Sequence[str], table: TableRows) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(names)
+    for row in table:
+        writer.writerow([_cell(row.get(name)) for name in names])
+    return (_BOM + text.getvalue()).encode()
+
+
+def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes:
+    from openpyxl import Workbook
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
+
+    book = Workbook(write_only=True)
+    cut = 0
+    for title, (names, table) in tables.items():
+        sheet = book.create_sheet(title)
+        sheet.append([*names])
+        for row in table[: _MOST_ROWS - 1]:
+            cells = [_cell(row.get(name)) for name in names]
+            for place, cell in enumerate(cells):
+                if not isinstance(cell, str):
+                    continue
+                # A carriage return as Excel writes it: XML would make a line feed of it.
+                text = ILLEGAL.sub("\ufffd", cell).replace("\r", _EXCEL_RETURN)
+                if len(text) > _LONGEST_CELL:  # openpyxl would cut it without a word
+                    cut += 1
+                    text = _cut_text(text, _LONGEST_CELL - 1) + "…"
+                cells[place] = text
+            sheet.append(cells)
+        cut += max(len(table) - _MOST_ROWS + 1, 0)
+    if cut:
+        logging.getLogger("ctxmetrics").warning(
+            "%d cells or rows are more than a sheet of Excel holds (%d characters, %d rows), and were cut. Write .csv or "
+            ".parquet for all.", cut, _LONGEST_CELL, _MOST_ROWS,
+        )  # fmt: skip
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def _cut_text(text: str, size: int) -> str:
+    """Cut a text for a sheet, and leave no part of a carriage return at its end."""
+    text = text[:size]
+    if not text.endswith(_EXCEL_RETURN):
+        for length in range(len(_EXCEL_RETURN) - 1, 0, -1):
+            if text.endswith(_EXCEL_RETURN[:length]):
+                return text[:-length]
+    return text
+
+
+def _write_parquet(names: Sequence[str], table: TableRows) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {}
+    for name in names:
+        values = [row.get(name) for row in table]
+        are_objects = any(isinstance(value, dict) for value in values)
+        columns[name] = [_json(value) if are_objects and value else value for value in values]
+    data = pa.table(columns).replace_schema_metadata({_PROGRAM: __version__})
+    file = io.BytesIO()
+    pq.write_table(data, file)
+    return file.getvalue()

@@ -1,0 +1,469 @@
+"""Tables that are scored in batches: each batch gets the same columns, whatever it holds."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ctxmetrics.errors import ParameterError, SampleError, importing
+from ctxmetrics.evaluation.files.passage_lists import LISTED, group_rows
+from ctxmetrics.evaluation.files.recognition import recognise
+from ctxmetrics.evaluation.files.row_plan import Plan
+from ctxmetrics.evaluation.files.sample_file import read_sample
+from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.runs.engine import Evaluation, check_metrics, run_in_caller, score_now
+from ctxmetrics.evaluation.runs.sources import check_id, check_present
+from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.metrics.ids import read_grades
+from ctxmetrics.samples.cells import find_doubled, list_in
+from ctxmetrics.samples.documents import as_list, is_missing
+from ctxmetrics.samples.fields import plain_texts
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.samples.unanswerable import is_answerability_name
+from ctxmetrics.scores.label_notes import describe_orders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    import narwhals.stable.v1 as nw
+
+    from ctxmetrics.judges.base import Judge
+
+Table = TypeVar("Table")
+# Rows whose lists are in memory at a time.
+_ROWS = 256
+# The field whose items have grades in the labels.
+_GRADED = "reference_context_ids"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchScorer:
+    """Scores the rows of tables.
+
+    Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing where there is no
+    value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Metrics over ids,
+    spans and strings read the two columns that they need; all others make a `Sample` of each row.
+
+    Attributes:
+        metrics: The metrics.
+        plan: How the rows are read.
+        judge: As for `ctxmetrics.evaluate`.
+        options: As for `ctxmetrics.evaluate`.
+        report: Called with the reason where a metric could score no row of a batch.
+
+    Raises:
+        ParameterError: A parameter is wrong, or two metrics have one name.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+    """
+
+    metrics: Sequence[Metric]
+    plan: Plan = field(default_factory=lambda: recognise([], "ragas"))
+    judge: Judge | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    report: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", check_metrics(self.metrics, self.judge))
+        Evaluation([], self.metrics, judge=self.judge, **self.options)  # checks the options
+
+    @property
+    def columns(self) -> dict[str, type[float | str]]:
+        """The columns that a batch gets, in order, with the type of their values."""
+        columns: dict[str, type[float | str]] = {}
+        for metric in self.metrics:
+            columns[metric.name] = float
+            columns[metric.name + REASON] = str
+        return columns
+
+    def score(self, table: Table, first_row: int = 1) -> Table:
+        """Score a batch.
+
+        A field that no row of the batch has is treated as one that a single row lacks:
+        ``missing_field``.
+
+        Args:
+            table: A pyarrow, pandas or polars table.
+            first_row: The number of its first row, for error messages.
+
+        Returns:
+            A table of the same kind, the rows in the same order, with the `columns`.
+
+        Raises:
+            MissingExtraError: narwhals is not installed.
+            ParameterError: It is no table, or has a column of a metric's name.
+            CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
+        """
+        return self._score(table, first_row, whole=False)
+
+    def score_whole(self, table: Table) -> Table:
+        """Score a table that is no batch of another. A field that none of its rows has is an error, before a judge is asked.
+
+        Raises:
+            MissingFieldError: No row has a field that a metric needs.
+            CtxMetricsError: As `score` raises.
+        """
+        return self._score(table, 1, whole=True)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise if a table has a column of a metric's name.
+
+        Raises:
+            ParameterError: Names the column.
+        """
+        taken = self.columns.keys() & set(names)
+        if taken:
+            raise ParameterError(
+                f"score_table: the table already has a column {min(taken)!r}. Rename it."
+            )
+
+    def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
+        """Score a part of a table: metrics over lists without samples, the others with samples."""
+        import narwhals.stable.v1 as nw
+
+        frame = frame_of(table)
+        self.check_columns(frame.columns)
+        present: set[str] = set()
+        by_fields: dict[tuple[str, ...], list[ListMetric]] = {}
+        others: list[Metric] = []
+        for metric in self.metrics:
+            if (
+                isinstance(metric, ListMetric)
+                and not metric.grouped
+                and self._reads_lists(metric.requires, frame.columns)
+            ):
+                by_fields.setdefault(metric.requires, []).append(metric)
+            else:
+                others.append(metric)
+        scored: dict[str, list[Any]] = {name: [] for name in self.columns}
+        for fields, metrics in by_fields.items():
+            present |= self._score_lists(frame, fields, metrics, scored, first_row)
+        samples = _read_samples(frame, self.plan, first_row) if others else []
+        required = {name for metric in self.metrics for name in metric.requires}
+        present |= {name for name in required if any(sample.has(name) for sample in samples)}
+        log_orders(sample.metadata for sample in samples)
+        if whole and len(frame):
+            check_present(self.metrics, required - present)
+        if others:
+            self._score_samples(samples, others, scored, first_row)
+        namespace = nw.get_native_namespace(frame)
+        dtypes = {float: nw.Float64(), str: nw.String()}
+        series = [
+            nw.new_series(name, scored[name], dtypes[kind], native_namespace=namespace)
+            for name, kind in self.columns.items()
+        ]
+        return frame.with_columns(*series).to_native()  # type: ignore[no-any-return]  # a table of the same kind
+
+    def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
+        """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
+        options = self.options
+        if options.get("on_error") == "raise":
+            return False
+        if any(options.get(name) for name in ("out", "deadline", "progress", "drop_self")):
+            return False
+        # Several searches have no common ranking; of labels, grades of ids are read.
+        unread = ["searches"] if _GRADED in fields else ["searches", "labels"]
+        if any(self.plan.reading.column_of(name, columns) is not None for name in unread):
+            return False
+        if self._may_lack_answers(columns):
+            return False
+        return all(self.plan.reading.column_of(name, columns) for name in fields)
+
+    def _may_lack_answers(self, columns: Sequence[str]) -> bool:
+        """Whether some questions may have no answer: a column says so, or their ids do."""
+        has_answerability_column = any(is_answerability_name(name) for name in columns)
+        return has_answerability_column or bool(self.plan.reading.schema.unanswerable_ids)
+
+    def _score_lists(
+        self,
+        frame: nw.DataFrame[Any],
+        fields: Sequence[str],
+        metrics: Sequence[ListMetric],
+        scored: Mapping[str, list[Any]],
+        first_row: int,
+    ) -> set[str]:
+        """Score rows by two columns of lists, and as samples those whose cells hold anything else.
+
+        Returns:
+            The fields that some row has.
+        """
+        present: set[str] = set()
+        metadata: list[Mapping[str, Any]] = []
+        first_values = self._find_first_values(frame)
+        self._check_ids(frame, first_row)
+        columns = [str(self.plan.reading.column_of(name, frame.columns)) for name in fields]
+        labels = self.plan.reading.column_of("labels", frame.columns)
+        for begin in range(0, len(frame), _ROWS):
+            lists = []
+            for name, column in zip(fields, columns, strict=True):
+                cells = list(map(as_list, frame[column][begin : begin + _ROWS].to_list()))
+                if self.plan.reading.parses_texts:
+                    cells = [_read_list(cell) for cell in cells]
+                lists.append(_to_stored(name, cells))
+            pairs: Iterable[tuple[Any, Any]] = zip(*lists, strict=True)
+            if labels is not None:
+                cells = frame[labels][begin : begin + _ROWS].to_list()
+                pairs = map(_add_grades, pairs, cells)
+            rows: list[Any] = []  # pairs of lists, and samples
+            for index, pair in enumerate(pairs, begin):
+                if index in first_values or None in pair:
+                    row = frame[index : index + 1]
+                    samples = _read_samples(row, self.plan, first_row + index)
+                    metadata += [sample.metadata for sample in samples]
+                    rows += samples
+                else:
+                    rows.append(pair)
+            present |= {name for name in fields if _has_field(rows, name)}
+            _score_rows(rows, fields, metrics, scored)
+        log_orders(metadata)
+        return present
+
+    def _find_first_values(self, frame: nw.DataFrame[Any]) -> set[int]:
+        """Find the first row with a value of each column with an unknown name: the error about it is raised there."""
+        rows: set[int] = set()
+        for name in frame.columns:
+            if name not in self.plan.reading.schema.known_keys:
+                rows.update((~frame[name].is_null()).arg_true().head(1).to_list())
+        return rows
+
+    def _score_samples(
+        self,
+        samples: Sequence[Sample],
+        metrics: Sequence[Metric],
+        scored: Mapping[str, list[Any]],
+        first_row: int,
+    ) -> None:
+        """Score rows as samples. A metric has no value where no sample has a field that it needs."""
+        required = {name for metric in metrics for name in metric.requires}
+        present = {name for name in required if any(sample.has(name) for sample in samples)}
+        able = [metric for metric in metrics if present.issuperset(metric.requires)]
+        columns: Mapping[str, Any] = {}
+        if able:
+            run = Evaluation(
+                samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+            )
+            results = run_in_caller(run)
+            columns = results.by_metric
+            failed = any(column.failed == len(samples) > 0 for column in columns.values())
+            if failed and self.report is not None:
+                self.report(str(results.stopped or results.trouble))
+        for metric in metrics:
+            values = scored[metric.name]
+            reasons = scored[metric.name + REASON]
+            column = columns.get(metric.name)
+            if column is None:
+                values += [None] * len(samples)
+                reasons += ["missing_field"] * len(samples)
+            else:
+                values += [None if math.isnan(value) else value for value in column.values]
+                reasons += column.codes
+
+    def _check_ids(self, frame: nw.DataFrame[Any], first_row: int) -> None:
+        """Check that no two rows have one id.
+
+        Raises:
+            SampleError: Two have.
+        """
+        name = self.plan.reading.column_of("id", frame.columns)
+        if name is None:
+            return
+        values = frame[name].to_list()
+        if len(set(map(str, values))) < len(values):
+            places: dict[str, int] = {}
+            for row, value in enumerate(values, first_row):
+                if not is_missing(value):
+                    check_id(Sample(id=as_list(value)), row, places)
+
+
+def _score_rows(
+    rows: Sequence[Any],
+    fields: Sequence[str],
+    metrics: Sequence[ListMetric],
+    scored: Mapping[str, list[Any]],
+) -> None:
+    """Score pairs of lists and samples; metrics that read two lists only score plain pairs at once."""
+    plain = _are_plain(rows, metrics)
+    ungraded = rows
+    if plain and any(type(reference) is dict for _, reference in rows):
+        ungraded = [(retrieved, [*reference]) for retrieved, reference in rows]
+    shared: dict[Hashable, Any] = {}
+    samples: list[Sample] = []
+    for metric in metrics:
+        values = scored[metric.name]
+        reasons = scored[metric.name + REASON]
+        if plain and _reads_two_lists(metric):
+            # This gives the same as the code below, and is faster.
+            values += metric.values(rows if metric.reads_grades else ungraded, shared)
+            reasons += [None] * len(rows)
+        else:
+            samples = samples or [_to_sample(row, fields) for row in rows]
+            scores = [score_now(metric, sample) for sample in samples]
+            values += [score.value for score in scores]
+            reasons += [score.reason_code for score in scores]
+
+
+def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
+    """Make a sample from the cells of a row; a sample stays as it is."""
+    if type(row) is not tuple:
+        return row  # type: ignore[no-any-return]  # a sample
+    values = dict(zip(fields, row, strict=True))
+    if type(row[1]) is dict:
+        values |= {_GRADED: [*row[1]], "labels": {"relevance": row[1]}}
+    return Sample(**values)
+
+
+def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
+    """Put grades in place of the reference ids of a pair of lists; None where labels say anything else."""
+    retrieved, reference = pair
+    if type(labels) is not dict or labels.keys() != {"relevance"} or reference is None:
+        return retrieved, reference if is_missing(labels) else None
+    try:
+        return retrieved, read_grades(labels, reference, "")
+    except SampleError:  # raised again where the sample is scored
+        return retrieved, None
+
+
+def _has_field(rows: Sequence[Any], name: str) -> bool:
+    """Whether some row has a field: pairs of lists have it."""
+    return any(type(row) is tuple or getattr(row, name) is not None for row in rows)
+
+
+def log_orders(metadata: Iterable[Mapping[str, Any]]) -> None:
+    """Log what put the retrieved contexts of samples in another order than their lists have, or may have to."""
+    for note in describe_orders(metadata):
+        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+
+
+def _read_samples(frame: nw.DataFrame[Any], plan: Plan, first_row: int) -> list[Sample]:
+    """Read the rows of a part of a table as samples."""
+    return [
+        read_sample(row, plan, where=f"row {number}")
+        for number, row in enumerate(plain_rows(frame), first_row)
+    ]
+
+
+def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
+    """Convert the cells of a column to what a sample stores; None for what is no list of texts or numbers."""
+    if set(map(type, cells)) == {list}:
+        items = list(chain.from_iterable(cells))
+        is_plain = plain_texts(items) is not None
+        if is_plain and field in TEXTS_OF:  # an id may have no letter that can be seen
+            is_plain = "".join(items).isascii() and all(map(str.strip, items))
+        if is_plain:
+            return cells  # all at once, which is faster
+    return [_to_stored_cell(field, cell) for cell in cells]
+
+
+def _read_list(cell: Any) -> Any:
+    """Read a list that stands as text in its cell; anything else is read with its row."""
+    if type(cell) is not str:
+        return cell
+    with suppress(SampleError):  # raised again where the row is read
+        return list_in(cell) or cell
+    return cell
+
+
+def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
+    """Return the texts of a cell as a sample stores them; None if the row must be read as a whole."""
+    if type(cell) is not list or not set(map(type, cell)) <= {str, int}:
+        return None
+    try:
+        texts = plain_texts(cell, numbers=field in TEXTS_OF)
+        if texts is None or (field in TEXTS_OF and not all(map(str.strip, texts))):
+            texts = getattr(Sample.from_fields({field: cell}, None), field)
+    except SampleError:  # raised again with the row's number, where the row is read
+        return None
+    return texts
+
+
+def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
+    """Whether each row is a pair of lists that are not empty, without empty reference ids, pictures and placeholders."""
+    for row in rows:
+        if not isinstance(row, tuple) or not all(row) or "" in row[1]:
+            return False
+    readers = {metric.reads_texts: metric for metric in metrics}  # one of each looks for pictures
+    return all(metric.can_compare(chain.from_iterable(rows)) for metric in readers.values())
+
+
+def _reads_two_lists(metric: ListMetric) -> bool:
+    """Whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    own_sides = type(metric).lists_to_compare is not ListMetric.lists_to_compare
+    return (
+        type(metric).score is ListMetric.score
+        and (metric.reads_grades or not own_sides)
+        and metric.top_k != 0
+        and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
+    )
+
+
+def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
+    """Return the first row of each group of a table, with what was retrieved in all its rows; see `group_rows`.
+
+    Raises:
+        ParameterError: A row has no such key, or what was retrieved is no column of the table.
+    """
+    import narwhals.stable.v1 as nw
+
+    rows = ((plan.apply(row)[0], str(place)) for place, row in enumerate(plain_rows(frame)))
+    groups = list(group_rows(rows, key, plan.reading.mapping, plan.reading.order))
+    log_orders(values.get("metadata") or {} for values, _ in groups)
+    grouped = frame[[int(place) for _, place in groups]]
+    namespace = nw.get_native_namespace(frame)
+    for name in LISTED:
+        column = plan.reading.column_of(name, frame.columns) or plan.reading.mapping.get(name)
+        if column in frame.columns:
+            lists = [values.get(name) for values, _ in groups]
+            grouped = grouped.with_columns(
+                nw.new_series(str(column), lists, native_namespace=namespace)
+            )
+    return grouped.to_native()
+
+
+def frame_of(table: Any) -> nw.DataFrame[Any]:
+    """Return a narwhals data frame of any kind of table; of a lazy one or an Arrow stream, of what is read from it.
+
+    Raises:
+        MissingExtraError: narwhals is not installed.
+        ParameterError: It is no table.
+    """
+    with importing("narwhals"):
+        import narwhals.stable.v1 as nw
+    if type(table).__module__.startswith("pyarrow") and hasattr(table, "to_table"):
+        table = table.to_table()  # of a dataset or a scanner
+    elif type(table).__name__ == "LazyFrame":
+        table = table.collect()
+    names = getattr(table, "column_names", getattr(table, "columns", ()))
+    name = find_doubled(map(str, names))
+    if name:
+        raise ParameterError(f"score_table: two columns are named {name!r}. Rename one.")
+    try:
+        return nw.from_native(table, eager_only=True)
+    except TypeError:
+        if hasattr(table, "__arrow_c_stream__"):
+            with importing("pyarrow"):
+                import pyarrow as pa
+            return nw.from_native(pa.table(table), eager_only=True)
+        if isinstance(table, list):
+            raise ParameterError(
+                "score_table: a list is no table. Write evaluate(samples, metrics)."
+            ) from None
+        if isinstance(table, dict):
+            raise ParameterError(
+                "score_table: a dict is no table. Write score_table(pandas.DataFrame(table), metrics)."
+            ) from None
+        raise ParameterError(
+            f"score_table: {type(table).__name__} is no table or dataset of pyarrow, pandas, polars, DuckDB, Ray or Spark, and "
+            "no Arrow stream. Score its parts (map_partitions of Dask) with "
+            "ctxmetrics.evaluation.runs.batches.BatchScorer(metrics=METRICS).score."
+        ) from None
+
+
+def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table without their gaps."""
+    for row in frame.iter_rows(named=True):
+        yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}

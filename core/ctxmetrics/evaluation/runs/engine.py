@@ -1,0 +1,756 @@
+"""Many samples: concurrent, in order, nothing lost.
+
+Requests in flight are bounded (`ctxmetrics.models.runtime.run`), not samples; only a window of samples is in memory at a
+time, so the input may be of any length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import math
+import os
+import shlex
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    JudgeError,
+    MissingFieldError,
+    OutputFileError,
+    ParameterError,
+)
+from ctxmetrics.evaluation.batching.batch import Batch, waits_for
+from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.rows.provenances import describe_start
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.row_writer import OutFile, check_outputs
+from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
+from ctxmetrics.evaluation.runs.options import RunOptions, check_options
+from ctxmetrics.evaluation.runs.progress import counting_progress
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.sources import CallerSource, Source
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.judge_names import coerce_text
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judging import JudgedMetric, default_judge
+from ctxmetrics.metrics.metric_names import read_metric
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.cache import RunCache, open_store
+from ctxmetrics.models.runtime.limits import Quota
+from ctxmetrics.models.runtime.memo import Memo
+from ctxmetrics.models.runtime.run import Run, setting, using
+from ctxmetrics.samples.sample import DROPPED, Sample, drop_self
+from ctxmetrics.samples.schema import join_first
+from ctxmetrics.scores.score import FAILURES, Score
+from ctxmetrics.scores.telemetry import Telemetry, open_telemetry
+from ctxmetrics.verdicts import PENDING
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.batching.rounds import BatchRounds
+
+# Samples that are judged at once for each request that may be in flight: more would only wait, and take
+# memory.
+WINDOW = 2
+# Samples in memory for each of those: while an early sample waits for its judge, later ones may finish.
+BUFFER = 64
+# Seconds after which a run in which nothing waits lets other tasks go on.
+PAUSE = 0.02
+# Seconds that judges get to end when a run is stopped.
+GRACE = 2.0
+# What `Results.stopped` says after Ctrl-C.
+INTERRUPTED = "interrupted"
+# The message of a score that waits for a batch.
+_PENDING = "a batch with a request of this sample is not answered yet"
+
+# Families of metrics over the texts of contexts whose value depends on how many contexts there are.
+_RANKED = frozenset({"precision", "string_precision"})
+
+_log = logging.getLogger("ctxmetrics")
+
+
+def evaluate(
+    samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
+    metrics: Sequence[Metric | str],
+    *,
+    judge: Judge | str | None = None,
+    controls: int = 0,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Score many samples with several metrics.
+
+    Args:
+        samples: Samples, or dicts of their fields: a list, an iterator or a generator of any length; or the path of a file
+            (`read_samples`). A list is checked before anything is paid; anything else is read as the run goes on, in the
+            calling thread.
+        metrics: The metrics, or their names as ``--metric`` takes them (``"ndcg@10"``); the names must differ.
+        judge: Who judges where a metric has no judge of its own, or its name as ``--judge`` takes it
+            (``"openai/gpt-4o-mini"``); None: the embedded `LexicalJudge`.
+        controls: How many labelled samples that come with the library the same judge judges in between, spread over the
+            run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
+            row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
+        **options: Each may be left out:
+            max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it
+            again; it begins at 2 where the server is on this machine or a private address.
+            cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
+            timeout: Seconds for one request (120).
+            max_retries: How often a request that failed is sent again; None (the default): as long as it may help.
+            on_error: ``"record"`` (the default): a failure is a score without a value. ``"raise"``: the first failure
+            raises.
+            progress: True or False, or a function called with the `Progress`, in the run's own thread; None (the
+            default): a bar where stderr is a terminal.
+            max_calls: Requests in all; then what is not in memory or cache is not judged.
+            max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
+            requests_per_minute: Requests in any 60 seconds at most; the others wait.
+            tokens_per_minute: Tokens in any 60 seconds at most. Replies to the requests in flight come on top.
+            deadline: Seconds for the whole run; then what is there is returned.
+            out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
+            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
+            leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
+            one_context: The one context of each sample is one passage, whatever stands in it. Without it, precisions of
+            texts have no value (``joined_contexts``) where nearly every sample has one context and it holds several
+            passages (numbered, or with ``|`` or ``---`` between them): the rank says nothing there.
+            batch: A `Batch`: the requests are sent as the provider's batches, at half the price where the provider says so. The
+            journal stands beside ``out``. The samples are a list or a path, so that they can be read again.
+            drop_self: Drop the retrieved contexts that are the question itself, by its id or its text, as BEIR does
+            (`ctxmetrics.samples.drop_self`). The summary's notes say how many.
+            keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False); events of
+            ``telemetry`` hold texts and quotes.
+            tags: The groups that ``ctxmetrics view`` puts the run in, such as ``["nightly"]``; ``out`` holds them.
+            telemetry: True or a ``LoggerProvider``: each score is sent as OpenTelemetry's event
+            ``gen_ai.evaluation.result`` (`ctxmetrics.scores.telemetry`), on the retriever's span where the sample was read
+            from a trace. Rows that ``--resume`` takes over are not sent again.
+
+    Returns:
+        One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
+        second Ctrl-C ends at once. `Results.stopped` says why a run ended early. An error that is raised after the first
+        sample was scored has the results until then as its ``results``.
+
+    Raises:
+        ParameterError: A parameter is wrong, or two metrics have one name.
+        MissingFieldError: No sample has a field that a metric needs.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+        RequestError: No request of the run was sent, and all failed alike, with an exception that no network gave.
+        SampleError: A sample is malformed, or the iterable broke off; the message says where.
+        JudgeError: With ``on_error="raise"``, a sample could not be scored.
+        InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
+            data of another kind, or is written by another run.
+    """
+    return run_in_caller(
+        Evaluation(samples, metrics, judge=judge, controls=controls, in_caller=True, **options)
+    )
+
+
+def run_in_caller(run: Evaluation) -> Results:
+    """Run an evaluation while the calling thread reads its samples, where they are no list."""
+    serve = run.source.serve if isinstance(run.source, CallerSource) else None
+    return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
+
+
+async def aevaluate(
+    samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
+    metrics: Sequence[Metric | str],
+    *,
+    judge: Judge | str | None = None,
+    controls: int = 0,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
+
+    Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
+    ``out=`` to have them.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise CtxMetricsError(
+            "aevaluate needs a running loop of asyncio. Under trio: await trio.to_thread.run_sync(lambda: evaluate(...))."
+        ) from None
+    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One sample under way.
+
+    Attributes:
+        index: Its position.
+        sample: The sample.
+        metrics: What it is scored with.
+        scores: One a metric, or a task where that waits for something; none when the run was stopped before.
+        known: Whether a file that is resumed has its scores.
+        tasks: The tasks that it waits for.
+        control: The true verdicts about it, where it is a control.
+        waits_for: The requests whose batches are not answered yet.
+    """
+
+    index: int
+    sample: Sample
+    metrics: Sequence[Metric]
+    scores: Sequence[Score | asyncio.Future[Score]] = ()
+    known: bool = False
+    tasks: Sequence[asyncio.Future[Score]] = ()
+    control: LabelledSample | None = None
+    waits_for: list[str] = dataclasses.field(default_factory=list)
+
+
+class Evaluation:
+    """One run of `evaluate`: its checked arguments and its state.
+
+    Args:
+        samples: As for `evaluate`.
+        metrics: As for `evaluate`.
+        judge: As for `evaluate`.
+        controls: As for `evaluate`.
+        memo: Where finished judgements are remembered; None: the process's memory.
+        keep: Whether the results keep whole rows; None: unless there is ``out``.
+        resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
+        stores: Whether new judgements go into the cache; else this run alone has them.
+        in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
+        first: The position of the first sample, for messages about samples without an id.
+        again: Opens the samples once more, for a run in batches; None: where they are no iterator, they are read again.
+        **options: As for `evaluate`.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
+        metrics: Sequence[Metric | str],
+        *,
+        judge: Judge | str | None = None,
+        controls: int = 0,
+        memo: Memo[Any] | None = None,
+        keep: bool | None = None,
+        resume: bool = False,
+        stores: bool = True,
+        in_caller: bool = False,
+        first: int = 0,
+        again: Callable[[], Any] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        checked = check_options(options)
+        if again is None and not isinstance(samples, Iterator):
+            again = partial(_return, samples)
+        if isinstance(samples, (str, os.PathLike)):
+            again = partial(read_samples, samples)
+            samples = read_samples(samples)
+        judge = coerce_text(judge)
+        path = getattr(samples, "path", None)
+        out = checked["out"]
+        if out is not None:
+            check_outputs({"out": out}, {"samples": path})
+        self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
+        batch: Batch | None = checked["batch"]
+        in_caller = in_caller and batch is None and not isinstance(samples, (list, tuple))
+        self.source: Source = (CallerSource if in_caller else Source)(samples, self.metrics)
+        self._controls: ControlRun | None = None
+        self._control_count = controls
+        self._joined = {} if checked["one_context"] else self.source.joined
+        self._options: Mapping[str, Any] = checked
+        self._telemetry: Telemetry | None = None
+        if checked["telemetry"]:
+            self._telemetry = open_telemetry(checked["telemetry"], keep_texts=checked["keep_texts"])
+        self._memo = memo
+        self._again = again
+        self._rounds: BatchRounds | None = None
+        if batch is not None:
+            if again is None and batch.mode == "wait":
+                raise ParameterError(
+                    "evaluate: an iterator can be read once, and a run in batches reads its samples again. Give a list or a "
+                    "path, or Batch(mode='submit')."
+                )
+            if checked["telemetry"]:
+                raise ParameterError(
+                    "evaluate: a run in batches scores several times, and sends no events. Leave telemetry (--otel) out."
+                )
+            # Here, since it loads what speaks to providers, which other runs do not need.
+            from ctxmetrics.evaluation.batching.rounds import BatchRounds
+
+            self._rounds = BatchRounds(batch, self.metrics, out)
+        self._run = self._build_run()
+        self._file: str | None = None if path is None else str(path)
+        self._keep = out is None if keep is None else keep
+        self._resume = resume and not self._keep
+        self._stores = stores
+        self._first = first
+        self._stopped: str | None = None
+        self._out_of_time = False
+        self._jobs: deque[_Job] = deque()
+        self._running = 0
+        # When other tasks last had a turn.
+        self._paused = 0.0
+        # Set when a sample is read, finished or collected, or when the run is stopped.
+        self._changed = asyncio.Event()
+
+    def _build_run(self) -> Run:
+        """Build the state of the requests, and begin the controls anew."""
+        options = self._options
+        if self._control_count != 0:
+            self._controls = ControlRun(self._control_count, self.metrics, self.source.total)
+        run = Run(
+            max_concurrency=options["max_concurrency"],
+            timeout=options["timeout"],
+            max_calls=options["max_calls"],
+            max_tokens=options["max_tokens"],
+            memo=self._memo,
+            ends=True,
+        )
+        if options["max_retries"] is not None:
+            run.attempts = options["max_retries"] + 1
+        requests = options["requests_per_minute"]
+        tokens = options["tokens_per_minute"]
+        if requests or tokens:
+            run.quota = Quota(requests, tokens)
+        return run
+
+    def stop(self, why: str) -> None:
+        """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
+        if self._stopped is None:
+            self._stopped = why
+            for job in self._jobs:
+                for task in job.tasks:
+                    task.cancel()
+            self.source.stop()
+            asyncio.get_running_loop().call_later(GRACE, self._leave_behind)
+            self._changed.set()
+
+    def _leave_behind(self) -> None:
+        """Stop waiting for what does not end in time."""
+        self._out_of_time = True
+        self._changed.set()
+
+    async def go(self) -> Results:
+        """Score everything."""
+        with ExitStack() as stack:
+            deadline = self._options["deadline"]
+            if deadline is not None:
+                why = f"the deadline of {deadline:g} s was reached"
+                stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
+            if self._rounds is None:
+                return await self._score_all()
+            return await self._go_in_rounds(self._rounds)
+
+    async def _go_in_rounds(self, rounds: BatchRounds) -> Results:
+        """Score over the replies that are there, and again over those that came, until none is to come."""
+        if not await rounds.open(self._sleep):
+            self._rounds = None  # it was stopped: nothing is asked
+            return await self._score_all()
+        try:
+            while True:
+                self.metrics = await rounds.begin(self._run)
+                if "server" in rounds.journal.facts:  # it has answered
+                    # Replies that are bad come without the good ones, which are remembered: they say nothing of the judge.
+                    self._run.max_failures = sys.maxsize
+                results = await self._score_all()
+                if self._stopped or self._again is None or not await rounds.wait(self._sleep):
+                    results.stopped = self._stopped or rounds.problem or results.stopped
+                    return results
+                self.source = Source(self._again(), self.metrics)
+                self._run = self._build_run()
+        finally:
+            rounds.journal.close()
+
+    async def _sleep(self, seconds: float) -> bool:
+        """Sleep, unless the run is stopped; return whether it goes on."""
+        self._changed.clear()
+        if self._stopped is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), seconds)
+        return self._stopped is None
+
+    async def _score_all(self) -> Results:
+        """Score every sample once."""
+        run = self._run
+        options = self._options
+        file = None
+        results = Results(
+            {metric.name: metric.convention_data.scale for metric in self.metrics},
+            keep=self._keep,
+            source=self._file,
+            start=describe_start(options["tags"]),
+        )
+        with ExitStack() as stack:
+            if options["cache"] is not None:
+                store = stack.enter_context(open_store(options["cache"]))
+                run.cache = RunCache(store, stores=self._stores)
+            stack.enter_context(using(run))
+            if options["out"] is not None:
+                file = OutFile(
+                    options["out"],
+                    resume=self._resume,
+                    keep_texts=options["keep_texts"],
+                    start=results.start,
+                )
+                stack.callback(file.close)
+            advance = None
+            if options["progress"]:
+                advance = stack.enter_context(
+                    counting_progress(options["progress"], self.source.count(), run)
+                )
+            reader = asyncio.create_task(self._read(file, advance))
+            reader.add_done_callback(lambda _: self._changed.set())
+            try:
+                failed = await self._collect(reader, file, results)
+            except CtxMetricsError as error:
+                error.results = results
+                raise
+            finally:
+                # No task is left running that would use a closed cache.
+                tasks: list[asyncio.Future[Any]] = [reader]
+                tasks += [task for job in self._jobs for task in job.tasks]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=GRACE)
+                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
+                self._describe_end(results, down)
+            if self._rounds is not None:
+                wanted = down is None and self._stopped is None
+                results.stopped = await self._rounds.submit(wanted=wanted) or results.stopped
+                results.batches = self._rounds.report
+            if file is not None:
+                self._finish(file, results)
+        if results.stopped is None and failed:
+            _log.warning(results.trouble)
+        elif results.stopped not in (None, down) and not results.waits_for_batches:
+            # That a judge is down was logged when it happened.
+            rest = results.describe_rest()
+            _log.warning("The run was stopped: %s (%s)", results.stopped, rest)
+        return results
+
+    def _describe_end(self, results: Results, down: str | None) -> None:
+        """Set in the results what the run cost, and why it ended early.
+
+        Args:
+            results: The results.
+            down: The message that a judge is down, or None.
+        """
+        run = self._run
+        earlier = results.usage
+        results.usage = replace(run.usage, reused=earlier.reused, repeats=earlier.repeats)
+        results.stopped = self._stopped or down or run.spent
+        if results.stopped is not None:
+            results.total = self.source.count()
+        results.controls = self._controls.result if self._controls else None
+
+    def _finish(self, file: OutFile, results: Results) -> None:
+        """Rename the file, if the run is complete; else log where the rows are."""
+        if results.stopped is None and not results.unanswered:
+            try:
+                file.finish()
+                if self._rounds is not None and self._run.cache is not None:
+                    self._rounds.journal.drop_replies()
+            except OutputFileError as error:
+                results.stopped = str(error)
+        elif file.part is not None and not results.waits_for_batches:
+            _log.warning(
+                "%s was not written: the rows of this run are in %s", self._options["out"], file.part
+            )
+
+    def _warn_of_samples(self) -> None:
+        """Log the properties of the samples that make the values of the run doubtful."""
+        if self.source.setting is not None:
+            name, values = self.source.setting
+            _log.warning(
+                "samples: %r says which of several retrievals of a question a sample is (%s): a mean over all is that of none",
+                name, join_first(values),
+            )  # fmt: skip
+        for field, separator in self._joined.items():
+            if any(_reads_joined(metric, field) for metric in self.metrics):
+                _log.warning("samples: %s", _joined_message(field, separator))
+
+    async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
+        """Start the samples one after the other, while there is room."""
+        self._warn_of_samples()
+        index = self._first
+        dropped = False
+        while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
+            if self._controls:
+                await self._start_controls(self._controls, index - self._first, sample)
+            if self._options["drop_self"]:
+                sample = drop_self(sample)
+                dropped = dropped or DROPPED in sample.metadata
+            job = _Job(index, sample, self.metrics)
+            scores = None if file is None else file.known(sample, self.metrics)
+            if scores is not None:
+                job.scores = scores
+                job.known = True
+            await self._start(job, advance)
+            index += 1
+        if self._controls:
+            await self._start_controls(self._controls, math.inf)
+        if self._stopped is None and file is not None:
+            file.known(None, self.metrics)
+        if self._options["drop_self"] and not dropped:
+            _log.warning(
+                "drop_self: nothing was dropped: no retrieved id is the id of its sample, and no context its question"
+            )
+
+    async def _start_controls(
+        self, controls: ControlRun, before: float, sample: Sample | None = None
+    ) -> None:
+        """Start the controls that are judged before a sample."""
+        for control in controls.due(before, sample):
+            # It is no sample of the run.
+            await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
+
+    async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
+        """Start a sample, and wait until there is room for the next one."""
+        most = self._run.max_concurrency
+        if not job.known and self._stopped is None:
+            # Without batches no request is put off.
+            scope = nullcontext() if self._rounds is None else setting(waits_for, job.waits_for)
+            with scope:
+                job.scores = [self._score(metric, job.sample) for metric in job.metrics]
+            job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
+        self._jobs.append(job)
+        self._changed.set()
+        if job.tasks:
+            self._running += 1
+            asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
+                partial(self._scored, job, advance)
+            )
+        elif job.scores:
+            self._scored(job, advance)
+            now = asyncio.get_running_loop().time()
+            if now - self._paused > PAUSE:  # where nothing waits, nothing else gets a turn
+                await asyncio.sleep(0)
+                self._paused = asyncio.get_running_loop().time()
+        while self._stopped is None and (
+            self._running >= WINDOW * most or len(self._jobs) >= BUFFER * most
+        ):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
+        """Score a sample, or begin to, where the metric waits."""
+        for field, separator in self._joined.items():
+            if _reads_joined(metric, field) and len(getattr(sample, field) or ()) == 1:
+                message = _joined_message(field, separator)
+                return metric.make_score(sample, None, reason_code="joined_contexts", message=message)
+        if metric.waits:
+            return asyncio.create_task(score_sample(metric, sample))
+        return score_now(metric, sample)
+
+    def _scored(
+        self,
+        job: _Job,
+        advance: Callable[[bool], None] | None,
+        gathered: asyncio.Future[list[Any]] | None = None,
+    ) -> None:
+        """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
+        if job.tasks:
+            self._running -= 1
+        if advance is not None:
+            scores: list[Any] = list(job.scores)
+            if gathered is not None:
+                scores += gathered.result()
+            advance(not job.known and any(map(_is_failure, scores)))
+        self._changed.set()
+
+    def _send(self, job: _Job, scores: Iterable[Score]) -> None:
+        """Send the scores of a sample as events, where these are wanted; an earlier run has sent those that it knew."""
+        if self._telemetry is not None and not job.known:
+            for score in scores:
+                self._telemetry.send(score, job.sample.metadata)
+
+    def _finish_scores(self, job: _Job) -> list[Score]:
+        """Return the scores of a sample; those that were stopped are ``cancelled``."""
+        scores: list[Score] = []
+        why = f"not scored: {self._stopped or 'cancelled'}"
+        for metric, item in zip_longest(job.metrics, job.scores):
+            try:
+                score = item.result() if asyncio.isfuture(item) else item
+            except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                score = None
+            scores.append(
+                score or metric.make_score(job.sample, None, reason_code="cancelled", message=why)
+            )
+        if not job.waits_for and not _has_pending(scores):
+            return scores
+        # No value of a sample is final before all its replies are there: those to one metric change another's.
+        return [
+            metric.make_score(job.sample, None, reason_code=PENDING, message=_PENDING)
+            for metric in job.metrics
+        ]
+
+    async def _collect(
+        self, reader: asyncio.Task[None], file: OutFile | None, results: Results
+    ) -> bool:
+        """Hand the rows on in order; return whether any has a score that failed."""
+        try:
+            await self._collect_rows(reader, file, results)
+        finally:
+            self._flush(file)
+        reader.result()
+        failed = any(column.failed for column in results.by_metric.values())
+        if failed and self._stopped is None:
+            self._run.check_sent()
+        return failed
+
+    async def _collect_rows(
+        self, reader: asyncio.Task[None], file: OutFile | None, results: Results
+    ) -> None:
+        """Hand the rows on; those that are finished together are written together."""
+        while self._jobs or not reader.done():
+            self._changed.clear()
+            waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
+            if not self._jobs or (waiting and not self._out_of_time):
+                self._flush(file)
+                await self._changed.wait()
+                continue
+            job = self._jobs[0]
+            scores = self._finish_scores(job)
+            row = Row(job.index, job.sample, job.sample.id, tuple(scores))
+            self._jobs.popleft()
+            self._changed.set()
+            if self._controls and job.control:
+                if not _has_pending(scores):
+                    self._controls.add(job.control, scores)
+                continue
+            results.add(row)
+            self._send(job, scores)
+            if file is not None and not job.known:
+                file.add(row)
+                if file.is_full:
+                    self._flush(file)
+            if self._options["on_error"] == "raise":
+                _raise_failure(row)
+
+    def _flush(self, file: OutFile | None) -> None:
+        """Write the rows that were added to the file; where that fails, the run is stopped."""
+        if file is not None:
+            try:
+                file.flush()
+            except OutputFileError as error:
+                self.stop(str(error))
+
+
+def _has_pending(scores: Iterable[Score]) -> bool:
+    """Whether a score waits for the answer of a batch."""
+    return any(score.reason_code == PENDING for score in scores)
+
+
+def _return(samples: Any) -> Any:
+    """Return the samples as they are."""
+    return samples
+
+
+def _is_failure(score: object) -> bool:
+    """Whether a score failed, or an error stands in its place."""
+    return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+
+
+def _reads_joined(metric: Metric, field: str) -> bool:
+    """Whether the value of a metric says nothing where the texts of a list are joined into one."""
+    compares_texts = "reference_contexts" in metric.requires
+    return compares_texts or (field == "retrieved_contexts" and metric.family in _RANKED)
+
+
+def _joined_message(field: str, separator: str) -> str:
+    """Say why a metric says nothing, and what to write."""
+    what = "context" if field == "retrieved_contexts" else "expected context"
+    effect = "precision says nothing" if field == "retrieved_contexts" else "a comparison says nothing"
+    return (
+        f"the one {what} of each sample holds several passages (separator {separator!r}), so that {effect}. "
+        f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
+    )
+
+
+async def score_sample(metric: Metric, sample: Sample) -> Score:
+    """Score one sample with one metric; what goes wrong is recorded in this score alone.
+
+    Raises:
+        ParameterError: Misuse, which is no sample's fault.
+    """
+    try:
+        return await metric.ascore(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
+        return _failed(metric, sample, error)
+
+
+def score_now(metric: Metric, sample: Sample) -> Score:
+    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
+    try:
+        return metric.score(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+        return _failed(metric, sample, error)
+
+
+def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
+    """Return the score of a sample that a metric could not score."""
+    if isinstance(error, ParameterError):
+        raise error
+    code = "metric_error"
+    message = f"{type(error).__name__}: {safe_text(error)}"
+    if isinstance(error, MissingFieldError):
+        code = "missing_field"
+        message = str(error)
+    return metric.make_score(sample, None, reason_code=code, message=message)
+
+
+def _raise_failure(row: Row) -> None:
+    """Raise the first failure of a row, for ``on_error="raise"``."""
+    for score in row.scores:
+        if score.reason_code in FAILURES:
+            codes = [verdict.code for verdict in score.verdicts if verdict.code]
+            who = f"sample {score.sample_id!r}"
+            if score.sample_id is None:
+                who = f"sample {row.index + 1}"
+            raise JudgeError(
+                f"{who}: {score.metric}: {score.message}",
+                reason_code=codes[0] if codes else str(score.reason_code),
+            )
+
+
+def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) -> tuple[Metric, ...]:
+    """Return the metrics with their judges; a text names a metric or a judge as on the command line.
+
+    Raises:
+        ParameterError: One is no metric, two have one name, or there is none.
+        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+    """
+    if isinstance(metrics, (str, Metric, type)) or not isinstance(metrics, Iterable):
+        raise ParameterError(
+            f"evaluate: metrics must be a list of metrics. Write {_as_list(metrics)} for a single one."
+        )
+    judge = coerce_text(judge)
+    checked: list[Metric] = []
+    for item in metrics:
+        metric: Any = read_metric(item) if isinstance(item, str) else item
+        if isinstance(metric, type) and issubclass(metric, Metric):
+            raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
+        if not isinstance(metric, Metric):
+            advice = "An adapter's metric belongs into its framework."
+            if isinstance(metric, (Sample, Mapping)):
+                advice = "Write the samples first: evaluate(samples, metrics)."
+            raise ParameterError(
+                f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. {advice}"
+            )
+        if isinstance(metric, JudgedMetric) and metric.judge is None:
+            metric = replace(metric, judge=judge or default_judge())
+        checked.append(metric)
+    if not checked:
+        raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
+    names = [metric.name for metric in checked]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(
+                f"evaluate: two metrics are named {name!r}: each name can be there once. Leave one out, or change a parameter."
+            )
+    return tuple(checked)
+
+
+def _as_list(metrics: object) -> str:
+    """Write a list of the one metric that stands in place of a list."""
+    if isinstance(metrics, str):
+        return f"[{metrics!r}]"
+    return f"[{type(metrics).__name__}()]" if isinstance(metrics, Metric) else "[ContextRecall()]"

@@ -1,0 +1,325 @@
+"""What a run will cost. The run itself is done with a model that only counts, so nothing is paid."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ctxmetrics._internal.frozen import Plain
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.comparison.view import describe_power
+from ctxmetrics.evaluation.runs.engine import Evaluation, check_metrics
+from ctxmetrics.evaluation.runs.power import read_values
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.statistics.power import find_sample_count
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.decision import DecisionJudge
+from ctxmetrics.judges.lexical.judge import LexicalJudge
+from ctxmetrics.judges.llm.judge import LLMJudge, memory
+from ctxmetrics.judges.nli import NLIJudge
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.models.base import Decisions, Prompt, Reply
+from ctxmetrics.models.runtime.background import run_sync
+from ctxmetrics.models.runtime.cache import Store
+from ctxmetrics.models.runtime.limits import MINUTE
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
+
+# How often one context supports a unit. At least one of n contexts does with the probability 1 - 0.65
+# ** n.
+_SUPPORT = 0.35
+# Characters of a yes about a unit without its quotes.
+_YES = 92
+# Characters that a yes quotes, as a share of the unit's length.
+_QUOTE = 1.25
+# Characters of a no about a unit, with what is missing.
+_NO = 68
+# Characters of a verdict about a context, a few of them with a quote.
+_CONTEXT = 36
+# The share of a context's length that is quoted where only usefulness is asked; useless contexts are
+# not quoted.
+_QUOTED = 0.09
+# Characters of a question to a decision model beside its instructions.
+_QUESTION = 42
+# Characters of claims for each character of the text.
+_CLAIM = 1.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate(Plain):
+    """What a run will cost if every reply is right the first time.
+
+    Attributes:
+        samples: How many there are.
+        calls: Requests, the same as the run will send (claims are taken for as many as the text has sentences).
+        prompt_tokens: Tokens sent: characters / 4, the schema not counted. Text in other scripts than Latin has more.
+        completion_tokens: Tokens received, from how long replies usually are.
+        reused: Judgements that cost nothing: in memory, in the cache, or asked for twice.
+    """
+
+    samples: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reused: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def cost(self, price_in: float, price_out: float) -> float:
+        """Return what the tokens cost, at prices for a million tokens sent and received."""
+        return (self.prompt_tokens * price_in + self.completion_tokens * price_out) / 1_000_000
+
+    def seconds(
+        self,
+        concurrency: int,
+        request_seconds: float,
+        *,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+    ) -> float:
+        """Return how long the run takes with so many requests in flight, each of which takes so many seconds.
+
+        Limits by the minute hold from the first minute on: that of n requests makes n requests wait for nothing.
+
+        Raises:
+            ParameterError: The concurrency is below 1.
+        """
+        if concurrency < 1:
+            raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
+        seconds = -(-self.calls // concurrency) * request_seconds
+        if requests_per_minute and self.calls:
+            seconds = max(seconds, (self.calls - 1) // requests_per_minute * MINUTE)
+        if tokens_per_minute and self.total_tokens:
+            seconds = max(seconds, (self.total_tokens - 1) // tokens_per_minute * MINUTE)
+        return seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{plural(self.samples, 'sample')}: {plural(self.calls, 'call')}, "
+            f"about {self.prompt_tokens} + {self.completion_tokens} tokens\n"
+            f"{plural(self.reused, 'judgement')} reused, free: another metric, memory or cache has them"
+        )
+
+
+def estimate(
+    samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
+    metrics: Sequence[Metric | str],
+    *,
+    judge: Judge | str | None = None,
+    cache: str | os.PathLike[str] | Store | None = None,
+    controls: int = 0,
+) -> Estimate:
+    """Count the calls and tokens of an `evaluate` with the same arguments. Nothing is sent, nothing is stored.
+
+    Args:
+        samples: As for `evaluate`; an iterator is used up.
+        metrics: As for `evaluate`.
+        judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge`, a
+            `ScriptedJudge` or a `DecisionJudge`.
+        cache: The cache that the run will use; what it holds is free.
+        controls: As for `evaluate`; they are counted among the calls and tokens.
+
+    Returns:
+        The numbers of samples, requests and tokens.
+
+    Raises:
+        ParameterError: Another judge, whose costs are not known; or as `evaluate` raises.
+        MissingFieldError: As `evaluate` raises.
+        SampleError: As `evaluate` raises.
+    """
+    run = Evaluation(
+        samples,
+        [_counting(metric) for metric in check_metrics(metrics, judge)],
+        cache=cache,
+        stores=False,
+        progress=False,
+        memo=memory(),
+        keep=False,
+        controls=controls,
+    )
+    results = run_sync(run.go)
+    return Estimate(
+        samples=len(results),
+        calls=results.usage.calls,
+        prompt_tokens=results.usage.prompt_tokens,
+        completion_tokens=results.usage.completion_tokens,
+        reused=results.usage.reused,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed(Plain):
+    """How many samples show a difference of a metric's mean between two runs.
+
+    Attributes:
+        metric: The metric's name.
+        difference: The true difference.
+        part: What a part of a value is called, such as ``sentence``.
+        fewest: How many samples a comparison needs for 80 % power if single parts of values are lost.
+        samples: How many it needs if whole samples are lost.
+        fewest_changed: The share of samples that change in the first case.
+        changed: The share that changes in the second case.
+        gain: Whether the difference is a gain, since the values are too low for such a loss.
+    """
+
+    metric: str
+    difference: float
+    part: str
+    fewest: int
+    samples: int
+    fewest_changed: float
+    changed: float
+    gain: bool = False
+
+    def __str__(self) -> str:
+        low, high = sorted((self.fewest, self.samples))
+        power = f"{self.metric}: {describe_power(f'{self.difference:g}')} comparisons of "
+        many, all_ = (f"{100 * share:.3g} %" for share in (self.fewest_changed, self.changed))
+        if low == high:
+            return f"{power}{plural(high, 'sample')}, where {all_} of them change"
+        verb = "won" if self.gain else "lost"
+        return (
+            f"{power}{low} to {high} samples: {self.fewest} if single {self.part}s are {verb} ({many} of the samples change), "
+            f"{self.samples} if whole samples are ({all_})"
+        )
+
+
+def samples_for(results: Results, difference: float, *, changed: float | None = None) -> list[Needed]:
+    """Compute how many samples show a difference of means: a range, by how much of a sample a change takes.
+
+    A lost sentence takes a part of a value and a lost document all of it, so the same loss of the mean has another spread; see
+    `ctxmetrics.evaluation.statistics.power.ChangeModel`. The number is that for which the test of `paired_mean` finds it in 80 % of
+    simulated comparisons.
+
+    Args:
+        results: A run, of the same metrics.
+        difference: The true difference that the comparison must show, on the metrics' scale. It is a loss, or a gain where
+            values are too low for such a loss.
+        changed: The share of samples whose value changes in either direction, above 0; None: no more than the difference
+            needs, all in one direction.
+
+    Raises:
+        ParameterError: A metric has fewer than two values, or so few changes cannot make this difference.
+    """
+    needs = []
+    for name in results.metrics:
+        run = read_values(results, name)
+        if len(run.samples) < 2:  # noqa: PLR2004 - one says nothing about others
+            raise ParameterError(
+                f"estimate: {name} has {plural(len(run.samples), 'value')}; two or more say how they spread."
+            )
+        in_range = difference > 0 and (changed is None or 0 < changed <= 1)
+        possible = [
+            model
+            for model in (run.build_model(), run.mirror().build_model())
+            if in_range and difference <= model.find_largest_loss(changed)
+        ]
+        if not possible:
+            of = "" if changed is None else f" where the share {changed:g} of the samples changes"
+            raise ParameterError(
+                f"estimate: {name}: a difference of {difference:g} is not possible{of}: values can fall by "
+                f"{run.build_model().find_largest_loss(changed):.3g} at most. Write --detect and --changed as shares, such as 0.05 and 0.2."
+            )
+        model = possible[0]
+        # A change takes a part of a value, or the whole of it.
+        by_parts = model.build(difference, changed, whole=False)
+        by_samples = model.build(difference, changed, whole=True)
+        needs.append(
+            Needed(
+                metric=name,
+                difference=difference,
+                part=run.part,
+                fewest=find_sample_count(by_parts, scale=run.scale),
+                samples=find_sample_count(by_samples, scale=run.scale),
+                fewest_changed=by_parts.changed,
+                changed=by_samples.changed,
+                gain=difference > run.build_model().find_largest_loss(changed),
+            )
+        )
+    return needs
+
+
+def _counting(metric: Metric) -> Metric:
+    """Give the metric a judge that asks the same questions, of a model that only counts."""
+    if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
+        return metric
+    if isinstance(metric.judge, NLIJudge):
+        return replace(metric, judge=LexicalJudge())
+    if isinstance(metric.judge, DecisionJudge):
+        model = _DecisionCounter(metric.judge.model.identity)
+        return replace(metric, judge=replace(metric.judge, model=model))
+    if not isinstance(metric.judge, LLMJudge):
+        raise ParameterError(
+            f"estimate: what {type(metric.judge).__name__} costs is not known. It counts for LexicalJudge, NLIJudge, LLMJudge "
+            "and DecisionJudge."
+        )
+    return replace(metric, judge=metric.judge.asking(_Counter(metric.judge.model.identity)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """A model that answers no to everything and counts what a real one would send and receive."""
+
+    identity: str
+
+    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - `Model.generate` has it
+        """Return a typical reply, and count what the request would cost."""
+        data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
+        content, length = _typical(prompt.step, data)
+        return Reply(
+            content={"code": prompt.data_code, **content},
+            usage=Usage(
+                calls=1,
+                prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
+                completion_tokens=_tokens(length),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _DecisionCounter:
+    """A decision model that answers no to everything and counts what a real one would read."""
+
+    identity: str
+
+    async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+        """Return probabilities of 0, and count what the request would cost."""
+        read = len(state) + sum(_QUESTION + len(text) for text in questions.values())
+        usage = Usage(calls=1, prompt_tokens=_tokens(read))
+        return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)
+
+
+def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return a complete reply, and the usual length of a reply with evidence."""
+    if step == "claims":
+        return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 33 + _CLAIM * len(
+            data["text"]
+        )
+    reply: dict[str, Any] = {}
+    length = 20.0
+    if step in ("attribution", "joint"):
+        reply["sentences"] = {item["id"]: {"supported": False} for item in data["sentences"]}
+        supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
+        length += 16
+        for item in data["sentences"]:
+            length += supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
+    if step in ("usefulness", "joint"):
+        reply["useful"] = {item["id"]: {"useful": False} for item in data["contexts"]}
+        length += 15 + _CONTEXT * len(data["contexts"])
+        if step == "usefulness":  # no evidence names a context: every useful one needs a quote
+            length += sum(_QUOTED * len(item["text"]) for item in data["contexts"])
+    return reply, length
+
+
+def _tokens(characters: float) -> int:
+    """Estimate tokens from characters, rounded up."""
+    return -(-int(characters) // CHARACTERS_A_TOKEN)

@@ -1,0 +1,170 @@
+"""What labels buy for a gate of `compare`, before a person labels: simulated with the rule that decides there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxmetrics.evaluation.runs.power import CHANGED, RunValues, find_losses
+from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
+from ctxmetrics.evaluation.statistics.labelled import (
+    LabelledDifference,
+    choose_p,
+    decide_loss,
+    decide_no_loss,
+    labelled_difference,
+)
+from ctxmetrics.evaluation.statistics.paired import EQUAL, LEVEL, paired_mean
+from ctxmetrics.evaluation.statistics.power import Changes
+
+_Numbers = NDArray[np.float64]
+Judge = Literal["good", "inventing", "blind"]
+
+_SEED = 1
+_DRAWS = 300
+# The share of the changes that a good judge sees.
+_SEEN = 0.8
+# The share of the unchanged samples in which it sees a change.
+_INVENTED = 0.05
+# The loss that a judge which sees nothing misses, in margins.
+_MARGINS = 2
+# The smallest such loss.
+_LEAST_LOSS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledGate:
+    """A gate of `compare`, and the samples that it is applied to.
+
+    Attributes:
+        option: ``--max-drop`` or ``--not-worse``.
+        margin: Its margin.
+        samples: How many samples a comparison has.
+        labels: How many of them are labelled, drawn by what changed.
+        scale: The highest value of the metric.
+    """
+
+    option: str
+    margin: float
+    samples: int
+    labels: int
+    scale: float
+
+    def simulate(self, changes: Changes, judge: Judge) -> tuple[float, float]:
+        """Simulate how often the gate is red, or passes, without labels and with them.
+
+        For ``--max-drop`` that is how often it is red, for ``--not-worse`` how often it passes.
+
+        Args:
+            changes: The true changes; those that the judge invents if it is ``inventing``, and nothing truly changes.
+            judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
+        """
+        source = np.random.default_rng(_SEED)
+        without = labelled = 0
+        for _ in range(_DRAWS):
+            people, values = _draw_differences(source, changes, judge, self.samples)
+            judged = paired_mean(values.tolist(), scale=self.scale)
+            labels = self._label(source, people, values)
+            if self.option == "--max-drop":
+                alone = judged.p <= LEVEL and decide_loss(judged.interval, None, self.margin)
+                p = choose_p(judged.mean, judged.p, labels)
+                decision = p <= LEVEL and decide_loss(judged.interval, labels, self.margin)
+            else:
+                alone = decide_no_loss(judged.interval, None, self.margin)
+                decision = decide_no_loss(judged.interval, labels, self.margin)
+            if alone:
+                without += 1
+            if decision:
+                labelled += 1
+        return without / _DRAWS, labelled / _DRAWS
+
+    def _label(
+        self, source: np.random.Generator, people: _Numbers, judge: _Numbers
+    ) -> LabelledDifference:
+        """Label some samples, drawn by what the judge says has changed."""
+        order = source.permutation(len(judge))
+        has_changed = np.abs(judge[order]) > EQUAL
+        strata = order[has_changed], order[~has_changed]
+        counts = share_out_labels(self.labels, *map(len, strata))
+        drawn: list[int] = []
+        rest: list[int] = []
+        weights: list[float] = []
+        for members, count in zip(strata, counts, strict=True):
+            drawn += members[:count].tolist()
+            rest += members[count:].tolist()
+            weights += [len(members) / max(count, 1)] * count
+        return labelled_difference(
+            people[drawn].tolist(),
+            judge[drawn].tolist(),
+            judge[rest].tolist(),
+            weights=weights,
+            scale=self.scale,
+        )
+
+
+def _draw_differences(
+    source: np.random.Generator, changes: Changes, judge: Judge, samples: int
+) -> tuple[_Numbers, _Numbers]:
+    """Draw the differences of a comparison by people and by the judge."""
+    sizes = np.append(changes.sizes, 0.0)
+    shares = np.append(changes.shares, max(1 - changes.changed, 0.0))
+    drawn = source.choice(sizes, samples, p=shares / shares.sum())
+    nothing = np.zeros(samples)
+    if judge == "inventing":
+        return nothing, drawn
+    if judge == "blind" or not len(changes.sizes):
+        return drawn, nothing
+    invented = source.choice(np.abs(changes.sizes), samples) * source.choice([-1.0, 1.0], samples)
+    invents = source.random(samples) < _INVENTED
+    sees = source.random(samples) < _SEEN
+    by_judge = np.where(drawn != 0, np.where(sees, drawn, 0.0), np.where(invents, invented, 0.0))
+    return drawn, by_judge
+
+
+def describe_labels(
+    run: RunValues, option: str, margin: float, labels: int, *, changed: float | None = None
+) -> str:
+    """Describe how this number of labels changes a gate: for a judge that is good, and for one that is wrong.
+
+    Whole samples change, which is the harder case.
+
+    Args:
+        run: The values of a run.
+        option: ``--max-drop`` or ``--not-worse``.
+        margin: Its margin.
+        labels: How many samples are labelled; at most all.
+        changed: As for `describe_gate`.
+    """
+    labels = min(labels, len(run.samples))
+    gate = LabelledGate(option, margin, len(run.samples), labels, run.scale)
+    model = run.build_model()
+    head = f"{labels} labels by label --compare"
+    good = f"a judge that sees {100 * _SEEN:g} % of the changes and invents {100 * _INVENTED:g} %"
+    if option == "--max-drop":
+        losses = find_losses(run, margin, changed)
+        if losses is None or losses.samples is None:
+            return f"{head}: so few samples show no loss, with labels or without"
+        changes = model.build(losses.samples, changed, whole=True)
+        found = gate.simulate(changes, "good")
+        invented = gate.simulate(changes, "inventing")
+        return (
+            f"{head}: a true loss of {losses.samples:.3g} is red in {_percent(found)} with {good}; "
+            f"such a loss that the judge invents, in {_percent(invented)}"
+        )
+    loss = min(max(_MARGINS * margin, _LEAST_LOSS * run.scale), model.find_largest_loss())
+    missed = gate.simulate(model.lose_samples(loss), "blind")
+    share = CHANGED if changed is None else changed
+    passed = gate.simulate(model.change(0.0, share, whole=True), "good")
+    return (
+        f"{head}: without a true difference {_percent(passed)} pass with {good}; "
+        f"of true losses of {loss:.3g} that the judge does not see, {_percent(missed)}"
+    )
+
+
+def _percent(shares: tuple[float, float]) -> str:
+    """Write two shares of a test: with labels, and without."""
+    without, labelled = shares
+    return f"{100 * labelled:.0f} % ({100 * without:.0f} % without)"

@@ -1,0 +1,96 @@
+"""The options of a run: one definition for every function that starts one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.batching.batch import BATCH_MODES, Batch
+from ctxmetrics.evaluation.runs.progress import Progress
+from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.models.runtime.cache import Store
+from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `ctxmetrics.evaluate`, which describes them with their defaults."""
+
+    max_concurrency: int
+    cache: str | os.PathLike[str] | Store | None
+    timeout: float
+    on_error: Literal["record", "raise"]
+    progress: bool | Callable[[Progress], None] | None
+    max_retries: int | None
+    max_calls: int | None
+    max_tokens: int | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    deadline: float | None
+    out: str | os.PathLike[str] | None
+    keep_texts: bool
+    one_context: bool
+    drop_self: bool
+    telemetry: Any
+    batch: Batch | None
+    tags: Sequence[str] | None
+
+
+# The defaults of the options; None for those that are not named here.
+DEFAULTS: Mapping[str, Any] = FrozenDict(
+    dict.fromkeys(RunOptions.__annotations__)
+    | {
+        "max_concurrency": DEFAULT_CONCURRENCY,
+        "timeout": DEFAULT_TIMEOUT,
+        "on_error": "record",
+        "keep_texts": False,
+        "one_context": False,
+        "drop_self": False,
+        "telemetry": False,
+    }
+)
+# The smallest value of each number: of counts, and of seconds.
+_LEAST = {
+    "max_concurrency": 1,
+    "max_retries": 0,
+    "max_calls": 0,
+    "max_tokens": 0,
+    "requests_per_minute": 1,
+    "tokens_per_minute": 1,
+    "timeout": 0.001,
+    "deadline": 0.001,
+}
+
+# What frameworks call the judge.
+_JUDGE_ELSEWHERE = ("llm", "model")
+
+
+def check_options(options: RunOptions) -> dict[str, Any]:
+    """Return all options of a run, with the defaults of those that are left out; a terminal gets the progress.
+
+    Raises:
+        ParameterError: A number is out of range, or ``on_error`` is unknown.
+        TypeError: There is no such option.
+    """
+    for name, value in options.items():
+        if name not in DEFAULTS:
+            meant = " Did you mean 'judge'?" if name in _JUDGE_ELSEWHERE else suggest(name, DEFAULTS)
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}.{meant}")
+        if (least := _LEAST.get(name)) is not None:
+            whole = isinstance(least, int)
+            optional = DEFAULTS[name] is None
+            check_number(f"evaluate: {name}", value, least, whole=whole, optional=optional)
+    every = {**DEFAULTS, **options}
+    if every["progress"] is None:
+        every["progress"] = sys.stderr is not None and sys.stderr.isatty()
+    if not isinstance(every["batch"], Batch | None):
+        mode = every["batch"] if every["batch"] in BATCH_MODES else "submit"
+        raise ParameterError(f"evaluate: batch must be a Batch. Write batch=Batch(mode={mode!r}).")
+    if isinstance(every["tags"], str):
+        raise ParameterError(f"evaluate: tags must be a list. Write tags=[{every['tags']!r}].")
+    check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
+    return every

@@ -1,0 +1,145 @@
+"""How far a run is: a bar where stderr is a terminal, or a function of the caller's."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from threading import current_thread, main_thread
+
+from ctxmetrics.models.runtime.run import Run
+from ctxmetrics.scores.wording import plural
+
+# Characters of the bar: the line beside it fits into 80.
+_BAR_WIDTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        done: Samples finished.
+        total: Samples in all, or None where it is not known.
+        failed: Samples with a score that failed.
+        calls: Requests sent.
+        seconds: Seconds since the start.
+        tokens: Tokens sent and received.
+        cost: What the requests cost, as their server says, in its currency; None where it says nothing.
+    """
+
+    done: int
+    total: int | None
+    failed: int
+    calls: int
+    seconds: float
+    tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def judged(self) -> int:
+        """Samples finished of which no score failed."""
+        return self.done - self.failed
+
+    @property
+    def rate(self) -> float:
+        """Samples a second."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to go at this rate, or None where it is not known."""
+        if self.total is None or not self.rate:
+            return None
+        return (self.total - self.done) / self.rate
+
+
+@contextmanager
+def counting_progress(
+    wanted: bool | Callable[[Progress], None],
+    total: int | None,
+    run: Run,
+    what: str = "scoring",
+    finished: str = "judged",
+) -> Iterator[Callable[[bool], None]]:
+    """Show the progress while the block runs; what is yielded counts one sample, which may have failed.
+
+    Args:
+        wanted: True for a bar, or a function.
+        total: Samples in all, or None where it is not known.
+        run: What counts calls and tokens.
+        what: The word for the work.
+        finished: The word for a sample that is finished and did not fail.
+    """
+    began = time.monotonic()
+    done = 0
+    failures = 0
+    show: Callable[[Progress], None] | None
+
+    def advance(failed: bool) -> None:
+        """Note a sample that is done, and show the progress."""
+        nonlocal done, failures, show
+        done = done + 1
+        failures = failures + failed
+        if show is None:
+            return
+        try:
+            usage = run.usage
+            show(
+                Progress(
+                    done,
+                    total,
+                    failures,
+                    usage.calls,
+                    time.monotonic() - began,
+                    usage.total_tokens,
+                    usage.cost,
+                )
+            )
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise  # Ctrl-C: in a loop of the main thread it may arrive here
+            show = None
+            logging.getLogger("ctxmetrics").warning(
+                "The progress is not shown any more: %s: %s", type(error).__name__, error
+            )
+
+    with nullcontext(wanted) if callable(wanted) else _bar(total, what, finished) as show:
+        yield advance
+
+
+@contextmanager
+def _bar(total: int | None, what: str, finished: str) -> Iterator[Callable[[Progress], None]]:
+    """Show a progress bar on stderr, and yield what updates it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn(what), BarColumn(bar_width=_BAR_WIDTH), TextColumn("{task.fields[text]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(
+            what, total=total, text=describe_progress(Progress(0, total, 0, 0, 0.0), finished)
+        )
+
+        def show(progress: Progress) -> None:
+            """Update the bar."""
+            bar.update(task, completed=progress.done, text=describe_progress(progress, finished))
+
+        yield show
+
+
+def describe_progress(progress: Progress, finished: str = "judged") -> str:
+    """Describe how far a run is: ``12/30, 9 s left, 11 judged, 1 failed, 12 calls, 34,567 tokens``; of a stream ``12/?``."""
+    parts = [f"{progress.done}/{'?' if progress.total is None else progress.total}"]
+    if progress.seconds_left is not None:
+        parts.append(f"{progress.seconds_left:,.0f} s left")
+    parts += [f"{progress.judged} {finished}", f"{progress.failed} failed"]
+    if progress.calls:
+        parts.append(plural(progress.calls, "call"))
+    if progress.tokens:
+        parts.append(f"{progress.tokens:,} tokens")
+    if progress.cost is not None:
+        parts.append(f"${progress.cost:,.4f}")
+    return ", ".join(parts)

@@ -1,0 +1,289 @@
+"""The runs of a folder: what each file of results says about its run, remembered from one look to the next."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._internal.version import __version__
+from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.evaluation.comparison.pairing import ScoreOrigin, collect_origins, find_differences
+from ctxmetrics.evaluation.rows.baseline import shorten_question
+from ctxmetrics.evaluation.rows.file_names import LABELS_ENDING
+from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.evaluation.rows.provenances import SHORT
+from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.runs.history import read_run
+from ctxmetrics.scores.wording import TEXT, clean, plural
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+# Names of files of results.
+_RESULTS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+# What is remembered of the files of a folder.
+CACHE_NAME = ".ctxmetrics-view.json"
+# The characters of an id of a run.
+_ID = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RunMetric:
+    """One metric of a run.
+
+    Attributes:
+        text: Mean and interval, as they are shown.
+        share: The mean as a share of the scale; None without one.
+        scored: How many samples have a value, and how many there are.
+        passed: How many reach the pass mark, as it is shown; empty without one.
+        origins: Where its values come from, as far as a comparison looks at that.
+    """
+
+    text: str
+    share: float | None
+    scored: str
+    passed: str
+    origins: tuple[ScoreOrigin, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFile:
+    """A file of a folder, and what is known of it without opening it again.
+
+    Attributes:
+        id: Names it in addresses.
+        name: Its path in the folder.
+        stamp: Its size and time: another one is another content.
+        kind: ``results``, ``baseline``, ``labels``, or ``other``.
+        note: Of a file that is no run: how many answers it holds, or why it is not read.
+        started: When the run began; empty where that is not known.
+        commit: The commit and its branch.
+        judge: The judges.
+        samples: How many there are.
+        metrics: The metrics by their names.
+        questions: The hashes of the samples' questions and references.
+        tags: The groups that the run was put in.
+        outcomes: What became of its gates.
+    """
+
+    id: str
+    name: str
+    stamp: str
+    kind: str
+    note: str = ""
+    started: str = ""
+    commit: str = ""
+    judge: str = ""
+    samples: int = 0
+    metrics: Mapping[str, RunMetric] = field(default_factory=dict)
+    questions: frozenset[str] = frozenset()
+    tags: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that it was put in (``--tag``); the folder of the file where it was put in none."""
+        return self.tags or (Path(self.name).parent.as_posix(),)
+
+    @property
+    def gates(self) -> list[tuple[str, str | None]]:
+        """Each gate, and why it failed; None where it passed."""
+        return [(outcome.label, outcome.problem) for outcome in self.outcomes]
+
+    @property
+    def state(self) -> str:
+        """``failed`` where a gate did, ``passed`` where all passed; empty without one."""
+        if not self.outcomes:
+            return ""
+        return "passed" if all(outcome.passed for outcome in self.outcomes) else "failed"
+
+    @property
+    def filters(self) -> dict[str, tuple[str, ...]]:
+        """The values by which the page of all runs is filtered."""
+        return {
+            "judge": (self.judge,),
+            "metric": tuple(self.metrics),
+            "data": (self.data,),
+            "group": self.groups,
+            "gates": (self.state,),
+        }
+
+    @property
+    def age(self) -> tuple[str, str]:
+        """What runs are ordered by: the oldest is the first."""
+        return self.started, self.name
+
+    @property
+    def data(self) -> str:
+        """Name the questions of the run: equal for runs on the same ones."""
+        digest = sha256("".join(sorted(self.questions)).encode()).hexdigest()
+        return f"{plural(len(self.questions), 'question')} ({digest[:6]})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is remembered of a folder.
+
+    Attributes:
+        ctxmetrics_view: The version of the library.
+        files: The files.
+    """
+
+    ctxmetrics_view: str
+    files: tuple[RunFile, ...]
+
+
+def find_obstacle(first: RunFile, second: RunFile) -> str | None:
+    """Find why two runs cannot be compared; None if they can."""
+    names = [name for name in first.metrics if name in second.metrics]
+    if not names:
+        return "no metric in common"
+    if first.questions.isdisjoint(second.questions):
+        return "no question in common"
+    for name in names:
+        for item in find_differences(first.metrics[name].origins, second.metrics[name].origins):
+            return f"another {item.field}: {item.before or 'none'} / {item.after or 'none'}"
+    return None
+
+
+class RunFolder:
+    """Reads the files of a folder, each once as long as it does not change.
+
+    Args:
+        path: The folder.
+        stores: Whether what is known of the files is kept in the folder for the next time.
+    """
+
+    def __init__(self, path: Path, *, stores: bool = True) -> None:
+        self.path = path
+        self._stores = stores
+        self._files: dict[str, RunFile] = {}
+        if stores:
+            self._files = _read_cache(path / CACHE_NAME)
+
+    def read(self) -> list[RunFile]:
+        """Return the files, also new ones: runs by their start, the oldest first."""
+        files = {}
+        for place in sorted(self.path.rglob("*.jsonl*")):
+            name = place.relative_to(self.path).as_posix()
+            if not name.endswith(_RESULTS) or any(part.startswith(".") for part in Path(name).parts):
+                continue
+            try:
+                status = place.stat()
+            except OSError:  # it went meanwhile
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            stamp = f"{status.st_size} {status.st_mtime_ns}"
+            known = self._files.get(name)
+            if known is None or known.stamp != stamp:
+                known = _read_file(place, name, stamp)
+            files[name] = known
+        if self._stores and files != self._files:
+            _write_cache(self.path / CACHE_NAME, files)
+        self._files = files
+        return sorted(files.values(), key=lambda file: file.age)
+
+    def find(self, id_: str) -> RunFile | None:
+        """Find a run by its id; None where there is none."""
+        for file in self._files.values() or self.read():
+            if file.id == id_ and file.metrics:
+                return file
+        return None
+
+    def list_runs(self) -> list[RunFile]:
+        """List the files that are runs, the oldest first."""
+        return [file for file in self.read() if file.metrics]
+
+
+def make_id(text: str) -> str:
+    """Make the id of a run or a question in addresses, of its name."""
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:_ID]
+
+
+def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
+    """Find the last run before a run that it can be compared with; None where there is none."""
+    for other in reversed(runs[: runs.index(run)]):
+        if find_obstacle(other, run) is None:
+            return other
+    return None
+
+
+def _read_file(place: Path, name: str, stamp: str) -> RunFile:
+    """Read what is known of a file."""
+    id_ = make_id(name)
+    try:
+        if name.endswith(LABELS_ENDING):
+            with place.open("rb") as lines:
+                note = plural(sum(1 for _ in lines), "line")
+            return RunFile(id=id_, name=name, stamp=stamp, kind="labels", note=note)
+        return RunFile(id=id_, name=name, stamp=stamp, **_describe_run(place))
+    except (CtxMetricsError, OSError) as error:
+        note = clean(str(error), 4 * TEXT)
+        return RunFile(id=id_, name=name, stamp=stamp, kind="other", note=note)
+
+
+def _describe_run(place: Path) -> dict[str, Any]:
+    """Read a file of results, and return what the list of runs shows."""
+    results, origin = read_run(place)
+    records = [row.record for row in results if row.record and "hash" in row.record]
+    is_baseline = any("key" in record for record in records)
+    metrics = {}
+    for name, item in results.summary().items():
+        interval = ""
+        if item.interval is not None:
+            interval = " ({:.3f} to {:.3f})".format(*item.interval)
+        passed = ""
+        if item.passed is not None:
+            passed = f"pass mark: {item.passed} of {item.scored}"
+        metrics[name] = RunMetric(
+            text="-" if item.mean is None else f"{item.mean:.3f}{interval}",
+            share=item.share,
+            scored=f"{item.scored} of {item.samples}",
+            passed=passed,
+            origins=collect_origins(row[name] for row in results if name in row),
+        )
+    commit = " ".join(filter(None, [(origin.commit or "")[:SHORT], origin.branch]))
+    return {
+        "kind": "baseline" if is_baseline else "results",
+        "started": origin.started or "",
+        "commit": commit,
+        "judge": ", ".join(origin.judges),
+        "samples": len(results),
+        "metrics": metrics,
+        "questions": frozenset(map(shorten_question, records)),
+        "tags": origin.tags,
+        "outcomes": origin.outcomes,
+    }
+
+
+def _read_cache(path: Path) -> dict[str, RunFile]:
+    """Read what is remembered; nothing of what another version or program wrote."""
+    try:
+        memory = _get_form().validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if memory.ctxmetrics_view != __version__:
+        return {}
+    return {file.name: file for file in memory.files}
+
+
+def _write_cache(path: Path, files: Mapping[str, RunFile]) -> None:
+    """Remember what is known of the files; a folder that cannot be written is read again next time."""
+    data = _get_form().dump_json(_Memory(__version__, tuple(files.values())))
+    with suppress(CtxMetricsError):
+        write_whole(path, [data])
+
+
+@cache
+def _get_form() -> TypeAdapter[_Memory]:
+    """Return the validator of the remembered descriptions."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_Memory)

@@ -1,0 +1,320 @@
+"""The pages of the runs of a folder: served on this machine, or written as files that need no server and no script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import ClassVar, TypeAlias
+
+from ctxmetrics.errors import CtxMetricsError, InputFileError
+from ctxmetrics.evaluation.comparison.compare import compare
+from ctxmetrics.evaluation.pages import build_server_policy, get_macro, render
+from ctxmetrics.evaluation.pages.local_server import LocalHandler
+from ctxmetrics.evaluation.report.report import render_html
+from ctxmetrics.evaluation.rows.baseline import shorten_question
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.row_writer import make_folder, write_whole
+from ctxmetrics.evaluation.rows.rows_file import read_rows
+from ctxmetrics.evaluation.rows.sample_view import build_sample_view
+from ctxmetrics.evaluation.runs.history import read_history
+from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.run_folder import (
+    RunFile,
+    RunFolder,
+    find_before,
+    find_obstacle,
+    make_id,
+)
+from ctxmetrics.scores.wording import TEXT, clean
+
+# A sample in a run.
+RunRow: TypeAlias = "tuple[RunFile, Row]"
+# Samples of all runs together of which a page for each question is written as a file.
+_MOST_ROWS = 2_000
+# Any two of at most so many runs are compared in a file ..
+_MOST_RUNS = 20
+# .. if they have at most so many samples together.
+_MOST_PAIRED_ROWS = 10_000
+# What the runs are filtered by.
+_FILTERS = ("judge", "metric", "data", "group", "gates")
+
+
+class RunPages:
+    """Makes the pages.
+
+    Args:
+        folder: The runs.
+        link: Builds the address of a page from the kind of the page and the ids of its runs.
+        every: Whether every two runs are compared. If false, a run is compared with the run before it and with the newest.
+        asks: Whether each question has a page of its own.
+        held: The most runs that are kept in memory.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        link: Callable[..., str],
+        *,
+        every: bool = True,
+        asks: bool = True,
+        held: int = 0,
+    ) -> None:
+        self.folder = folder
+        self._link = link
+        self._every = every
+        self._asks = asks
+        self._read = lru_cache(held)(Results.from_jsonl)
+
+    def list_runs(self, first: RunFile | None = None) -> str:
+        """Return the page of all runs; with a first run, what can be compared with it."""
+        files = self.folder.read()
+        runs = [file for file in files if file.metrics]
+        choices: dict[str, list[str]] = {}
+        for field in _FILTERS:
+            values = {value for run in runs for value in run.filters[field]}
+            choices[field] = sorted(filter(None, values))
+        metrics = choices["metric"]
+        rows = []
+        for run in runs[::-1]:
+            flags = [
+                f"{field}{choices[field].index(value)}"
+                for field, values in run.filters.items()
+                for value in filter(None, values)
+            ]
+            shares = [run.metrics[name].share if name in run.metrics else None for name in metrics]
+            rows.append((run, flags, shares, self._list_comparisons(runs, run, first)))
+        return render(
+            "runs.html",
+            title=f"{self.folder.path.resolve().name}: runs",
+            rows=rows,
+            others=[file for file in files if not file.metrics],
+            first=first,
+            filters=choices,
+            names=sorted(run.name for run in runs),
+            every=self._every,
+            asks=self._asks,
+            link=self._link,
+        )
+
+    def _list_comparisons(
+        self, runs: Sequence[RunFile], run: RunFile, first: RunFile | None
+    ) -> list[tuple[str, str | None]]:
+        """List the links to the comparisons of a run: text and address. The address is None if there is no comparison."""
+        if first is not None:
+            obstacle = "this run" if run.id == first.id else find_obstacle(first, run)
+            return [(obstacle, None) if obstacle else ("compare", self.link_comparison(first, run))]
+        others = {"with the one before": find_before(runs, run), "with the newest": runs[-1]}
+        links: list[tuple[str, str | None]] = []
+        for text, other in others.items():
+            if other is not None and other is not run and find_obstacle(other, run) is None:
+                links.append((text, self.link_comparison(other, run)))
+        if self._every:
+            links.append(("with another", self._link("index", run.id)))
+        return links
+
+    def link_comparison(self, *runs: RunFile) -> str:
+        """Write the address of a comparison: the older run is the first."""
+        return self._link("compare", *(run.id for run in sorted(runs, key=lambda run: run.age)))
+
+    def list_questions(self) -> str:
+        """Return the questions of all runs, each with how many runs have it."""
+        runs = self.folder.list_runs()
+        texts: dict[str, str] = {}
+        # A baseline has no texts: what another run says of a question stands first.
+        for run in sorted(runs, key=lambda run: run.kind == "baseline"):
+            if run.questions <= texts.keys():
+                continue
+            for key, row in self.read_questions(run):
+                texts.setdefault(key, row.fields.user_input or row.sample_id or row.name)
+        counts = {key: sum(key in run.questions for run in runs) for key in texts}
+        return render(
+            "questions.html",
+            title=f"{self.folder.path.resolve().name}: questions",
+            texts={key: clean(text, 4 * TEXT) for key, text in texts.items()},
+            counts=counts,
+            all=len(runs),
+            ids={key: make_id(key) for key in texts},
+            link=self._link,
+        )
+
+    def read_questions(self, run: RunFile) -> Iterator[tuple[str, Row]]:
+        """Yield the rows of a run that say which question they are about, each with the question's hash."""
+        for row in read_rows(self.folder.path / run.name):
+            if row.record and "hash" in row.record:
+                yield shorten_question(row.record), row
+
+    def find_question(self, id_: str) -> str:
+        """Return the page of a question by its id."""
+        found = self.collect_questions(id_)
+        if not found:
+            raise InputFileError("no run of the folder has this question any more.")
+        return self.question(*found.values())
+
+    def collect_questions(self, id_: str | None = None) -> dict[str, list[RunRow | CtxMetricsError]]:
+        """Collect the rows about each question, by its id, those of the newest run first; each run is read once.
+
+        Args:
+            id_: Collect one question only; None: all.
+        """
+        found: dict[str, list[RunRow | CtxMetricsError]] = {}
+        for run in reversed(self.folder.list_runs()):
+            ids = {make_id(key) for key in run.questions}
+            if id_ is not None:
+                ids &= {id_}
+            try:
+                rows = list(self.read_questions(run)) if ids else []
+            except CtxMetricsError as error:
+                for key in ids:
+                    found.setdefault(key, []).append(error)
+                continue
+            for key, row in rows:
+                if make_id(key) in ids:
+                    found.setdefault(make_id(key), []).append((run, row))
+        return found
+
+    def question(self, rows: Sequence[RunRow | CtxMetricsError]) -> str:
+        """Return a question in all runs that have it, each with its values, verdicts, contexts and matrix.
+
+        Args:
+            rows: The rows about the question, each with its run; or why a run cannot be read.
+
+        Raises:
+            CtxMetricsError: A run cannot be read.
+        """
+        render_sample = get_macro("sample.html", "sample_of")
+        parts = []
+        for part in rows:
+            if isinstance(part, CtxMetricsError):
+                raise part
+            run, row = part
+            view = build_sample_view(row.sample, row)
+            parts.append((run, row, render_sample(view, f"r{run.id}-{row.index}", "en")))
+        names = [row.fields.user_input or row.name for _, row, _ in parts]
+        title = f"{clean(next(filter(None, names), ''), TEXT)}: all runs"
+        return render("question.html", title=title, parts=parts, link=self._link)
+
+    def report(self, run: RunFile) -> str:
+        """Return the report of a run."""
+        results = self._read(self.folder.path / run.name)
+        return render_html(results.report(), title=f"{run.name}: report", gates=run.gates)
+
+    def compare(self, first: RunFile, second: RunFile) -> str:
+        """Return the comparison of two runs."""
+        results = [self._read(self.folder.path / run.name) for run in (first, second)]
+        return compare(*results).html(
+            title=f"{first.name}, {second.name}: comparison", gates=second.gates
+        )
+
+    def history(self) -> str:
+        """Return the history; each point leads to the comparison with the one before it."""
+        runs = self.folder.list_runs()
+        links = {}
+        for run in runs:
+            before = find_before(runs, run)
+            if before is not None:
+                links[str(self.folder.path / run.name)] = self.link_comparison(before, run)
+        history = read_history([self.folder.path / run.name for run in runs])
+        return history.html(title=f"{self.folder.path.resolve().name}: history", links=links)
+
+
+class ViewHandler(LocalHandler):
+    """Serves the pages of a folder."""
+
+    # The token, the page, and the ids of its runs, or of its question.
+    target: ClassVar[re.Pattern[str]] = re.compile(
+        r"/([^/?]*)/([^?]*)(?:\?first=([0-9a-f]{12})(?:&second=([0-9a-f]{12}))?)?"
+    )
+
+    def do_GET(self) -> None:  # noqa: N802 - the base class' name
+        """Send a page."""
+        path, *ids = self.check()
+        if path is None:
+            return
+        make = self._find_page(path, [id_ for id_ in ids if id_])
+        if make is None:
+            self.refuse(HTTPStatus.NOT_FOUND)
+            return
+        status, text = render_page("ctxmetrics view", make)
+        self.send(status, text.encode(), "text/html; charset=utf-8", build_server_policy())
+
+    def _find_page(self, path: str, ids: Sequence[str]) -> Callable[[], str] | None:
+        """Find what makes a page; None where there is no such page."""
+        pages: RunPages = self.server.subject
+        if path == "question" and len(ids) == 1:
+            return partial(pages.find_question, ids[0])
+        runs = [run for run in map(pages.folder.find, ids) if run is not None]
+        makers: dict[tuple[str, int], Callable[..., str]] = {
+            ("index", 0): pages.list_runs,
+            ("index", 1): pages.list_runs,
+            ("history", 0): pages.history,
+            ("questions", 0): pages.list_questions,
+            ("run", 1): pages.report,
+            ("compare", 2): pages.compare,
+        }
+        make = makers.get((path or "index", len(ids)))
+        return None if make is None or len(runs) < len(ids) else partial(make, *runs)
+
+
+def link_on_server(kind: str, *ids: str) -> str:
+    """Write the address of a page that `ViewHandler` serves."""
+    query = "&".join(f"{name}={id_}" for name, id_ in zip(("first", "second"), ids, strict=False))
+    return f"{kind}?{query}" if query else kind
+
+
+def _link_to_file(kind: str, *ids: str) -> str:
+    """Return the name of the file of a page."""
+    return f"{'-'.join([kind, *ids])}.html"
+
+
+def render_page(title: str, make: Callable[[], str]) -> tuple[HTTPStatus, str]:
+    """Make a page; where a file of its runs went, or cannot be read or compared, a page that says so."""
+    try:
+        return HTTPStatus.OK, make()
+    except CtxMetricsError as error:
+        page = render("problem.html", title=title, problem=str(error))
+        return HTTPStatus.BAD_REQUEST, page
+
+
+def write_pages(folder: RunFolder, out: Path) -> Sequence[Path]:
+    """Write the pages of a folder as files: all runs, the history, the reports, the comparisons and the questions.
+
+    Of few runs, any two have a comparison; of more, each has one with the run before it, and one with the newest. Questions
+    have pages in a small folder.
+
+    Args:
+        folder: The runs.
+        out: The folder of the pages; it is made.
+
+    Raises:
+        InputFileError: It cannot be made, or a page is no place for a file.
+        OutputFileError: Writing failed.
+    """
+    runs = folder.list_runs()
+    samples = sum(run.samples for run in runs)
+    asks = samples <= _MOST_ROWS
+    every = len(runs) <= _MOST_RUNS and samples <= _MOST_PAIRED_ROWS
+    pages = RunPages(folder, _link_to_file, every=every, asks=asks, held=_MOST_RUNS if every else 2)
+    make_folder(out, "--out")
+    texts: dict[str, Callable[[], str]] = {"index.html": pages.list_runs}
+    if runs:
+        texts["history.html"] = pages.history
+    if runs and asks:
+        texts["questions.html"] = pages.list_questions
+        for id_, rows in pages.collect_questions().items():
+            texts[_link_to_file("question", id_)] = partial(pages.question, rows)
+    for place, run in enumerate(runs):
+        texts[_link_to_file("run", run.id)] = partial(pages.report, run)
+        earlier: Sequence[RunFile | None] = [find_before(runs, run)]
+        if every or run is runs[-1]:
+            earlier = runs[:place]
+        for other in earlier:
+            if other is not None and find_obstacle(other, run) is None:
+                texts[pages.link_comparison(other, run)] = partial(pages.compare, other, run)
+        if every:
+            texts[_link_to_file("index", run.id)] = partial(pages.list_runs, run)
+    for name, make in texts.items():
+        write_whole(out / name, [render_page(name, make)[1]])
+    return [out / name for name in texts]

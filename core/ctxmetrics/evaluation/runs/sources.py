@@ -1,0 +1,374 @@
+"""The samples of a run: a list that is checked first, or a stream that is read during the run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import Future
+from contextlib import suppress
+from operator import attrgetter
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import (
+    CtxMetricsError,
+    InputFileError,
+    MissingFieldError,
+    ParameterError,
+    SampleError,
+)
+from ctxmetrics.evaluation.files.passage_lists import (
+    COMPARED,
+    explain_refusal,
+    find_joined_lists,
+    to_record,
+)
+from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, recognise
+from ctxmetrics.evaluation.files.row_file import RowFile
+from ctxmetrics.evaluation.files.row_plan import Plan
+from ctxmetrics.evaluation.files.sample_file import read_sample, read_samples
+from ctxmetrics.evaluation.files.several_runs import (
+    SettingCheck,
+    find_setting,
+    may_hold_setting,
+    read_retrieval,
+)
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import RETRIEVED
+
+# The fields that say which retrieval a sample is of.
+_OF_SETTINGS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
+# Seconds that a sample waits at most for the next ones, to be handed on with them.
+_LONGEST_REST = 0.02
+
+
+class Source:
+    """Returns the samples in order, each checked, in the event loop's own thread. No two have the same id.
+
+    Of a list, every sample is checked at once, before anything is paid. Any other iterable is read as the run goes
+    on, so it may be of any length.
+
+    Args:
+        samples: Samples, or mappings of their fields.
+        metrics: The metrics, for the fields they need.
+
+    Attributes:
+        total: How many samples there are, or None when that is not known.
+        setting: The key of the metadata that says which of several retrievals of a question a sample is, with its values.
+        joined: The separator of the passages of each list, where nearly every sample has several in its only text.
+
+    Raises:
+        ParameterError: It is no iterable of samples.
+        SampleError: A sample of the list is malformed, or has the id of another.
+        MissingFieldError: No sample of the list has a field that a metric needs.
+    """
+
+    def __init__(
+        self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]
+    ) -> None:
+        if isinstance(samples, (Sample, Mapping, str, bytes)):
+            raise ParameterError(
+                "evaluate: samples must be several samples. Write [sample] for a single one."
+            )
+        if hasattr(samples, "columns"):
+            raise ParameterError("evaluate: samples is a table. Write score_table(table, metrics).")
+        if not hasattr(samples, "__iter__"):
+            raise ParameterError(
+                f"evaluate: samples must be a list, an iterator or a generator, not {type(samples).__name__}."
+            )
+        self._metrics = metrics
+        # The fields that a metric needs and that no sample so far has.
+        self._lacking = {name for metric in metrics for name in metric.requires}
+        self._number = 0
+        self._places: dict[str, int] = {}
+        self._stopped = False
+        self.total: int | None = len(samples) if isinstance(samples, Sized) else None
+        self._listed = isinstance(samples, (list, tuple))
+        self._plan: Plan | None = None
+        self._settings = SettingCheck()
+        self.setting: tuple[str, list[str]] | None = None
+        self._samples: Iterator[Any] = iter(samples)
+        self._file = samples if isinstance(samples, RowFile) else None
+        self.joined: Mapping[str, str] = samples.reading.joined if isinstance(samples, RowFile) else {}
+        if self._listed:
+            mappings = [sample for sample in samples if isinstance(sample, Mapping)]
+            if mappings:
+                self._plan = recognise(mappings, parses_texts=False, source="samples")
+            checked = [self._read_checked(sample) for sample in samples]
+            read = attrgetter(*COMPARED)
+            alone = [read(sample) for sample in checked[:LOOKAHEAD_ROWS] if sample.stages is None]
+            # One question does not repeat.
+            refusal = explain_refusal([*map(to_record, alone)], {}) if len(alone) > 1 else None
+            self.setting = _find_setting_key(checked)
+            if refusal is not None and self.setting is None:
+                raise SampleError(refusal)
+            self.joined = find_joined_lists(
+                (sample.retrieved_contexts or (), sample.reference_contexts or ()) for sample in checked
+            )
+            self._samples = iter(checked)
+            if self._lacking and samples:
+                check_present(metrics, self._lacking)
+
+    def count(self) -> int | None:
+        """Count the samples, also those of a file that is read during the run; None if the number is not known."""
+        file = self._file
+        if self.total is None and file is not None:
+            self._file = None
+            with suppress(InputFileError):  # the error is raised when the faulty line is read
+                self.total = file.count()
+        return self.total
+
+    def read(self) -> Sample | None:
+        """Return the next sample of a stream, or None at the end.
+
+        Raises:
+            SampleError: It is malformed, or the iterable itself raised; that is the end too.
+            MissingFieldError: At the end: no sample had a field that a metric needs.
+        """
+        try:
+            sample = next(self._samples, None)
+        except Exception as error:
+            raise SampleError(
+                f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
+            ) from error
+        if sample is not None:
+            return self._read_checked(sample)
+        if self._lacking and self._number:
+            check_present(self._metrics, self._lacking)
+        return None
+
+    async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
+        """Return the next sample, or None at the end; of a stream also when stopped.
+
+        Args:
+            ahead: How many may be read at most before they are asked for.
+
+        Raises:
+            SampleError, MissingFieldError: As `read` raises.
+        """
+        if self._listed:
+            return next(self._samples, None)
+        await asyncio.sleep(0)  # lets the loop run between two samples
+        return None if self._stopped else self.read()
+
+    def stop(self) -> None:
+        """Stop reading a stream."""
+        self._stopped = True
+
+    def _read_checked(self, item: object) -> Sample:
+        """Read the next sample of a stream, and check its id, its fields and its setting."""
+        self._number += 1
+        where = f"Sample {self._number}"
+        if isinstance(item, Mapping) and self._plan is None:
+            # The fields of the first mapping decide how all are read.
+            self._plan = recognise([item], parses_texts=False, source="samples")
+        sample = to_sample(item, self._plan, where)
+        if isinstance(item, Mapping) and sample.metadata:
+            try:
+                self._settings.check(_read_setting(sample))
+            except SampleError as error:
+                raise error.at(where) from None
+        check_id(sample, self._number, self._places)
+        if self._lacking:
+            self._lacking = {name for name in self._lacking if not sample.has(name)}
+        return sample
+
+
+def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
+    """Return a sample, or the one whose fields a mapping holds.
+
+    Args:
+        item: The sample or the mapping.
+        plan: How mappings are read; None where there are none.
+        where: What messages call it.
+
+    Raises:
+        SampleError: It is neither, or a field is wrong.
+    """
+    if isinstance(item, Mapping) and plan is not None:
+        return read_sample(item, plan, where=where)
+    if not isinstance(item, Sample):
+        raise SampleError(
+            f"{where} must be a Sample or a mapping of its fields, not {type(item).__name__}."
+        )
+    return item
+
+
+def list_samples(
+    source: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
+    function: str,
+    what: str = "samples",
+) -> list[Sample]:
+    """List samples, mappings of their fields, or those of a file; no two have the same id.
+
+    Args:
+        source: The samples, or the path of a file.
+        function: The function that was called, for messages.
+        what: What messages call the samples, in the plural.
+
+    Raises:
+        ParameterError: They are no samples.
+        SampleError: One is malformed, or has the id of another.
+        InputFileError: The file cannot be read.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        items: list[Any] = [*read_samples(source)]
+    elif isinstance(source, (Sample, Mapping, bytes)) or not isinstance(source, Iterable):
+        raise ParameterError(
+            f"{function}: {what} must be several samples, or a file of them. Write [sample] for a single one."
+        )
+    else:
+        items = [*source]
+    mappings = [item for item in items if isinstance(item, Mapping)]
+    plan = recognise(mappings, parses_texts=False, source=what) if mappings else None
+    samples: list[Sample] = []
+    places: dict[str, int] = {}
+    for number, item in enumerate(items, 1):
+        sample = to_sample(item, plan, f"{what[:-1].capitalize()} {number}")
+        check_id(sample, number, places)
+        samples.append(sample)
+    return samples
+
+
+def _find_setting_key(samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
+    """Find the key of the metadata that makes samples several retrievals of their questions; None where none does."""
+    if not any(may_hold_setting(sample.metadata) for sample in samples[:LOOKAHEAD_ROWS]):
+        return None
+    rows = (read_retrieval(_read_setting(sample)) for sample in samples)
+    return find_setting(row for row in rows if row is not None)
+
+
+def _read_setting(sample: Sample) -> dict[str, Any]:
+    """Read the fields of a sample that name a retrieval."""
+    return {name: getattr(sample, name) for name in _OF_SETTINGS}
+
+
+def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
+    """Raise if metrics need fields that no sample has.
+
+    Raises:
+        MissingFieldError: Names all fields, and the metrics that need them.
+    """
+    metrics_by_fields: dict[tuple[str, ...], list[str]] = {}
+    for metric in metrics:
+        missing = tuple(name for name in metric.requires if name in lacking)
+        if missing:
+            metrics_by_fields.setdefault(missing, []).append(metric.name)
+    if not metrics_by_fields:
+        return
+    clauses = []
+    for missing, names in metrics_by_fields.items():
+        verb = "needs" if len(names) == 1 else "need"
+        clauses.append(f"{' or '.join(missing)}, which {' and '.join(names)} {verb}")
+    raise MissingFieldError(
+        f"No sample has {'; or '.join(clauses)}. Fill the field, name its column (columns=, on the command line --map), or "
+        "leave the metric out."
+    )
+
+
+def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:
+    """Note where a sample with an id stands.
+
+    Args:
+        sample: The sample; without an id, nothing is noted.
+        number: Where it stands.
+        places: Where those before it stand, by id.
+
+    Raises:
+        SampleError: One before it has its id: their results could not be told apart.
+    """
+    if sample.id is not None and (first := places.setdefault(sample.id, number)) != number:
+        raise SampleError(
+            f"Samples {first} and {number} have the same id {sample.id[:80]!r}. Give each sample an id of its own, or none."
+        )
+
+
+class CallerSource(Source):
+    """Reads the samples in the thread that called `evaluate`, for a run in the library's own loop.
+
+    A generator may belong to its thread (a database cursor does) and may be slow; and Ctrl-C is raised
+    in the calling thread. Arguments, attributes and errors are those of `Source`.
+    """
+
+    def __init__(
+        self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]
+    ) -> None:
+        super().__init__(samples, metrics)
+        # How many samples the loop asks for, a number a request.
+        self._requests: SimpleQueue[int] = SimpleQueue()
+        self._has_ended = False
+        self._asked = 0
+        self._any_waits = any(metric.waits for metric in metrics)
+        self._arrived: deque[Sample | CtxMetricsError | None] = deque()
+        self._waits = False
+        self._woken = asyncio.Event()
+        self._woken_at = 0.0
+
+    def serve(self, until: Future[Any], before: int) -> None:
+        """Read what is asked for until a future is done; called in the caller's thread, by `run_sync`."""
+        until.add_done_callback(self._end)
+        while not self._has_ended:
+            wanted = 0
+            with suppress(Empty):
+                wanted = self._requests.get(timeout=WAKE_SECONDS)
+            for _ in range(wanted):
+                if self._has_ended:
+                    break
+                self._read_one()
+                if cancellations() > before:
+                    raise KeyboardInterrupt
+            if cancellations() > before:
+                raise KeyboardInterrupt
+
+    def _end(self, _: object) -> None:
+        """End the reading, also where it waits for a request."""
+        self._has_ended = True
+        self._requests.put(0)
+
+    def _read_one(self) -> None:
+        """Hand the next sample to the loop, or the end, or an error, which ends the reading, too."""
+        sample: Sample | CtxMetricsError | None
+        try:
+            sample = self.read()
+        except CtxMetricsError as error:
+            sample = error
+        self._arrived.append(sample)
+        if not isinstance(sample, Sample):
+            self._has_ended = True
+        if self._waits and (self._has_ended or self._is_due()):
+            self._waits = False
+            self._woken_at = time.monotonic()
+            background_loop().call_soon_threadsafe(self._woken.set)
+
+    def _is_due(self) -> bool:
+        """Whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
+        if self._any_waits or len(self._arrived) >= self._asked:
+            return True
+        return time.monotonic() - self._woken_at > _LONGEST_REST
+
+    async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
+        # Where nothing is judged, both threads would only wait for each other: they take turns, a group of samples each.
+        if ahead > self._asked and (self._any_waits or not self._asked):
+            self._requests.put(ahead - self._asked)
+            self._asked = ahead
+        while not self._arrived:
+            self._woken.clear()
+            self._waits = True
+            if not self._arrived:  # nothing came since the last look
+                await self._woken.wait()
+        self._waits = False
+        sample = self._arrived.popleft()
+        self._asked -= 1
+        if isinstance(sample, CtxMetricsError):
+            raise sample
+        return sample
+
+    def stop(self) -> None:  # noqa: D102 - see `Source`
+        self._arrived.append(None)
+        self._woken.set()

@@ -1,0 +1,326 @@
+"""The columnar form: a table in, the same kind of table out with the values of the metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.hit_order import Order
+from ctxmetrics.evaluation.files.passage_lists import list_texts
+from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, recognise
+from ctxmetrics.evaluation.files.row_plan import Plan
+from ctxmetrics.evaluation.files.row_reading import Reading
+from ctxmetrics.evaluation.files.several_runs import (
+    check_setting,
+    may_hold_setting,
+    read_retrieval,
+)
+from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, frame_of, group_table, plain_rows
+from ctxmetrics.evaluation.runs.engine import check_metrics
+from ctxmetrics.evaluation.runs.options import RunOptions
+from ctxmetrics.evaluation.runs.sources import check_present
+from ctxmetrics.formulas.checks import check_number
+from ctxmetrics.judges.base import Judge
+from ctxmetrics.judges.judge_names import coerce_text
+from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.models.openai.model import Key
+from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY
+from ctxmetrics.samples.documents import look_up
+from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.scores.label_notes import describe_doubtful
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_log = logging.getLogger("ctxmetrics")
+# Rows of a batch on Ray for cheap metrics; a batch is scored again after a worker dies.
+_ROWS = 1024
+# Rows of a batch for each request in flight, for metrics that ask a judge.
+_ROWS_A_REQUEST = 2
+# Options that bound what a batch spends.
+_LIMITS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
+# Options that belong to one machine: a file, a clock and a display.
+_OF_ONE_PROCESS = ("out", "keep_texts", "tags", "deadline", "progress")
+
+
+def score_dataset(dataset: Any, metrics: Sequence[Metric | str], **options: Any) -> Any:
+    """Score a dataset of Hugging Face's ``datasets`` as `score_table` does, and return it with the metrics' columns.
+
+    Raises:
+        ParameterError: It is several datasets, or a stream.
+    """
+    if hasattr(dataset, "keys"):
+        raise ParameterError(
+            f"score_table: these are several datasets. Give one, such as dataset[{next(iter(dataset), '')!r}]."
+        )
+    if not hasattr(dataset, "add_column"):
+        raise ParameterError(
+            f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate()."
+        )
+    before = dataset.with_format("arrow")[:]
+    scored = score_table(before, metrics, **options)
+    for name in scored.column_names:
+        if name not in before.column_names:
+            dataset = dataset.add_column(name, scored[name].to_pylist())
+    return dataset
+
+
+def score_table(
+    table: Table,
+    metrics: Sequence[Metric | str],
+    *,
+    schema: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    judge: Judge | str | None = None,
+    group_by: str | None = None,
+    split: str | None = None,
+    order: Order | None = None,
+    batch_size: int | None = None,
+    **options: Unpack[RunOptions],
+) -> Table:
+    """Score the rows of a table.
+
+    Metrics over ids, spans and strings read the two columns that they need, and grades of ids in ``labels``; other columns
+    are not looked at then, apart from their names. Why no row of a batch could be scored is logged: of Spark where its data
+    frame is read, of Ray by its workers.
+
+    A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read.
+    Each batch is a run of its own: the limits of ``options`` hold for one batch, so with n batches at a
+    time there are up to n times as many requests. Rows keep the order that the engine keeps. A field
+    that no row has is ``missing_field``. Ids are compared within a batch. Columns are recognised by
+    their names and types: where fields stand in JSON inside a text, name the schema. ``out``,
+    ``keep_texts``, ``deadline`` and ``progress`` are refused.
+
+    Args:
+        table: A pyarrow, pandas or polars table, a dataset of Hugging Face's ``datasets``, a Ray dataset or a Spark data
+            frame, whose columns are the fields of a sample. What is lazy (``LazyFrame`` of polars, a relation of DuckDB, a
+            dataset of pyarrow, an Arrow stream) is read whole, and a table of the same library is returned.
+        metrics: The metrics, as for `evaluate`. Each becomes two columns: its name (missing values are missing), and
+            ``NAME.reason_code``, which says why a value is missing.
+        schema: The system whose names the columns are (`ctxmetrics.samples.systems.SCHEMAS`); ``"auto"``
+            recognises it, and logs what it decided.
+        columns: Which column holds which field, where no schema is right.
+        judge: As for `evaluate`.
+        group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
+        split: As for `read_samples`.
+        order: As for `read_samples`; what changed an order is logged.
+        batch_size: The most rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
+            takes long (a judge, a function of yours) and no budget or rate is set; of Spark what its own setting says.
+        **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
+
+    Returns:
+        A table of the same kind, the rows in the same order.
+
+    Raises:
+        MissingExtraError: narwhals is not installed.
+        MissingFieldError: No row has a field that a metric needs.
+        ParameterError: It is no table, or has a column of a metric's name.
+        CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
+    """
+    if isinstance(table, (str, os.PathLike)):
+        raise ParameterError(
+            f"score_table: {str(table)!r} is a path, no table. Write evaluate({str(table)!r}, metrics)."
+        )
+    if type(table).__module__.partition(".")[0] == "datasets":
+        reading_options = {
+            "schema": schema,
+            "columns": columns,
+            "group_by": group_by,
+            "split": split,
+            "order": order,
+        }
+        return cast("Table", score_dataset(table, metrics, judge=judge, **reading_options, **options))
+    distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
+    frame: Any = () if distributed else frame_of(table)
+    if distributed:
+        rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
+    else:
+        rows = plain_rows(frame.head(LOOKAHEAD_ROWS))
+        table = frame.to_native()  # a stream is read once
+    plan = recognise(
+        rows,
+        schema,
+        columns,
+        source="score_table",
+        single=group_by is not None or split is not None,
+        grouped=group_by is not None,
+        split=split,
+        order=order,
+    )
+    if group_by is None and not distributed and may_hold_setting(frame.columns):
+        excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
+        check_setting(
+            read_retrieval(plan.apply(row, f"row {number}")[0], excluded)
+            for number, row in enumerate(plain_rows(frame), 1)
+        )
+    _note_separators(plan.reading, rows)
+    if group_by is not None:
+        if distributed:
+            raise ParameterError("score_table: group_by= is for one process. Group the rows before.")
+        table = group_table(frame, plan, group_by)
+        plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
+        frame = frame_of(table)
+    judge = coerce_text(judge)
+    scorer = BatchScorer(metrics=check_metrics(metrics, judge), plan=plan, judge=judge, options=options)
+    if distributed:
+        return cast("Table", score_distributed(table, scorer, batch_size))
+    return scorer.score_whole(table)
+
+
+def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Log what may separate passages in the texts of the first rows, where nothing was said about it."""
+    if reading.split is not None:
+        return
+    lists: dict[str, list[list[str]]] = {}
+    for name in ("retrieved_contexts", "reference_contexts"):
+        column = reading.mapping.get(name, name)
+        texts = [list_texts(look_up(row, column)) for row in rows]
+        lists[name] = [items for items in texts if all(isinstance(item, str) for item in items)]
+    for note in describe_doubtful(*lists.values()):
+        _log.warning("score_table: %s", note)
+
+
+def _is_ray(table: object) -> bool:
+    """Whether a table is a data set of Ray."""
+    return type(table).__module__.partition(".")[0] == "ray"
+
+
+def read_types(table: Any) -> dict[str, Any]:
+    """Read Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
+    schema = table.schema() if _is_ray(table) else table.limit(0).toArrow().schema
+    return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
+
+
+def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
+    """Find the fields that metrics need and no column holds; empty where fields may stand in JSON inside a text."""
+    absent = scorer.plan.reading.absent
+    if absent is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
+        return set()
+    lacking = {name for metric in scorer.metrics for name in metric.requires if name in absent}
+    if "references" not in absent:
+        lacking.discard("reference")
+    if not {"stages", "searches"} <= absent:
+        lacking -= {"retrieved_contexts", "retrieved_context_ids"}
+    for ids, texts in TEXTS_OF.items():
+        if texts not in absent:  # documents may have ids
+            lacking.discard(ids)
+    return lacking
+
+
+def _warn(scorer: BatchScorer, rows: int | None) -> None:
+    """Say what a judge needs on the workers, and what a worker that dies may cost, before anything is sent."""
+    judges: list[Any] = [scorer.judge, *(getattr(metric, "judge", None) for metric in scorer.metrics)]
+    models = [judge.model for judge in judges if hasattr(judge, "model")]
+    keys = [getattr(model, "api_key", None) for model in models]
+    for variable in {key.variable for key in keys if isinstance(key, Key) and key.is_explicit}:
+        _log.warning(
+            "score_table: the judge's api_key= stays on this machine. Each worker reads %s: set it there, if the server "
+            "asks for a key.", variable,
+        )  # fmt: skip
+    if models and not scorer.options.get("cache"):
+        _log.warning(
+            "score_table: without cache=, the rows of a batch (%s) are judged and paid again if its worker dies. Give a "
+            "folder that all workers see.", rows or "as the engine cuts them",
+        )  # fmt: skip
+
+
+def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = None) -> Any:
+    """Score the rows of a table when it is read; each batch is a run with limits of its own.
+
+    Raises:
+        ParameterError: An option has no meaning on a cluster, or the table has a column of a metric's name.
+    """
+    for name in _OF_ONE_PROCESS:
+        if scorer.options.get(name):
+            raise ParameterError(
+                f"score_table: {name}= is for one process, and the rows are scored by the workers of a cluster. "
+                "Leave it out."
+            )
+    check_present(scorer.metrics, _find_lacking(scorer, read_types(table)))
+    scorer = replace(scorer, options={**scorer.options, "progress": False})
+    check_number("score_table: batch_size", batch_size, 1, whole=True, optional=True)
+    if batch_size is None and _is_ray(table):
+        batch_size = _ROWS
+        cheap = all(isinstance(metric, ListMetric) for metric in scorer.metrics)
+        # Small batches would multiply what each of them may spend.
+        if not cheap and not any(scorer.options.get(name) for name in _LIMITS):
+            batch_size = _ROWS_A_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
+    _warn(scorer, batch_size)
+    if _is_ray(table):
+        return table.map_batches(scorer.score, batch_size=batch_size, batch_format="pyarrow")
+    from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+    scorer.check_columns(table.columns)
+    context = getattr(table.sparkSession, "sparkContext", None)
+    if context is not None:  # a session of Spark Connect has none
+        reasons = context.accumulator(frozenset(), _Reasons())
+        scorer = replace(scorer, report=lambda reason: reasons.add({reason}))
+    types = {float: DoubleType(), str: StringType()}
+    fields = list(table.schema.fields)
+    fields += [StructField(name, types[kind]) for name, kind in scorer.columns.items()]
+    return table.mapInArrow(partial(_score_partition, scorer, batch_size), StructType(fields))
+
+
+class _Reasons:
+    """Collects why no row of a batch could be scored. An accumulator of Spark brings it from the workers, and it is logged."""
+
+    def zero(self, _value: frozenset[str]) -> frozenset[str]:
+        """Return what each task begins with."""
+        return frozenset()
+
+    def addInPlace(  # noqa: N802 - Spark's name
+        self, known: frozenset[str], added: Collection[str]
+    ) -> frozenset[str]:
+        """Add reasons, and log each once where the table is read."""
+        from pyspark import TaskContext
+
+        if TaskContext.get() is None:  # no task: not on a worker
+            for reason in {*added} - known:
+                _log.warning("score_table: no row of a batch could be scored: %s", reason)
+        return known.union(added)
+
+
+def _score_partition(
+    scorer: BatchScorer, batch_size: int | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Score the batches of a Spark partition."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for part in pa.Table.from_batches([batch]).to_batches(max_chunksize=batch_size):
+            yield from scorer.score(pa.Table.from_batches([part])).to_batches()
+
+
+def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[str, Any]]:
+    """Build rows with the columns of a table, so that these are recognised although no row was read.
+
+    Args:
+        columns: Arrow's type of each column; anything else where it is not known.
+        paths: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
+    """
+    row = {name: _value_like(kind) for name, kind in columns.items()}
+    rows = [row]
+    for path in paths:
+        head, *inner = path.split(".")
+        if inner and row.get(head) == "":
+            value: Any = ""
+            for name in reversed(inner):
+                value = {name: value}
+            rows.append({head: value})
+    return rows
+
+
+def _value_like(kind: Any) -> Any:
+    """Build an object or a list where the type is one, else a text: no more is looked at."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.StructType):
+        return {field.name: _value_like(field.type) for field in kind}
+    if isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return [_value_like(kind.value_type)]
+    return ""

@@ -1,0 +1,1 @@
+"""Statistics of differences between runs: pure functions over numbers."""

@@ -1,0 +1,52 @@
+"""The bootstrap over samples: which samples each draw has, and the interval of what is computed from the draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DRAWS = 2_000
+SEED = 0
+# Draws that are in memory at a time.
+_CHUNK = 100
+_ENDS = (0.025, 0.975)
+
+
+def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[np.int64]]:
+    """Draw samples with replacement, as many as there are, from a fixed seed.
+
+    Args:
+        times: For each distinct sample how often it is there.
+        draws: How many draws; a multiple of 100.
+
+    Yields:
+        A hundred draws: one row each, with how often it has each distinct sample.
+
+    Source: B. Efron, Annals of Statistics 7 (1979) 1.
+    """
+    import numpy as np
+
+    source = np.random.default_rng(SEED)
+    size = sum(times)
+    shares = np.array(times) / size
+    for _ in range(draws // _CHUNK):
+        yield source.multinomial(size, shares, size=_CHUNK)
+
+
+def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, float]:
+    """Return the middle 95 % of the values of all draws.
+
+    Args:
+        values: One value a draw; NaN where the draw does not define it.
+        whole: Whether an end must be one of the values, as for whole numbers. Else it may lie between two.
+
+    Source: percentile interval, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+    """
+    import numpy as np
+
+    low, high = np.nanquantile(values, _ENDS, method="inverted_cdf" if whole else "linear").tolist()
+    return low, high

@@ -1,0 +1,269 @@
+"""Means of scores of which people gave a part and a judge all: prediction-powered inference (PPI++).
+
+The unit is the sample, or a cluster of samples that belong together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
+from ctxmetrics.evaluation.statistics.paired import EQUAL, numbered
+
+# Below this number of labels, people's scores count alone.
+FEWEST = 25
+# How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
+# show such samples.
+UNSEEN = 0.4
+# The same where labels have weights, since a sample that they do not show may stand for many, and
+# where the judge counts in full.
+UNSEEN_MORE = 0.8
+# The fewest audited samples from which a mean is corrected.
+FEWEST_AUDITED = 2
+
+
+class CorrectedMean(NamedTuple):
+    """A corrected mean.
+
+    Attributes:
+        mean: The mean.
+        error: Its standard error.
+        size: How many independent labels it rests on: samples, clusters, or Kish's effective number of samples.
+        trust: How much the judge counts, from 0 to 1.
+    """
+
+    mean: float
+    error: float
+    size: float
+    trust: float
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom: independent labels less 1."""
+        return max(int(self.size) - 1, 1)
+
+    def half(self, confidence: float) -> float:
+        """Return half the width of the interval: Student's quantile times the error."""
+        return student_quantile((1 + confidence) / 2, self.degrees) * self.error
+
+
+def corrected(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    *,
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[object] | None = None,
+    trust: float | None = None,
+    apart: bool = False,
+) -> CorrectedMean:
+    """Mean of people's scores on n samples, with a smaller error by a judge's scores on N more samples.
+
+    Formula: ``mean(people) + w * (mean(others) - mean(judge))``, where w from 0 to 1 makes the variance
+    ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge whose scores
+    do not follow people's gets w = 0, and people's mean alone remains.
+
+    With weights, where people looked at some samples more often than at others:
+    ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)``, everyone are the judge's
+    scores of all M samples. The variance is ``n / (n - 1) * sum(u**2)``: u is what a sample adds to the error,
+    ``a * (r - sum(a * r))`` with r = people - w * judge if it is labelled, and ``w * (score - mean) / M``. A labelled
+    sample adds both: it is one of everyone. w makes the variance as small as possible. Differences between strata count in
+    it, so that intervals are rather too wide than too narrow.
+
+    With clusters, the variance is that with ``G / (G - 1)`` and the sums of u over a cluster; without weights the judge's
+    mean is that of the N others. G is how many clusters have labels.
+
+    With others of another run: ``sum(a * (people - judge)) + mean(others)``, which is right where the
+    judge's error is the same there; w is 1, everyone are the others, and the size is at most their number.
+
+    Args:
+        people: People's scores, two at least.
+        judge: The judge's scores of the same samples, in the same order.
+        others: The judge's scores of samples that people did not look at.
+        weights: How many samples each of the labelled ones stands for; None, or all equal: they were drawn equally often.
+        clusters: What each sample belongs to, first the labelled ones, then the others.
+        trust: How much the judge counts; 0: people's scores alone; 1: ``mean(everyone) + mean(people - judge)``; None:
+            the w of the formula.
+        apart: Whether the others are those of another run, whose mean is looked for.
+
+    Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv 2311.01453;
+    effective size: L. Kish, Survey Sampling (1965), 11.7; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13.
+    """
+    labels = np.asarray(people, dtype=float)
+    judge_labelled = np.asarray(judge, dtype=float)
+    judge_others = np.asarray(others, dtype=float)
+    n = len(labels)
+    everyone = np.concatenate([judge_labelled, judge_others])
+    weighted = _is_weighted(weights)
+    sizes = weights if weights is not None and weighted else np.ones(n)
+    shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
+    pool = everyone if weighted and not apart else judge_others
+    # What each sample adds to the error of people's mean, and to that of the judge's difference.
+    people_terms, judge_terms = np.zeros((2, len(everyone)))
+    people_terms[:n] = shares * (labels - shares @ labels)
+    judge_terms[:n] = shares * (judge_labelled - shares @ judge_labelled)
+    if len(pool):
+        judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
+    if clusters is not None:
+        places = numbered(clusters)
+        people_terms = np.bincount(places, people_terms).astype(float)
+        judge_terms = np.bincount(places, judge_terms).astype(float)
+    if apart:
+        trust = 1.0
+    elif trust is not None:
+        # Everyone are the labelled samples, too: without weights the others stand for their part of everyone.
+        trust *= 1.0 if weighted else len(judge_others) / len(everyone)
+    elif weighted:
+        judge_square = float(judge_terms @ judge_terms)
+        trust = float(people_terms @ judge_terms) / judge_square if judge_square else 0.0
+    else:
+        trust = _trust(labels, judge_labelled, judge_others)
+    trust = min(max(trust, 0.0), 1.0)
+    errors = labels - trust * judge_labelled
+    centre = float(shares @ errors)
+    size = 1 / float((shares**2).sum())
+    if apart:
+        size = min(size, len(judge_others))
+    if clusters is None and not weighted:
+        spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
+        variance = float(errors.var(ddof=1)) / n + trust**2 * spread
+    else:
+        labelled = n if clusters is None else len(set(clusters[:n]))
+        size = min(size, float(labelled))
+        squares = (people_terms - trust * judge_terms) ** 2
+        variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
+    judged = trust * float(pool.mean()) if trust else 0.0
+    return CorrectedMean(centre + judged, math.sqrt(variance), round(size, 9), trust)
+
+
+def _is_weighted(weights: Sequence[float] | None) -> bool:
+    return weights is not None and len(set(weights)) > 1
+
+
+def _trust(people: Any, judge: Any, others: Any) -> float:
+    """Covariance over variance, less the fewer others there are; estimated as the authors' implementation does."""
+    if not len(others):
+        return 0.0
+    spread = float(np.concatenate([judge, others]).var(ddof=1))
+    if not spread:
+        return 0.0
+    covariance = float(((people - people.mean()) * (judge - judge.mean())).mean())
+    return covariance / ((1 + len(people) / len(others)) * spread)
+
+
+def weighted_mean(weights: Iterable[float], values: Iterable[float]) -> float:
+    """Return ``sum(weights * values) / sum(weights)``."""
+    pairs = list(zip(weights, values, strict=True))
+    return math.fsum(map(math.prod, pairs)) / math.fsum(weight for weight, _ in pairs)
+
+
+def corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[object] | None = None,
+    scale: float = 1.0,
+    apart: bool = False,
+    unseen: float | None = None,
+) -> tuple[float, tuple[float, float]]:
+    """Mean of scores from 0 to ``scale``, and its interval, inside that range.
+
+    Formula: the mean is that of `corrected`; below 25 labels people's scores alone, since how much the judge is worth
+    cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
+    `ctxmetrics.evaluation.statistics.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
+    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
+    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
+    more would add that lies so much of the scale off. Near the ends of the scale few labels seldom show the samples on which
+    the judge is wrong. With others of another run, this size is that of the labels, the judge counts in full, and the mean
+    may lie beyond an end of the scale: there the interval also reaches to ``mean +- t * error``. The shares were chosen by
+    simulation.
+
+    Args:
+        people: As in `corrected`.
+        judge: As in `corrected`.
+        others: As in `corrected`.
+        confidence: How often such intervals are to hold the true mean, between 0 and 1.
+        weights: As in `corrected`.
+        clusters: As in `corrected`.
+        scale: The highest possible score.
+        apart: As in `corrected`.
+        unseen: How far from the mean one more label is assumed to be, as a share of the scale; None: the shares above.
+
+    Raises:
+        ParameterError: A value is out of range, or the lengths do not fit.
+
+    Source: effective sizes: E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998) 193. Simulated coverage of this and
+    of people's mean: ``benchmarks/decisions/corrected.py``, of all paths: ``interval_coverage.py``.
+
+    >>> mean, (low, high) = corrected_mean([1, 0, 1, 1] * 8, [0.9, 0.2, 0.7, 1.0] * 8, [0.6, 0.4, 0.8, 0.5] * 20)
+    >>> round(mean, 3), low < mean < high
+    (0.625, True)
+    """
+    n = len(people)
+    if n < 2 or len(judge) != n:  # noqa: PLR2004 - a variance needs two
+        raise ParameterError(
+            "corrected_mean: people and judge must be scores of the same two or more samples."
+        )
+    if weights is not None and not (
+        len(weights) == n and all(0 < weight < math.inf for weight in weights)
+    ):
+        raise ParameterError(
+            "corrected_mean: weights must be numbers above 0, one for each sample of people."
+        )
+    if clusters is not None and len(clusters) != n + len(others):
+        raise ParameterError(
+            "corrected_mean: clusters must be one for each sample of people and of others."
+        )
+    mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
+    trust = None if n >= FEWEST else 0.0
+    result = corrected(
+        people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
+    )
+    size = result.size
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    mean = min(max(result.mean / scale, 0.0), 1.0)
+    always_unseen = apart or _is_weighted(weights)
+    if unseen is None:
+        unseen = UNSEEN_MORE if always_unseen else UNSEEN
+    if not result.trust and not always_unseen:
+        unseen = 0.0
+    labels = size
+    if apart:  # the run may have fewer samples than there are labels
+        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
+    error = math.hypot(result.error / scale, unseen / labels)
+    half = student_quantile((1 + confidence) / 2, result.degrees) * error
+    if result.error > EQUAL * scale:
+        size = max(size, mean * (1 - mean) * (z / half) ** 2)
+    low, high = wilson(mean, size, z)
+    if apart:
+        low = min(low, max(result.mean / scale - half, 0.0))
+        high = max(high, min(result.mean / scale + half, 1.0))
+    return mean * scale, (low * scale, high * scale)
+
+
+def audited_mean(
+    people: Sequence[float], gold: Sequence[float], others: Sequence[float], *, scale: float = 1.0
+) -> tuple[float, tuple[float, float]]:
+    """Mean of scores by gold that people audited in part, and its interval: `corrected_mean` with the gold as the judge.
+
+    Wrong gold is rare, and few samples may not show it: one sample more is assumed to lie 0.8 of the scale off.
+
+    Args:
+        people: The scores of the audited samples by people's gold, two at least.
+        gold: Their scores by the gold as it is.
+        others: The scores of the other samples by the gold as it is.
+        scale: The highest possible score.
+
+    Source: as of `corrected_mean`; simulated coverage: ``benchmarks/decisions/gold_audit.py``.
+    """
+    return corrected_mean(people, gold, others, scale=scale, unseen=UNSEEN_MORE)

@@ -1,0 +1,468 @@
+"""What labels of a part of the samples say about a difference between two runs, and what they decide.
+
+The interval and the decision are two things. The interval holds the true difference for every judge, and is wide. The
+decision is the judge's, unless the labels speak against it: an interval that is wide enough for every judge would turn the
+right decisions of a good one around. Labels that agree with the judge everywhere change no decision, however few there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxmetrics.evaluation.statistics.intervals import student_quantile
+from ctxmetrics.evaluation.statistics.paired import (
+    EQUAL,
+    FEW,
+    LEVEL,
+    POWER,
+    PairedMean,
+    cluster_error,
+    mean_p,
+    number_clusters,
+    paired_mean,
+    power_multiple,
+    reach_unseen_changes,
+)
+
+# How far from the mean one more label is assumed to be, in scales: a few labels may show no sample that changed.
+UNSEEN = 1.25
+# The unseen change counts in full until so small a part, one in .., of a stratum is without labels.
+UNLABELLED = 4
+# How many standard deviations fewer labels than expected a stratum may have by chance.
+CHANCE = 2
+# Labels from which their error counts in full: against a loss that the judge shows, and against its pass.
+FULL_AGAINST_LOSS = 25
+FULL_AGAINST_PASS = 50
+# The part of the labels' own error that stands against a loss beside that of the samples, from 50 labels and a fifth of
+# the samples on.
+LABEL_PART = 0.9
+PART_SHARE = 5
+# With fewer labels than for a loss, what they say must differ from the judge beyond their own error, one-sided.
+ONE_SIDED = 1.645
+
+_Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDifference:
+    """A mean difference by the labels of some samples and the judge's values of all.
+
+    Attributes:
+        difference: The mean.
+        interval: Its 95 % interval, inside the scale; None where all samples are labelled and none changed.
+        p: p value of "no difference", from the same distribution.
+        size: How many independent labels there are: samples, clusters, or Kish's effective number in each stratum.
+        changed: How many samples have a difference, by the labels where there are some, else by the judge.
+        label_error: The standard error that comes from the samples without labels.
+        sample_error: The standard error that would remain if all samples were labelled.
+        unseen_error: The error that stands for changes which no label shows.
+        share: The share of the samples that is labelled.
+        degrees: Degrees of freedom of the samples: their number, or that of the clusters, less 1.
+    """
+
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    size: float
+    changed: int
+    label_error: float
+    sample_error: float
+    unseen_error: float
+    share: float
+    degrees: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether all samples are labelled, so that the labels alone decide."""
+        return self.share == 1
+
+    def show_change(self, margin: float, sign: int = -1) -> bool:
+        """Whether the whole interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
+        if self.interval is None:
+            return False
+        smallest_change = min(sign * end for end in self.interval)
+        return smallest_change > margin
+
+    def allow_change(self, margin: float, sign: int = -1) -> bool:
+        """Tell whether the labels allow a change that the judge shows and that is larger than a margin.
+
+        Formula, for a gain: ``T + z * s_r - h * t * sqrt(s_d**2 + (a * s_r)**2) > margin``, with
+
+        - T the difference, s_r and s_d its errors by labels and by samples, k the size;
+        - ``z = 1.645 * max(0, 1 - k / 25)``;
+        - ``h = min(1, k / 25) * (1 + share) / 2``;
+        - ``a = 0.9 * min(1, 5 * share)`` from 50 labels on, 0 up to 25, and in proportion between them.
+        """
+        if self.complete:
+            return self.show_change(margin, sign)
+        return sign * self.difference + self.slack > margin + EQUAL
+
+    def show_no_loss(self, margin: float) -> bool:
+        """Tell whether the interval shows that no loss is larger than a margin."""
+        if self.interval is None:
+            return self.difference >= 0
+        return self.interval[0] >= -margin
+
+    def allow_no_loss(self, margin: float) -> bool:
+        """Tell whether the labels allow the judge's conclusion that no loss is larger than a margin.
+
+        Formula: ``T - min(1, k / 50) * t * sqrt(s_r**2 + s_d**2) >= -margin``.
+        """
+        if self.complete:
+            return self.show_no_loss(margin)
+        return self.difference - self.pass_half >= -margin - EQUAL
+
+    def contradict(self, judge: float) -> bool:
+        """Tell whether the judge's difference is outside the interval."""
+        low, high = self.interval or (self.difference, self.difference)
+        return not low - EQUAL <= judge <= high + EQUAL
+
+    @property
+    def label_degrees(self) -> int:
+        """Degrees of freedom of the interval: independent labels less 1."""
+        return max(int(self.size) - 1, 1)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference."""
+        return math.hypot(self.label_error, self.sample_error)
+
+    @property
+    def quantile(self) -> float:
+        """Student's quantile of a 95 % interval, by samples."""
+        return student_quantile(1 - LEVEL / 2, self.degrees)
+
+    @property
+    def slack(self) -> float:
+        """How much smaller than a margin the difference may be: see `allow_change`. It is seldom above 0."""
+        # The names in the formula of `allow_change`: z, h and a.
+        ramp = min(1.0, self.size / FULL_AGAINST_LOSS)
+        second_ramp = min(max(self.size / FULL_AGAINST_LOSS - 1, 0.0), 1.0)
+        z = ONE_SIDED * (1 - ramp)
+        h = ramp * (1 + self.share) / 2
+        a = LABEL_PART * second_ramp * min(1.0, PART_SHARE * self.share)
+        error = math.hypot(self.sample_error, a * self.label_error)
+        return z * self.label_error - h * self.quantile * error
+
+    @property
+    def pass_half(self) -> float:
+        """How far above the margin of a pass the difference must lie; see `allow_no_loss`."""
+        weight = 1.0 if self.complete else min(1.0, self.size / FULL_AGAINST_PASS)
+        return weight * self.quantile * self.error
+
+
+def labelled_difference(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    *,
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[object] | None = None,
+    scale: float = 1.0,
+) -> LabelledDifference:
+    """Estimate the mean of paired differences: the judge gives the difference of every sample, people those of some.
+
+    The samples are two strata: the samples with a difference by the judge, and those without.
+
+    Symbols, for all samples or for the stratum h:
+
+    - d, f: the differences by people and by the judge;
+    - n, N_h: the number of samples;
+    - k, k_h: the number of labels;
+    - W_h: the stratum's share of the samples, ``N_h / n``;
+    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1; below ten labels of the stratum it is 1;
+    - e_h: the number of labels that such a draw gives the stratum on average; k_h if it is lower by more than two standard
+      deviations.
+
+    Formula, with weighted means:
+
+    - the mean: ``T = sum(W_h * (mean(d - l_h * f over the labelled) + l_h * mean(f over all)))``;
+    - s_r, its error by samples without labels: ``s_r**2 = sum(W_h**2 * (1 - k_h / N_h) * var(d - l_h * f) / k_h)``;
+    - s_d, its error by the choice of the samples:
+      ``s_d**2 = (sum(W_h * (mean(f**2 over all) + mean(d**2 - f**2 over the labelled))) - T**2) / (n - 1)``;
+    - b, its error by changes that no label shows: the largest ``1.25 * scale * W_h / e_h * min(1, 4 * (1 - k_h / N_h))``;
+    - the interval: ``T +- t * sqrt(s_r**2 + s_d**2 + b**2)``, with Student's quantile t for k - 1 degrees of freedom.
+
+    Special cases:
+
+    - All samples are labelled: the interval is that of `paired_mean`.
+    - Fewer than ten samples changed: the interval is widened as in `paired_mean`.
+    - A stratum has one label: ``d - f`` replaces the deviation.
+    - A stratum has no label: the judge's mean counts.
+    - There are clusters: s_r is the error of the sums of clusters. s_d grows by as much as clusters raise the error of the
+      judge's differences. k_h and k are at most the number of labelled clusters.
+
+    Args:
+        people: The differences by people's labels, one at least.
+        judge: The judge's differences of the same samples, in the same order.
+        others: The judge's differences of the samples without labels.
+        weights: The number of samples that each labelled one stands for; None: all were drawn with the same chance.
+        clusters: The cluster of each sample, first of the labelled ones, then of the others.
+        scale: The largest possible difference.
+
+    Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++, arXiv 2311.01453; post-stratification and finite populations:
+    W. G. Cochran, Sampling Techniques (1977), 5A.9 and 2.6; effective size: L. Kish, Survey Sampling (1965), 11.7. The
+    constants are by simulation: ``benchmarks/decisions/labelled_gates.py``.
+
+    >>> found = labelled_difference([0.0] * 25, [0.0] * 25, [-0.5] * 40 + [0.0] * 35)  # no loss is labelled
+    >>> round(found.difference, 3), [round(end, 3) for end in found.interval]
+    (-0.2, [-1.0, 0.833])
+    """
+    labels, labelled_by_judge, unlabelled_by_judge = (
+        np.asarray(values, float) for values in (people, judge, others)
+    )
+    all_by_judge = np.concatenate([labelled_by_judge, unlabelled_by_judge])
+    cluster_numbers = number_clusters(clusters, len(all_by_judge))
+    if not len(others):
+        return _from_paired(paired_mean(people, clusters, scale=scale), int(cluster_numbers.max()))
+    sizes = [1.0] * len(people) if weights is None else weights
+    samples = _Samples(labels, all_by_judge, np.asarray(sizes, float), cluster_numbers, scale)
+    strata = samples.list_strata()
+    difference = math.fsum(stratum.mean for stratum in strata)
+    labelled_clusters = cluster_numbers[: len(people)]
+    terms = np.bincount(labelled_clusters, np.sum([stratum.terms for stratum in strata], axis=0))
+    label_error = math.sqrt(float((terms**2).sum()))
+    effective_labels = math.fsum(stratum.size for stratum in strata)
+    effective_labels = round(min(effective_labels, float(len(set(labelled_clusters.tolist())))), 9)
+    best_known = np.concatenate([labels, unlabelled_by_judge])
+    mean_square = math.fsum(stratum.square for stratum in strata)
+    variance = max(mean_square - difference**2, 0.0) / (len(all_by_judge) - 1)
+    design = max(
+        _design_effect(all_by_judge, cluster_numbers), _design_effect(best_known, cluster_numbers)
+    )
+    sample_error = math.sqrt(variance * design)
+    unseen_error = max(stratum.unseen for stratum in strata)
+    degrees = max(int(effective_labels) - 1, 1)
+    error = math.hypot(label_error, sample_error, unseen_error)
+    half_width = student_quantile(1 - LEVEL / 2, degrees) * error
+    interval = difference - half_width, difference + half_width
+    p = mean_p(difference, error, degrees)
+    changed = int((np.abs(best_known) > EQUAL).sum())
+    if changed < FEW:
+        sums = np.bincount(cluster_numbers, best_known).astype(float)
+        interval, p = reach_unseen_changes(difference, interval, p, sums, scale=scale)
+    low, high = interval
+    return LabelledDifference(
+        difference=difference,
+        interval=(max(low, -scale), min(high, scale)),
+        p=p,
+        size=effective_labels,
+        changed=changed,
+        label_error=label_error,
+        sample_error=sample_error,
+        unseen_error=unseen_error,
+        share=len(people) / len(all_by_judge),
+        degrees=int(cluster_numbers.max()),
+    )
+
+
+def _from_paired(mean: PairedMean, degrees: int) -> LabelledDifference:
+    """Return the paired difference of samples that are all labelled."""
+    error = 0.0
+    if mean.detectable is not None:
+        error = mean.detectable / power_multiple(degrees)
+    return LabelledDifference(
+        difference=mean.mean,
+        interval=mean.interval,
+        p=mean.p,
+        size=float(degrees + 1),
+        changed=mean.changed,
+        label_error=0.0,
+        sample_error=error,
+        unseen_error=0.0,
+        share=1.0,
+        degrees=max(degrees, 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """The part of one stratum: of the samples with a difference by the judge, or of those without.
+
+    Attributes:
+        mean: The stratum's part of the mean difference.
+        square: The stratum's part of the mean square.
+        terms: The part of each labelled sample in the error by samples without labels.
+        unseen: The error for changes that no label shows.
+        size: The number of independent labels.
+    """
+
+    mean: float
+    square: float
+    terms: _Numbers
+    unseen: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """The samples of both runs; the labelled ones are the first.
+
+    Attributes:
+        people: The differences by people's labels.
+        judge: The judge's differences of all samples.
+        sizes: How many samples each labelled one stands for.
+        places: The cluster of each sample.
+        scale: The largest possible difference.
+    """
+
+    people: _Numbers
+    judge: _Numbers
+    sizes: _Numbers
+    places: NDArray[np.intp]
+    scale: float
+
+    def list_strata(self) -> list[_Stratum]:
+        """List the strata that have samples: those with a difference by the judge first, then those without."""
+        changed = np.abs(self.judge) > EQUAL
+        return [self._stratum(members) for members in (changed, ~changed) if members.any()]
+
+    def _stratum(self, members: NDArray[np.bool_]) -> _Stratum:
+        values = self.judge[members]
+        share = len(values) / len(self.judge)
+        mean = float(values.mean())
+        square = float((values**2).mean())
+        labelled_rows = np.flatnonzero(members[: len(self.people)])
+        terms = np.zeros(len(self.people))
+        unseen_error = UNSEEN * self.scale * share
+        if not len(labelled_rows):
+            unseen_error /= self._expect_labels(len(values), labelled_rows)
+            return _Stratum(share * mean, share * square, terms, unseen_error, 0.0)
+        people = self.people[labelled_rows]
+        judge = self.judge[labelled_rows]
+        weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
+        trust = _trust(people, judge, weights)
+        errors = people - trust * judge
+        error = float(weights @ errors)
+        square += float(weights @ (people**2 - judge**2))
+        deviations = errors - error
+        clusters = len(set(self.places[labelled_rows].tolist()))
+        if clusters > 1:
+            deviations *= math.sqrt(clusters / (clusters - 1))
+        else:  # one draw says nothing about a spread
+            deviations = people - judge
+        # A labelled sample that stands for itself alone adds no error.
+        unlabelled = np.maximum(1 - 1 / (weights * len(values)), 0.0)
+        terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
+        size = min(1 / float((weights**2).sum()), float(clusters))
+        unseen_error *= min(1.0, UNLABELLED * (1 - len(labelled_rows) / len(values)))
+        unseen_error /= self._expect_labels(len(values), labelled_rows) * size / len(labelled_rows)
+        return _Stratum(share * (error + trust * mean), share * square, terms, unseen_error, size)
+
+    def _expect_labels(self, size: int, labelled_rows: NDArray[np.intp]) -> float:
+        """Return the number of labels that a draw like this one gives a stratum.
+
+        Fewer labels by chance do not lower it: up to `CHANCE` standard deviations count as chance.
+        """
+        sizes = self.sizes[labelled_rows] if len(labelled_rows) else self.sizes
+        expected = size / float(sizes.mean()) * float(self.sizes.sum()) / len(self.judge)
+        if len(labelled_rows) < expected - CHANCE * math.sqrt(expected):
+            expected = float(len(labelled_rows))
+        return max(expected, 1.0)
+
+
+def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
+    """Return how much the judge counts in a stratum, from 0 to 1."""
+    if len(people) < FEW:
+        return 1.0
+    deviations = judge - shares @ judge
+    spread = float(shares @ deviations**2)
+    if spread < EQUAL**2:
+        return 1.0
+    covariance = float(shares @ ((people - shares @ people) * deviations))
+    return min(max(covariance / spread, 0.0), 1.0)
+
+
+def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float:
+    """Return by how much clusters raise the variance of a mean; 0 where the values do not differ."""
+    spread = float(values.var(ddof=1)) / len(values)
+    if spread < EQUAL**2:
+        return 0.0
+    return cluster_error(values, cluster_numbers, float(values.mean())) ** 2 / spread
+
+
+# --- what decides ---
+
+
+def choose_p(judge: float, p: float, labels: LabelledDifference | None) -> float:
+    """Choose the p value of "no difference" that decides: the judge's, or the labels'.
+
+    The labels decide in three cases: all samples are labelled; their p value is smaller than the judge's; or they do not allow
+    a difference that the judge shows.
+
+    Args:
+        judge: The judge's mean difference.
+        p: Its p value.
+        labels: The difference by labels; None without labels.
+    """
+    return labels.p if labels is not None and does_label_decide(judge, p, labels) else p
+
+
+def does_label_decide(judge: float, p: float, labels: LabelledDifference) -> bool:
+    """Tell whether the labels decide about the direction of a difference: see `choose_p`, which has the arguments."""
+    if labels.complete or labels.p < p:
+        return True
+    return p <= LEVEL and not labels.allow_change(0.0, 1 if judge > 0 else -1)
+
+
+def decide_loss(
+    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+) -> bool:
+    """Decide whether a loss larger than a margin is shown.
+
+    The interval by labels shows it. Or the judge's interval shows it, and the labels allow it.
+
+    Args:
+        judge: The interval of the judge's difference.
+        labels: The difference by labels; None without labels.
+        margin: At least 0.
+    """
+    judge_shows = judge is not None and judge[1] < -margin
+    if labels is None:
+        return judge_shows
+    return labels.show_change(margin) or (judge_shows and labels.allow_change(margin))
+
+
+def decide_no_loss(
+    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+) -> bool:
+    """Decide whether it is shown that no loss is larger than a margin. The labels count as in `decide_loss`.
+
+    Args:
+        judge: The interval of the judge's difference; None where nothing changed.
+        labels: The difference by labels; None without labels.
+        margin: At least 0.
+    """
+    judge_shows = judge is None or judge[0] >= -margin
+    if labels is None:
+        return judge_shows
+    return labels.show_no_loss(margin) or (judge_shows and labels.allow_no_loss(margin))
+
+
+def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -> float | None:
+    """Find the smallest true loss beyond the margin of a gate that the decision shows with 80 % power.
+
+    Without labels it is the judge's own.
+
+    With labels of some samples it is the larger one of two:
+
+    - the judge's own;
+    - the smallest loss that the labels allow: ``t(0.8) * sqrt(s_d**2 + s_r**2)`` less `LabelledDifference.slack`.
+
+    If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
+
+    Args:
+        judge: The judge's difference.
+        labels: The difference by labels; None without labels.
+    """
+    if labels is None:
+        return judge.detectable
+    if labels.complete or labels.contradict(judge.mean):
+        return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
+    power = student_quantile(POWER, labels.degrees) * labels.error
+    return max(judge.detectable or 0.0, power - labels.slack)

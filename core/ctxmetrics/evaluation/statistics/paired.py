@@ -1,0 +1,187 @@
+"""Means of paired differences: interval, p value, and how many samples show a difference.
+
+The unit is the sample, or a cluster of samples that belong together. Interval and p value have one basis, so that one
+excludes zero where the other is at most 0.05.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, student_quantile, upper_share
+
+# Below this number of changed samples, their spread says too little about changes that were not seen.
+FEW = 10
+# The share of tests that find the smallest detectable difference.
+POWER = 0.8
+LEVEL = 0.05
+# Differences that are smaller count as equal.
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PairedMean:
+    """The mean of paired differences, and how sure it is.
+
+    Attributes:
+        mean: Mean of the differences.
+        interval: Its 95 % interval; None below two samples or clusters, and where none changed.
+        p: p value of "no difference".
+        detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs; None below two.
+        changed: How many samples have a difference.
+    """
+
+    mean: float
+    interval: tuple[float, float] | None
+    p: float
+    detectable: float | None
+    changed: int
+
+
+def paired_mean(
+    differences: Sequence[float], clusters: Sequence[object] | None = None, *, scale: float = 1.0
+) -> PairedMean:
+    """Mean of differences, one a sample, with interval, p value and detectable difference.
+
+    Formula: with G clusters (without clusters, each sample is one), s and c the sums and the numbers of their
+    differences, n = sum(c) and m = sum(s) / n: the standard error is
+    ``sqrt(G / (G - 1) * sum((s - m * c)**2)) / n``, for single samples the usual one. Interval:
+    ``m +- t * error`` with Student's quantile and G - 1 degrees of freedom; p: of ``m / error`` in that distribution;
+    detectable: ``(t(0.975) + t(0.8)) * error``. Where all differences are equal, the interval has no width.
+
+    With fewer than ten changed samples the interval also reaches to ``-scale * u(worse)`` and ``scale * u(better)``,
+    where u is the upper end of the exact 95 % interval of the share of clusters (Clopper and Pearson), since changes that
+    were not seen could be as large as the scale. An end stays Student's where the sign test shows the direction. p is then the
+    larger one of both tests.
+
+    Args:
+        differences: At least one.
+        clusters: For each difference, what it belongs to.
+        scale: The largest possible difference.
+
+    Source: Student, Biometrika 6 (1908) 1; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13, with the usual
+    factor for few clusters; C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404; detectable difference: H. S. Bloom,
+    Evaluation Review 19 (1995) 547.
+
+    >>> found = paired_mean([0.5, 0.0, 0.5, 0.0, 0.25] * 4)
+    >>> found.mean, round(found.interval[0], 3), round(found.interval[1], 3), round(found.p, 4)
+    (0.25, 0.143, 0.357, 0.0001)
+    """
+    data = np.asarray(differences, dtype=float)
+    places = number_clusters(clusters, len(data))
+    mean = math.fsum(differences) / len(data)
+    size = int(places.max()) + 1
+    changed = int((np.abs(data) > EQUAL).sum())
+    if size < 2:  # noqa: PLR2004 - one says nothing about the spread
+        return PairedMean(mean, None, 1.0, None, changed)
+    error = cluster_error(data, places, mean)
+    detectable = power_multiple(size - 1) * error
+    if not changed:
+        return PairedMean(mean, None, 1.0, detectable, changed)
+    half = student_quantile(1 - LEVEL / 2, size - 1) * error
+    p = mean_p(mean, error, size - 1)
+    interval = mean - half, mean + half
+    if changed < FEW:
+        sums = np.bincount(places, data).astype(float)
+        interval, p = reach_unseen_changes(mean, interval, p, sums, scale=scale)
+    return PairedMean(mean, interval, p, detectable, changed)
+
+
+def cluster_error(data: NDArray[np.float64], places: NDArray[np.intp], mean: float) -> float:
+    """Return the standard error of a mean by clusters, two at least; see `paired_mean`."""
+    sums = np.bincount(places, data)
+    counts = np.bincount(places)
+    size = len(sums)
+    error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
+    return 0.0 if error < EQUAL * max(abs(mean), 1e-6) else error
+
+
+def reach_unseen_changes(
+    mean: float, interval: tuple[float, float], p: float, sums: NDArray[np.float64], *, scale: float
+) -> tuple[tuple[float, float], float]:
+    """Widen an interval, and raise its p value, where few samples changed; see `paired_mean`.
+
+    Args:
+        mean: The mean difference.
+        interval: Its interval by Student's distribution.
+        p: The p value that belongs to it.
+        sums: The sum of the differences of each cluster.
+        scale: The largest possible difference.
+    """
+    better = int((sums > EQUAL).sum())
+    worse = int((sums < -EQUAL).sum())
+    lower, upper = interval
+    p = max(p, sign_p(better, worse))
+    if p > LEVEL or mean <= 0:
+        lower = min(lower, -scale * upper_share(worse, len(sums), LEVEL / 2))
+    if p > LEVEL or mean >= 0:
+        upper = max(upper, scale * upper_share(better, len(sums), LEVEL / 2))
+    return (lower, upper), p
+
+
+def mean_p(mean: float, error: float, degrees: int) -> float:
+    """Return the p value of "the mean is 0", from Student's distribution; without an error it is 0 or 1."""
+    if error:
+        return student_p(mean / error, degrees)
+    return float(not mean)
+
+
+def samples_needed(difference: float, spread: float, changed: float = 1.0) -> int:
+    """Return how many samples show a true mean difference with 80 % power, in a test at 5 %.
+
+    Formula: the smallest n with ``(t(0.975) + t(0.8)) * spread / sqrt(n) <= difference``, Student's quantiles with n - 1
+    degrees of freedom; and so many that ten changed samples are expected.
+
+    Args:
+        difference: The true mean of the paired differences, above 0.
+        spread: Their standard deviation.
+        changed: The share of samples that have a difference.
+
+    Source: H. S. Bloom, Evaluation Review 19 (1995) 547.
+
+    >>> samples_needed(0.5, 1.0)
+    34
+    """
+    normal = sum(map(NormalDist().inv_cdf, (1 - LEVEL / 2, POWER)))
+    n = max(2, math.ceil((normal * spread / difference) ** 2), math.ceil(FEW / changed - EQUAL))
+    while power_multiple(n - 1) * spread > difference * math.sqrt(n):
+        n += 1
+    return n
+
+
+def power_multiple(degrees: int) -> float:
+    """Return how many standard errors a difference has that is found with 80 % power."""
+    return student_quantile(1 - LEVEL / 2, degrees) + student_quantile(POWER, degrees)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for how many there are, in the same order.
+
+    Source: S. Holm, Scandinavian Journal of Statistics 6 (1979) 65.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def number_clusters(clusters: Sequence[object] | None, size: int) -> NDArray[np.intp]:
+    """Return the number of the cluster of each sample; without clusters each is one by itself."""
+    return np.arange(size) if clusters is None else np.array(numbered(clusters))
+
+
+def numbered(clusters: Sequence[object]) -> list[int]:
+    """Return clusters as numbers from 0, in the order in which they occur."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]

@@ -1,0 +1,325 @@
+"""How often a comparison of so many samples finds a true difference, by simulation with the test of `paired_mean`.
+
+The result depends mainly on the size of a single change: a lost document takes the whole value of a sample, and a lost sentence
+takes a part of it. So both are simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxmetrics.evaluation.statistics.intervals import binomial, sign_p, student_quantile, upper_share
+from ctxmetrics.evaluation.statistics.paired import EQUAL, FEW, LEVEL, POWER, samples_needed
+
+_Numbers = NDArray[np.float64]
+
+_SEED = 1
+_DRAWS = 8_000
+# A little more than 4 in 5, so that errors of the simulation and of the run's values do not lead below 4 in 5.
+_TARGET = POWER + 0.015
+# Sizes of changes within one step count as equal; the scale has so many steps.
+_STEPS_OF_SCALE = 64
+# Steps of a search that halves an interval.
+_HALVINGS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ValueParts:
+    """What one sample can lose and win.
+
+    Attributes:
+        value: Its value.
+        to_lose: Of how many equal parts the value consists, such as supported sentences; at least 1.
+        to_win: Of how many parts the rest of the scale consists; at least 1.
+    """
+
+    value: float
+    to_lose: int = 1
+    to_win: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the values of samples change between two runs.
+
+    Attributes:
+        sizes: The sizes of changes, each once; losses are below 0.
+        shares: The share of samples with each.
+    """
+
+    sizes: _Numbers
+    shares: _Numbers
+
+    @property
+    def changed(self) -> float:
+        """The share of samples that change."""
+        return float(self.shares.sum())
+
+    @property
+    def mean(self) -> float:
+        """The true mean difference."""
+        return float(self.sizes @ self.shares)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the differences."""
+        return math.sqrt(max(float(self.sizes**2 @ self.shares) - self.mean**2, 0.0))
+
+
+class ChangeModel:
+    """Builds the changes that make a given mean loss, from what the samples of a run can lose and win.
+
+    Args:
+        samples: What each sample can lose and win; one at least.
+        scale: The highest value.
+    """
+
+    def __init__(self, samples: Sequence[ValueParts], scale: float) -> None:
+        self._scale = scale
+        self._size = len(samples)
+        self._losses = [(item.value, item.to_lose) for item in samples if item.value > 0]
+        self._wins = [(scale - item.value, item.to_win) for item in samples if item.value < scale]
+
+    def find_largest_loss(self, changed: float | None = None) -> float:
+        """Compute the largest mean loss: each sample that may change loses its whole value.
+
+        Args:
+            changed: The largest share of samples that may change; None: all samples may.
+        """
+        if not self._losses:
+            return 0.0
+        share = len(self._losses) / self._size
+        if changed is not None:
+            share = min(share, changed)
+        return share * _mean_size(self._losses, 1.0)
+
+    def build(self, loss: float, changed: float | None, *, whole: bool) -> Changes:
+        """Build the changes of a mean loss.
+
+        Args:
+            loss: The mean loss, at most `find_largest_loss`; above 0 if ``changed`` is None.
+            changed: The share of samples that change, in both directions; None: no sample wins.
+            whole: Whether whole samples change, or single parts of them.
+        """
+        if changed is not None:
+            return self.change(loss, changed, whole=whole)
+        return self.lose_samples(loss) if whole else self.lose_parts(loss)
+
+    def lose_parts(self, loss: float) -> Changes:
+        """Build the changes if each part of a value is lost independently, with the same probability.
+
+        Args:
+            loss: The mean loss, above 0 and at most `find_largest_loss`.
+        """
+        rate = min(loss / self.find_largest_loss(), 1.0)
+        table = _Table(self._scale)
+        for amount, parts in self._losses:
+            for lost_parts, probability in enumerate(_binomial(parts, rate)):
+                table.add(-amount * lost_parts / parts, probability / self._size)
+        return table.build()
+
+    def lose_samples(self, loss: float) -> Changes:
+        """Build the changes if a sample loses its whole value or nothing; the argument is that of `lose_parts`."""
+        return self._mix(loss / self.find_largest_loss() * len(self._losses) / self._size, 0.0, 1.0)
+
+    def change(self, loss: float, changed: float, *, whole: bool) -> Changes:
+        """Build the changes if a given share of samples changes, and some of these win.
+
+        Args:
+            loss: The mean loss, at least 0 and at most ``find_largest_loss(changed)``.
+            changed: The share of samples that change; fewer if not so many can.
+            whole: Whether a sample that changes loses or wins all parts. Otherwise it loses or wins one part, and each
+                further part with the lowest probability that makes the loss possible.
+        """
+        further = 1.0
+        if not whole:
+            further = self._find_further(loss, changed)
+        losing, winning = self._share_out(loss, changed, further)
+        return self._mix(losing, max(winning, 0.0), further)
+
+    def _find_further(self, loss: float, changed: float) -> float:
+        """Find the lowest probability of further parts that makes the loss possible."""
+
+        def is_enough(further: float) -> bool:
+            return self._share_out(loss, changed, further)[1] >= 0
+
+        return 0.0 if is_enough(0.0) else find_first(is_enough, 0.0, 1.0, halvings=_HALVINGS)
+
+    def _share_out(self, loss: float, changed: float, further: float) -> tuple[float, float]:
+        """Return the share of samples that lose, and the share that win.
+
+        The second one is negative if changes of this size are too small to make the loss.
+        """
+        loss_size = _mean_size(self._losses, further)
+        win_size = _mean_size(self._wins, further)
+        if not loss_size:
+            return 0.0, 0.0
+        largest_losing_share = len(self._losses) / self._size
+        winning = min(
+            (changed * loss_size - loss) / (loss_size + win_size), len(self._wins) / self._size
+        )
+        if largest_losing_share * loss_size < loss + winning * win_size:  # not so many can lose
+            winning = (largest_losing_share * loss_size - loss) / (win_size or loss_size)
+        return (loss + winning * win_size) / loss_size, winning
+
+    def _mix(self, losing: float, winning: float, further: float) -> Changes:
+        table = _Table(self._scale)
+        for share, amounts, sign in ((losing, self._losses, -1), (winning, self._wins, 1)):
+            for amount, parts in amounts:
+                for further_parts, probability in enumerate(_binomial(parts - 1, further)):
+                    table.add(
+                        sign * amount * (1 + further_parts) / parts, share * probability / len(amounts)
+                    )
+        return table.build()
+
+
+class _Table:
+    """Collects sizes of changes with their probabilities; sizes that are nearly equal are replaced by their mean."""
+
+    def __init__(self, scale: float) -> None:
+        self._step = scale / _STEPS_OF_SCALE
+        self._sums: dict[int, float] = {}
+        self._shares: dict[int, float] = {}
+
+    def add(self, size: float, share: float) -> None:
+        """Add a size; no change, and a share of 0, are left out."""
+        if not size or not share:
+            return
+        step = math.ceil(
+            abs(size) / self._step
+        )  # at least 1, so that a change is never counted as none
+        if size < 0:
+            step = -step
+        self._sums[step] = self._sums.get(step, 0.0) + size * share
+        self._shares[step] = self._shares.get(step, 0.0) + share
+
+    def build(self) -> Changes:
+        """Return the changes."""
+        shares = np.array([*self._shares.values()])
+        return Changes(np.array([*self._sums.values()]) / shares, shares)
+
+
+def _binomial(count: int, rate: float) -> list[float]:
+    """Return the probability of each number of hits, from none to all."""
+    return [binomial(hits, count, rate) for hits in range(count + 1)]
+
+
+def _mean_size(amounts: Sequence[tuple[float, int]], further: float) -> float:
+    """Return the mean size of a change that takes one part, and each further one with a probability."""
+    if not amounts:
+        return 0.0
+    sizes = (amount * (1 + further * (parts - 1)) / parts for amount, parts in amounts)
+    return math.fsum(sizes) / len(amounts)
+
+
+def find_first(holds: Callable[[float], bool], low: float, high: float, *, halvings: int) -> float:
+    """Find the lowest number between two from which on something holds, by halving; the upper one if it holds nowhere."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedComparisons:
+    """Many comparisons with the same true changes: the figures of `paired_mean`, an item for each.
+
+    Attributes:
+        mean: The mean difference.
+        low: The lower end of the interval; 0 where nothing changed.
+        high: The upper end.
+        shown: Whether the p value is at most 0.05.
+    """
+
+    mean: _Numbers
+    low: _Numbers
+    high: _Numbers
+    shown: NDArray[np.bool_]
+
+
+def simulate(
+    changes: Changes, samples: int, *, scale: float = 1.0, draws: int = _DRAWS, seed: int = _SEED
+) -> SimulatedComparisons:
+    """Simulate comparisons of so many samples.
+
+    Args:
+        changes: The true changes.
+        samples: How many samples a comparison has, two at least.
+        scale: The largest possible difference.
+        draws: How many comparisons to simulate.
+        seed: Where the random numbers begin.
+    """
+    source = np.random.default_rng(seed)
+    unchanged = max(1 - changes.changed, 0.0)
+    shares = np.append(changes.shares, unchanged)
+    counts = source.multinomial(samples, shares / shares.sum(), size=draws)[:, :-1]
+    return compare_counts(counts, changes.sizes, samples, scale=scale)
+
+
+def compare_counts(
+    counts: NDArray[np.int64], sizes: _Numbers, samples: int, *, scale: float = 1.0
+) -> SimulatedComparisons:
+    """Compute the figures of `paired_mean` for many comparisons, from how often each has a change of each size.
+
+    Args:
+        counts: A row for each comparison, a column for each size.
+        sizes: The sizes.
+        samples: How many samples each comparison has.
+        scale: The largest possible difference.
+    """
+    mean = counts @ sizes / samples
+    squares = counts @ sizes**2
+    error = np.sqrt(np.maximum(squares - samples * mean**2, 0.0) / (samples - 1) / samples)
+    error[error < EQUAL] = 0.0
+    half = student_quantile(1 - LEVEL / 2, samples - 1) * error
+    low, high = mean - half, mean + half
+    better = counts[:, sizes > 0].sum(axis=1)
+    worse = counts[:, sizes < 0].sum(axis=1)
+    is_shown = (np.abs(mean) >= half) & (better + worse > 0)
+    few_changes = np.flatnonzero(better + worse < FEW)
+    for better_count, worse_count in {(int(better[row]), int(worse[row])) for row in few_changes}:
+        rows = few_changes[(better[few_changes] == better_count) & (worse[few_changes] == worse_count)]
+        is_shown[rows] &= sign_p(better_count, worse_count) <= LEVEL
+        lowest = -scale * upper_share(worse_count, samples, LEVEL / 2)
+        highest = scale * upper_share(better_count, samples, LEVEL / 2)
+        needs_low = rows[~is_shown[rows] | (mean[rows] <= 0)]
+        needs_high = rows[~is_shown[rows] | (mean[rows] >= 0)]
+        low[needs_low] = np.minimum(low[needs_low], lowest)
+        high[needs_high] = np.maximum(high[needs_high], highest)
+    unchanged = better + worse == 0
+    low[unchanged] = high[unchanged] = 0.0
+    return SimulatedComparisons(mean, low, high, is_shown)
+
+
+def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
+    """Find how many samples a comparison needs to find these changes in 4 of 5 cases, to 1 %.
+
+    Args:
+        changes: The true changes; their mean is not 0.
+        scale: The largest possible difference.
+    """
+
+    def suffices(samples: int) -> bool:
+        return float(simulate(changes, samples, scale=scale).shown.mean()) >= _TARGET
+
+    high = samples_needed(abs(changes.mean), changes.deviation)
+    while not suffices(high):
+        high *= 2
+    low = high // 2
+    while low > 1 and suffices(low):
+        high, low = low, low // 2
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        if suffices(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,143 @@
+"""Windows of neighbouring sentences of a context: the choice of those that hold most words of a unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import starmap
+from typing import NamedTuple
+
+from ctxmetrics.judges.base import JudgeRequest
+from ctxmetrics.judges.evidence.words import held_keys, tokens
+from ctxmetrics.judges.lexical.index import sentences
+from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.visible import see
+from ctxmetrics.verdicts import Evidence
+
+# Approximates the tokens of language models: a character of Chinese, Japanese, Thai, Lao, Khmer or Burmese, a word, or a mark.
+_TOKEN = re.compile(
+    r"""
+    [\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]
+    | [^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+
+    | [^\w\s]
+    """,
+    re.VERBOSE,
+)
+
+
+class Window(NamedTuple):
+    """Neighbouring sentences of one context.
+
+    Attributes:
+        span: The sentences as evidence.
+        words: The keys of their words; in a window that was chosen for a unit, only of words that the unit has.
+        text: The visible text of the sentences.
+    """
+
+    span: Evidence
+    words: frozenset[str]
+    text: str
+
+
+def choose_windows(
+    request: JudgeRequest, units: Sequence[str], size: int, most_windows: int
+) -> list[tuple[str, list[list[Window]]]]:
+    """Choose the windows of each context that a unit is compared with.
+
+    Windows of ``size`` sentences follow each other in each context. Each begins with the last sentence of the one before it,
+    so that any two neighbouring sentences stand in one window. The choice depends on the unit and that context only.
+
+    Args:
+        request: The request with the contexts.
+        units: The units.
+        size: Sentences of a window.
+        most_windows: How many windows of one context are chosen: those that hold most words of the unit.
+
+    Returns:
+        Each unit with the windows of each context, in the order of the text.
+    """
+    contexts = [list(_cut_to_windows(index, text, size)) for index, text in enumerate(request.contexts)]
+    chosen = []
+    for unit in units:
+        phrase = Phrase.of(unit, request.language)
+        chosen.append((unit, [_choose(windows, phrase, most_windows) for windows in contexts]))
+    return chosen
+
+
+def cut_pieces(context: int, text: str, size: int) -> list[Window]:
+    """Cut a context into pieces of whole sentences that follow each other without a gap or an overlap.
+
+    Args:
+        context: Its index.
+        text: The context.
+        size: Words and punctuation marks in a piece at most; a sentence with more is a piece of its own.
+    """
+    view = see(text)
+    groups: list[list[Span]] = []
+    room = 0
+    for sentence in starmap(Span, sentences(text)):
+        length = len(_TOKEN.findall(view.cut(sentence)))
+        if not groups or length > room:
+            groups.append([])
+            room = size
+        groups[-1].append(sentence)
+        room -= length
+    pieces = []
+    for group in groups:
+        piece = Span(group[0].start, group[-1].end)
+        span = Evidence(context, *piece, text[piece.start : piece.end])
+        pieces.append(Window(span, frozenset(), view.cut(piece)))
+    return pieces
+
+
+def choose_complementary(
+    windows_by_context: Sequence[Sequence[Window]], most_windows: int = 3
+) -> tuple[Evidence, ...]:
+    """Choose windows of different contexts that together hold most words of a unit, in the order of the contexts.
+
+    They are chosen one by one: the next is the window that adds most words, the earlier one of two that add as many. If one
+    context alone holds as many words, nothing is returned.
+    """
+    chosen: list[Evidence] = []
+    combined_words: frozenset[str] = frozenset()
+    candidates = [window for windows in windows_by_context for window in windows]
+    while candidates and len(chosen) < most_windows:
+        candidate = max(candidates, key=lambda window: len(window.words - combined_words))
+        if candidate.words <= combined_words:
+            break
+        combined_words |= candidate.words
+        chosen.append(replace(candidate.span, whole=False))
+        context = candidate.span.context
+        candidates = [window for window in candidates if window.span.context != context]
+    if len(chosen) < 2:  # noqa: PLR2004 - one context is not several together
+        return ()
+    return tuple(sorted(chosen, key=lambda span: span.context))
+
+
+def _choose(windows: Iterable[Window], unit: Phrase, most_windows: int) -> list[Window]:
+    """Choose the windows of a context that hold most words of a unit; a number counts as two words."""
+    words = frozenset(unit.content)
+    numbers = frozenset(unit.numbers)
+    compared = [window._replace(words=window.words & words) for window in windows]
+
+    def weigh(window: Window) -> int:
+        """Count the words of the unit that a window holds; a number counts twice."""
+        return len(window.words) + len(window.words & numbers)
+
+    chosen = sorted(compared, key=weigh, reverse=True)[:most_windows]
+    return sorted(chosen, key=lambda window: window.span.start)
+
+
+def _cut_to_windows(context: int, text: str, size: int) -> Iterator[Window]:
+    """Cut a context into windows; the last one ends with the last sentence."""
+    view = see(text)
+    spans = [*starmap(Span, sentences(text))]
+    words = [frozenset(held_keys(tokens(view.cut(span)))) for span in spans]
+    step = max(1, size - 1)
+    for first in range(0, max(len(spans) - size + step, min(1, len(spans))), step):
+        window_slice = slice(first, first + size)
+        start, end = spans[window_slice][0][0], spans[window_slice][-1][1]
+        span = Evidence(context, start, end, text[start:end])
+        yield Window(span, frozenset().union(*words[window_slice]), view.cut(Span(start, end)))

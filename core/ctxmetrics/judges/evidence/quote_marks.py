@@ -1,0 +1,65 @@
+"""What models write around a quote: the id of its context, quotation marks, the marks of Markdown, tags."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ctxmetrics.judges.evidence.words import LISTS
+
+_MARKS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
+# Characters at each end of a quote among which a label is looked for.
+_LABEL_ROOM = 120
+# "c2 says: **quote**" has three layers.
+_MOST_LAYERS = 5
+_TAG = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
+
+
+def take_off_marks(quote: str) -> str:
+    """Return a quote without what a model wrote around it.
+
+    >>> take_off_marks('Context c2 says: "**washed monthly**" [c2]')
+    'washed monthly'
+    """
+    before, after = _labels()
+    text = quote
+    for _ in range(_MOST_LAYERS):
+        bare = _TAG.sub("", text.strip()).strip(_MARKS)
+        bare = before.sub("", bare[:_LABEL_ROOM], count=1) + bare[_LABEL_ROOM:]
+        bare = bare[:-_LABEL_ROOM] + after.sub("", bare[-_LABEL_ROOM:], count=1)
+        if bare == text:
+            break
+        text = bare
+    return text
+
+
+@lru_cache(maxsize=1)
+def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a label before a quote, and behind one."""
+    words = "|".join(map(re.escape, LISTS["quote_labels"]))
+    before = rf"""\A
+        (?:(?:{words})\s+){{0,4}}                       # According to context
+        (?:
+            c\s?\d{{1,4}}\b (?:[.]\d{{1,3}}\b)?           # c2, c2.1
+            (?:\s*[,;]\s*(?:(?:{words})\s+)?c?\d{{1,4}}\b){{0,4}}  # , sentence 1
+            (?:\s+(?:{words}))?                         # says
+            [\s:.,;|/\])}}>"'*_–—-]*
+            |
+            (?: \d{{1,2}} | (?:{words}) (?:\s+\d{{1,2}})? )  # 1. or Context 2: or Quote:
+            \s*["'*_\])]*\s*[:.)]+[\s"'*_]+
+        )
+    """
+    after = rf"""
+        \s*
+        (?:
+            [\s:.,;|/\[({{<"'*_–—-]+
+            (?:(?:{words})\s*[:.]?\s+){{0,4}}
+            c\s?\d{{1,4}}
+            (?:[\s,;&]+(?:(?:{words})\s+)?c?\d{{1,4}}){{0,8}}
+            | [\[(]\s*\d{{1,2}}                           # [1
+            | [⁰¹²³⁴-⁹]+
+        )
+        [\s.,;\])}}>"'*_]*\Z
+    """
+    flags = re.VERBOSE | re.IGNORECASE
+    return re.compile(before, flags), re.compile(after, flags)

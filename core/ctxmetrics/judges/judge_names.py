@@ -1,0 +1,222 @@
+"""A judge by what ``--judge`` calls it: ``lexical``, ``openai/gpt-4o-mini``, ``my_judges:judge``. Python reads the same."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics._internal.call_text import parse_call
+from ctxmetrics._internal.near_names import find_near, suggest
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.judges.base import Judge
+
+# The entry point group under which adapters offer models.
+MODELS = "ctxmetrics.models"
+# Which option the command line names in messages; Python writes the name of a parameter.
+OPTION = "--judge"
+# What stands before the name of a preset of `NLIJudge`.
+NLI = "nli"
+# Parameters of a judge and of its model that cannot be given by name: the judge's name and other options say them.
+_NOT_CHANGED = frozenset({"api_key", "base_url", "extra", "model", "warnings"})
+# The provider of a model by the beginning of the model's name.
+_PROVIDERS_BY_BEGINNING = {
+    "chatgpt": "openai",
+    "gpt": "openai",
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "deepseek": "deepseek",
+}
+
+
+def read_judge(
+    text: str,
+    *,
+    base_url: str | None = None,
+    max_characters: int | None = None,
+    api_key: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    place: str = "judge",
+) -> Judge:
+    """Make the judge that a text names.
+
+    Providers are those of `ctxmetrics.models.openai.providers`, also of decision models, and what adapters offer under the
+    entry point group ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash.
+
+    Args:
+        text: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, ``nli/PRESET``, or ``MODULE:NAME``: a judge in a Python module of
+            one's own, which is imported.
+        base_url: The address of the model's server.
+        max_characters: The most characters in one request.
+        api_key: The model's key. Without it the environment has the key.
+        options: Parameters of the judge that asks a model, or of the library's own client of the model, by their names.
+        place: Where the text stands, for messages: ``--judge`` on the command line.
+
+    Raises:
+        ParameterError: No such judge; or it has no such parameter.
+    """
+    judge = _find_judge(text, base_url, api_key, place)
+    changes = {**(options or {})}
+    if max_characters is not None:
+        changes["max_characters"] = max_characters
+    return _change(judge, changes, f"{place} {text}") if changes else judge
+
+
+def _change(judge: Judge, changes: Mapping[str, Any], judge_text: str) -> Judge:
+    """Change parameters of a judge that asks a model, or of its model where that is the library's own client.
+
+    Args:
+        judge: The judge.
+        changes: The new values by the names of the parameters.
+        judge_text: How the user wrote the judge, for messages.
+
+    Raises:
+        ParameterError: It asks no model, or has no such parameter.
+    """
+    from ctxmetrics.judges.decision import DecisionJudge
+    from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.models.openai.model import OpenAIModel
+
+    if not isinstance(judge, (DecisionJudge, LLMJudge)):
+        option = f"--{next(iter(changes)).replace('_', '-')}"
+        raise ParameterError(f"{option} is not for {judge_text}: it asks no language model.")
+    judge_parameters = {item.name for item in fields(judge) if item.init} - _NOT_CHANGED
+    model_parameters = set[str]()
+    if isinstance(judge.model, OpenAIModel):
+        model_parameters = {item.name for item in fields(OpenAIModel) if item.init} - _NOT_CHANGED
+    for name in changes:
+        if name not in judge_parameters | model_parameters:
+            known = sorted(judge_parameters | model_parameters)
+            raise ParameterError(
+                f"{judge_text}: there is no parameter {name!r}.{suggest(name, known)} There are: {', '.join(known)}."
+            )
+        owner = judge if name in judge_parameters else judge.model
+        if isinstance(getattr(owner, name), bool) and not isinstance(changes[name], bool):
+            raise ParameterError(f"{judge_text}: {name} must be true or false, not {changes[name]!r}.")
+    model: Any = judge.model
+    model_changes = {name: value for name, value in changes.items() if name in model_parameters}
+    judge_changes = {name: value for name, value in changes.items() if name in judge_parameters}
+    if model_changes:
+        model = replace(model, **model_changes)
+    if isinstance(judge, LLMJudge):
+        return judge.asking(model, **judge_changes)
+    return replace(judge, **judge_changes)
+
+
+def coerce_text(judge: Judge | str | None) -> Judge | None:
+    """Coerce a judge's name to the judge; anything else stays."""
+    return read_judge(judge) if isinstance(judge, str) else judge
+
+
+def _find_judge(text: str, base_url: str | None, api_key: str | None, place: str) -> Judge:
+    """Find the judge that a text names."""
+    before_colon, colon, after_colon = text.partition(":")
+    is_in_module = bool(colon) and "/" not in text
+    if base_url is not None and (before_colon == "lexical" or is_in_module):
+        raise ParameterError(f"--base-url is not for {place} {text}. Write {place} PROVIDER/MODEL.")
+    if before_colon == "lexical":
+        return _build_lexical(after_colon, place)
+    if is_in_module:
+        return _import_judge(text, before_colon, after_colon, place)
+    from importlib.metadata import entry_points
+
+    from ctxmetrics.judges.llm.judge import LLMJudge
+    from ctxmetrics.models.openai.model import OpenAIModel
+    from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, PROVIDERS
+
+    provider, _, model = text.partition("/")
+    if model and provider == NLI:
+        from ctxmetrics.judges.nli import NLIJudge
+
+        if base_url is not None:
+            raise ParameterError(
+                f"--base-url is not for {place} {text}: its model runs in this process."
+            )
+        return NLIJudge(model)
+    if model and provider in DECISION_PROVIDERS:
+        from ctxmetrics.judges.decision import DecisionJudge
+        from ctxmetrics.models.openai.decision_api import DecisionAPI
+
+        return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url, api_key=api_key))
+    adapter_models = {entry.name: entry for entry in entry_points(group=MODELS)}
+    if not model or not (provider in PROVIDERS or provider in adapter_models):
+        known = [*PROVIDERS, *DECISION_PROVIDERS, NLI, *adapter_models]
+        raise ParameterError(_explain_unknown(text, known, place))
+    if provider in PROVIDERS:
+        return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url, api_key=api_key))
+    if base_url is not None:
+        raise ParameterError(
+            f"--base-url is not for {place} {provider}/..: its client knows the address."
+        )
+    build_model = adapter_models[provider].load()
+    return LLMJudge(build_model(model))
+
+
+def _build_lexical(parameters: str, place: str) -> Judge:
+    """Build the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
+    from ctxmetrics.judges.lexical.judge import LexicalJudge
+
+    names = [field.name for field in fields(LexicalJudge) if field.init]
+    try:
+        options = parse_call(f"lexical({parameters})")[1]
+        unknown = [name for name in options if name not in names]
+        problem = f"there is no {unknown[0]!r}.{suggest(unknown[0], names)}" if unknown else ""
+        if not problem:
+            return LexicalJudge(**options)
+    except ParameterError as error:
+        problem = str(error)
+    raise ParameterError(
+        f"{place} lexical:{parameters}: {problem} (write lexical:min_coverage=.5; the parameters: {', '.join(names)})"
+    )
+
+
+def _import_judge(text: str, module: str, attribute: str, place: str) -> Judge:
+    """Import a judge from a module that can be imported, or stands in the current directory."""
+    from importlib import import_module
+
+    from ctxmetrics.models.openai.providers import PROVIDERS
+
+    meant = f" Did you mean {module}/{attribute}?" if module in PROVIDERS else ""
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise ParameterError(
+            f"{place} {text!r} is unknown.{meant} Write MODULE:NAME, such as my_judges:judge."
+        )
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # at the end: a file here takes the place of no installed module
+    try:
+        judge = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise ParameterError(
+            f"{place} {text!r}: {type(error).__name__}: {error}.{meant} MODULE must be importable, or a file in the current "
+            "directory."
+        ) from error
+    if isinstance(judge, type) or not isinstance(judge, Judge):
+        kind = f"the class {judge.__name__}" if isinstance(judge, type) else type(judge).__name__
+        raise ParameterError(
+            f"{place} {text}: this is {kind}, not a judge. Write NAME = NLIJudge(predict, identity=..) in the module, or "
+            "an object with name, warnings, attribute and rate."
+        )
+    return judge
+
+
+def _explain_unknown(text: str, providers: Sequence[str], place: str) -> str:
+    """Explain that a text names no judge, and which judge may be meant."""
+    provider, slash, model = text.partition("/")
+    near = find_near(provider, providers)
+    guess = ""
+    if find_near(text, ["lexical"]):
+        guess = "lexical"
+    elif near is not None:
+        guess = f"{near}/{model or 'MODEL'}"
+    elif not slash:
+        name = text.lower()
+        makers = [maker for start, maker in _PROVIDERS_BY_BEGINNING.items() if name.startswith(start)]
+        guess = f"{makers[0]}/{text}" if makers else ""
+    meant = f" Did you mean {guess}?" if guess else ""
+    return (
+        f"{place} {text!r} is unknown.{meant} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: "
+        f"{', '.join(providers)}."
+    )

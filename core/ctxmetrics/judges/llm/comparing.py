@@ -1,0 +1,186 @@
+"""Contradictions within one reply: within an entry, and between two entries.
+
+The entries are compared after all of them were read. A contradiction is flagged. Only one is asked again: a no whose quote is
+said to state the whole unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.judges.evidence import quotes as evidence
+from ctxmetrics.judges.evidence.quotes import DENIED, read_telling_words, share_script
+from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.llm.entries import ReplyEntry
+from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.verdicts import EMPTY_FORM, Evidence, Verdict
+
+# A yes whose entry calls words missing.
+MISSING = "missing"
+# A yes that rests on one part alone.
+PART_ALONE = "part_alone"
+# The doubts that make a verdict `contradicted`.
+CONTRADICTING = frozenset({DENIED, MISSING, PART_ALONE})
+# A yes whose evidence belongs to another unit.
+ANOTHER_SENTENCE = "another_sentence"
+# All doubts that evidence may have.
+DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE}
+# Evidence that holds at least this share of the words that only another unit has belongs to that unit.
+_LEAST_SHARE_OF_ANOTHER = 0.5
+# What a model writes where nothing is missing.
+_NOTHING = frozenset(read_data("judges.llm", "words.toml")["nothing"])
+# What may stand around such words.
+_AROUND_WORDS = " \t\n.,;:!\"'`()[]{}<>*_-–—/"
+
+
+class Denial(NamedTuple):
+    """How a reply denies its own yes.
+
+    Attributes:
+        doubt: `MISSING` or `PART_ALONE`.
+        reason: The same in words.
+    """
+
+    doubt: str
+    reason: str
+
+
+def find_denial(entry: ReplyEntry, spans: Sequence[Evidence], part: Part) -> Denial | None:
+    """Return how an entry that says yes denies it, or None.
+
+    Args:
+        entry: The entry.
+        spans: Where its quotes stand.
+        part: What was shown.
+    """
+    missing = read_missing(entry)
+    if missing:
+        return Denial(MISSING, f"called supported, and called missing: {missing}")
+    if len(part.contexts) > 1 and spans and not any(span.whole for span in spans):
+        texts = sorted({normalise(span.quote) for span in spans}, key=len)
+        if all(text in texts[-1] for text in texts):
+            return Denial(PART_ALONE, "called supported, and only one part of it is quoted")
+    return None
+
+
+def read_missing(entry: ReplyEntry) -> str:
+    """Return the words that an entry calls missing; empty where it says that nothing is."""
+    missing = entry.missing or ""
+    return "" if missing.strip(_AROUND_WORDS).casefold() in _NOTHING else missing
+
+
+def is_empty_form(id_: str, entry: ReplyEntry, part: Part) -> bool:
+    """Whether an entry that says no names no word of its sentence that is missing.
+
+    It may hold the defaults of a schema, words about the form, or the words of another sentence.
+    """
+    missing = read_missing(entry)
+    if not missing:
+        return True
+    language = part.request.language
+    text = part.units[id_]
+    words = read_telling_words(missing, language)
+    if words.isdisjoint(read_telling_words(text, language)) and share_script(missing, text):
+        # A negation, or another word without a meaning of its own, may be missing.
+        all_keys = {word.key for word in tokens(text)}
+        return any(word.key not in all_keys for word in tokens(missing))
+    nearness = _measure_nearness(missing, id_, part.units, language)
+    return any(own == 0 and other > 0 for own, other in nearness)
+
+
+def is_about(id_: str, entry: ReplyEntry, part: Part) -> bool:
+    """Whether the own words of an entry prove that it is about its sentence and no other one."""
+    texts = [quote.text for quote in entry.quotes]
+    if entry.value is not True:
+        texts = [read_missing(entry)]
+    nearness = _measure_nearness(" ".join(texts), id_, part.units, part.request.language)
+    return bool(entry.value is True or texts[0]) and all(own > other for own, other in nearness)
+
+
+def is_about_another(id_: str, entry: ReplyEntry, part: Part) -> bool:
+    """Whether the own words of an entry show that it is about another sentence."""
+    texts = [read_missing(entry)]
+    if entry.value is True or not texts[0]:
+        texts = [quote.text for quote in entry.quotes]
+    nearness = _measure_nearness(" ".join(texts), id_, part.units, part.request.language)
+    return any(other > own for own, other in nearness)
+
+
+def is_evidence_of_another(id_: str, sentences: Iterable[str], part: Part) -> bool:
+    """Whether evidence belongs to another unit than its own.
+
+    That is so if it holds no word that distinguishes its unit from the other one, and at least half of the words that
+    distinguish the other one.
+
+    Args:
+        id_: The id of the unit.
+        sentences: The sentences that hold its quotes.
+        part: What was shown.
+    """
+    if len(part.units) == 1:
+        return False
+    nearness = _measure_nearness(" ".join(sentences), id_, part.units, part.request.language)
+    return any(own == 0 and other >= _LEAST_SHARE_OF_ANOTHER for own, other in nearness)
+
+
+def _measure_nearness(
+    text: str, id_: str, units: Mapping[str, str], language: str
+) -> Iterator[tuple[float, float]]:
+    """Compare how near a text is to a unit and to each other unit.
+
+    Yields:
+        For each other unit: the share of the words that only the unit has which stand in the text, and the share of the
+        words that only the other unit has.
+    """
+    words = read_telling_words(text, language)
+    unit_words = read_telling_words(units[id_], language)
+    for other_id, other_text in units.items():
+        other_words = read_telling_words(other_text, language)
+        if other_id != id_ and other_words != unit_words:
+            own_share = _measure_share(unit_words - other_words, words)
+            yield own_share, _measure_share(other_words - unit_words, words)
+
+
+def _measure_share(words: frozenset[str], text_words: frozenset[str]) -> float:
+    """Return the share of words that a text has; 0 without words."""
+    return len(words & text_words) / len(words) if words else 0.0
+
+
+def find_conflicts(verdicts: Mapping[str, Verdict], part: Part) -> Iterator[tuple[str, str, Evidence]]:
+    """Yield each supported unit with a useless context on which it rests: the two ids, and the evidence in that context."""
+    for unit_id in part.units:
+        unit = verdicts.get(unit_id)
+        if unit is None or unit.value is not True:
+            continue
+        whole_spans = [span for span in unit.evidence if span.whole]
+        for span in whole_spans or unit.evidence:
+            context_id = f"c{span.context + 1}"
+            context = verdicts.get(context_id)
+            if context is not None and context.value is False:
+                yield unit_id, context_id, span
+
+
+def settle_conflicts(verdicts: MutableMapping[str, Verdict], part: Part) -> None:
+    """Flag supported units and the useless contexts on which they rest; the evidence wins, unless it is weak."""
+    for unit_id, context_id, span in list(find_conflicts(verdicts, part)):
+        unit = verdicts[unit_id]
+        # A quote that names another context is found in this one alone: it proves as much.
+        is_strong = set(unit.details.get("weak", ())) <= {"another_context"}
+        verdicts[context_id] = replace(
+            verdicts[context_id],
+            value=is_strong,
+            code="contradicted",
+            reason=f"called useless, and {unit_id} rests on it",
+            evidence=(span,) if is_strong else (),
+        )
+        verdicts[unit_id] = contradicted(unit, f"rests on {context_id}, which is called useless")
+
+
+def contradicted(verdict: Verdict, reason: str) -> Verdict:
+    """Return the verdict flagged, with one more reason."""
+    reasons: Iterable[str] = filter(None, (verdict.reason, reason))
+    return replace(verdict, code="contradicted", reason="; ".join(reasons))

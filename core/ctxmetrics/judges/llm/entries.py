@@ -1,0 +1,198 @@
+"""What a reply says about each id, each entry by itself.
+
+An entry is untrusted: it may hold anything. What decides nothing is left out, and an entry that repeats the prompt's example
+is not about the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.secrets import masked
+from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.prompts import Pack
+from ctxmetrics.text.quote_search import stands_in
+
+_LONGEST_MISSING = 500
+# A text of these alone is a form that was not filled in.
+_PLACEHOLDER = " .…\t\n"
+
+
+class Quote(NamedTuple):
+    """A quote of a reply, and whether its context alone is said to state the unit."""
+
+    context: str
+    text: str
+    whole: bool
+
+
+@dataclass(slots=True)
+class ReplyEntry:
+    """What a reply says about one id, in all its entries for it.
+
+    Attributes:
+        value: The verdict that all entries give, or the code that says why there is none.
+        quotes: The quotes, each with the context that it names.
+        missing: The words that are said to be missing, with keys masked: a server may repeat one.
+        is_blank: Whether there is no entry, or none with anything in the place of a verdict.
+    """
+
+    value: bool | str = "missing_id"
+    quotes: list[Quote] = field(default_factory=list)
+    missing: str | None = None
+    is_blank: bool = True
+
+
+def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
+    """Count the ids of a reply that were not asked about; their entries decide nothing."""
+    strays = 0
+    for key, ids in (("sentences", part.units), ("useful", contexts)):
+        entries = data.get(key)
+        if isinstance(entries, Mapping):
+            strays += sum(str(name).strip() not in ids for name in entries)
+    return strays
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEntries:
+    """What a reply says about the ids that were asked.
+
+    Attributes:
+        by_id: The entries.
+        incomplete: The ids of a list (the units, or the contexts) in which a verdict is missing. The model may have taken two
+            sentences for one, so that each entry may belong to another id.
+        overfull: The ids of a complete list that also has an id that was not shown. The model may have taken one sentence for
+            two.
+    """
+
+    by_id: Mapping[str, ReplyEntry]
+    incomplete: frozenset[str]
+    overfull: frozenset[str]
+
+
+def read_entries(
+    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+) -> ReplyEntries:
+    """Read what a reply says about each id that was asked.
+
+    An entry that repeats a text of the prompt's example decides nothing. If there is such an entry, an entry that is equal to
+    one of the example decides nothing either. If a list lacks an id that was asked and has one that was not shown, its entries
+    may be shifted by one, so that none of them decides anything.
+    """
+    replies: dict[str, ReplyEntry] = {}
+    incomplete: set[str] = set()
+    overfull: set[str] = set()
+    copied: dict[str, set[str]] = {}
+    for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
+        entries = _read_entries(data.get(name), ids, key, pack)
+        copied[name] = set()
+        for id_, entry in entries.items():
+            if _repeats_example(entry, part.units.get(id_, ""), part, pack):
+                copied[name].add(id_)
+        shown_ids = part.units if name == "sentences" else part.contexts
+        lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
+        has_stray = not entries.keys() <= set(shown_ids)
+        if lacks_one and has_stray:  # they may be shifted
+            replies |= {id_: ReplyEntry("invalid_reply") for id_ in ids}
+        else:
+            replies |= {id_: entries[id_] for id_ in ids}
+        if any(entries[id_].is_blank for id_ in ids):
+            incomplete.update(ids)
+        elif has_stray:
+            overfull.update(ids)
+    all_copied = copied["sentences"] | copied["useful"]
+    answers_example = not all_copied.isdisjoint((*units, *contexts))
+    for name, ids in (("sentences", units), ("useful", contexts)):
+        has_copy = answers_example or bool(copied[name])
+        for id_ in ids:
+            is_copy = id_ in copied[name]
+            if is_copy or (has_copy and replies[id_] in _example_entries(pack, id_)):
+                replies[id_] = ReplyEntry("wrong_data")
+    return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
+
+
+@lru_cache(maxsize=256)
+def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
+    """Read what the replies of the prompts' examples say about an id."""
+    entries = []
+    for reply in pack.example_replies:
+        for name, key in (("sentences", "supported"), ("useful", "useful")):
+            if id_ in reply.get(name, ()):
+                entries.append(_read_entries(reply[name], (), key, pack)[id_])
+    return tuple(entries)
+
+
+def _repeats_example(entry: ReplyEntry, unit: str, part: Part, pack: Pack) -> bool:
+    """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
+    for quote in entry.quotes:
+        if not quote.text.strip(_PLACEHOLDER):
+            return True
+        copied = quote.text.strip().casefold() in pack.examples
+        if copied and not any(stands_in(quote.text, text) for text in part.contexts.values()):
+            return True
+    missing = (entry.missing or "").casefold()
+    if missing and not missing.strip(_PLACEHOLDER):
+        return True
+    return missing in pack.examples and missing not in unit.casefold()
+
+
+def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, ReplyEntry]:
+    """Read what a reply says about each id: those that were asked, and any other.
+
+    Args:
+        entries: The entries by id; None: there are none.
+        ids: The ids that were asked.
+        key: Under which an entry has its verdict.
+        pack: The prompt's language.
+    """
+    replies = {id_: ReplyEntry() for id_ in ids}
+    for name, content in (entries or {}).items():
+        id_ = str(name).strip()
+        cell = content if isinstance(content, Mapping) else {}
+        entry = replies.setdefault(id_, ReplyEntry())
+        if cell.get(key) not in (None, ""):
+            entry.is_blank = False
+        value = _yes_or_no(cell.get(key), pack)
+        if value is None or entry.value == "invalid_reply":
+            entry.value = "invalid_reply"
+        else:
+            entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
+        missing = _read_missing_words(cell.get("missing"))
+        if entry.missing is None and missing:
+            entry.missing = masked(missing[:_LONGEST_MISSING])
+        quotes = cell.get("evidence")
+        if key == "useful":
+            quotes = {"context": id_, "quote": cell.get("quote")}
+        if isinstance(quotes, Mapping):
+            quotes = [quotes]
+        for item in quotes if isinstance(quotes, (list, tuple)) else ():
+            text = item.get("quote") if isinstance(item, Mapping) else None
+            if isinstance(text, str) and text.strip():  # what is no quote is left out
+                context = item.get("context")
+                whole = _yes_or_no(item.get("whole"), pack) is True
+                context = context.strip() if isinstance(context, str) else ""
+                entry.quotes.append(Quote(context, text, whole))
+    return replies
+
+
+def _read_missing_words(value: Any) -> str:
+    """Read the words that are called missing: a text, or a list or an object of texts."""
+    texts: Iterable[Any] = [value]
+    if isinstance(value, (list, tuple)):
+        texts = value
+    elif isinstance(value, Mapping):
+        texts = value.values()
+    return ", ".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
+
+
+def _yes_or_no(value: Any, pack: Pack) -> bool | None:
+    """Return the verdict that a boolean, the number 1 or 0, or the language's word for yes or no stands for."""
+    if isinstance(value, (bool, int, float)):
+        return bool(value) if value in (0, 1) else None
+    word = value.strip().strip(".!").casefold() if isinstance(value, str) else None
+    if word in pack.yes:
+        return True
+    return False if word in pack.no else None

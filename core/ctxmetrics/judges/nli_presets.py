@@ -1,0 +1,247 @@
+"""Published cross-encoders by a short name: what each is asked, how its answer is read, and the figure that its authors print.
+
+`PRESETS` is the table. A preset's model runs as a ``text-classification`` pipeline of ``transformers``, which is loaded at the
+first question. No model of the table was run while this was written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any
+
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.judges.pair_queue import PairFailure, TextPair
+
+# A premise with a claim that it states: the preset's output must tell it from the next pair.
+STATED = ("The pump is blue and weighs 12 kg.", "The pump weighs 12 kg.")
+# A premise with a claim that it does not state.
+NOT_STATED = ("The pump is blue and weighs 12 kg.", "The library in Oslo opens at nine.")
+# The number of outputs of a model that tells entailment from its opposite.
+_OUTPUTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NLIPreset:
+    """A published model that says whether a text states a claim.
+
+    Attributes:
+        model: Its name on the Hugging Face hub.
+        text: The one text that it reads. ``{premise}`` is the retrieved text, ``{claim}`` the unit, ``{end}`` the tokenizer's
+            mark for the end of a text.
+        supported: The number of the output that means "supported".
+        piece_tokens: Words and punctuation marks in one piece of a context at most: about what its authors cut to.
+        max_tokens: Tokens that it reads at most.
+        published: Its figure, on which set, and with which setting.
+        source: Where the figure stands.
+        licence: The licence of the model, as its authors state it.
+        tokenizer: The model whose tokenizer it uses; empty: its own.
+        remote_code: Whether loading it runs code from the hub.
+    """
+
+    model: str
+    text: str
+    supported: int = 1
+    piece_tokens: int
+    max_tokens: int
+    published: str
+    source: str
+    licence: str
+    tokenizer: str = ""
+    remote_code: bool = False
+
+
+PRESETS: Mapping[str, NLIPreset] = MappingProxyType(
+    {
+        "minicheck": NLIPreset(
+            model="lytang/MiniCheck-DeBERTa-v3-Large",
+            text="{premise}{end}{claim}",
+            piece_tokens=400,
+            max_tokens=2048,
+            published="73.1 on LLM-AggreFact (mean balanced accuracy, bar .5; 74.1 with a bar for each set)",
+            source="https://github.com/derenlei/FactCG",
+            licence="MIT",
+        ),
+        "factcg": NLIPreset(
+            model="yaxili96/FactCG-DeBERTa-v3-Large",
+            text=(
+                "{premise}\n\nChoose your answer: based on the paragraph above can we conclude that "
+                '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+            ),
+            piece_tokens=550,
+            max_tokens=2048,
+            published="75.6 on LLM-AggreFact (mean balanced accuracy, bar .5; 77.2 with a bar for each set)",
+            source="https://github.com/derenlei/FactCG",
+            licence="MIT",
+        ),
+        "hhem": NLIPreset(
+            model="vectara/hallucination_evaluation_model",
+            text=(
+                "<pad> Determine if the hypothesis is true given the premise?\n\n"
+                "Premise: {premise}\n\nHypothesis: {claim}"
+            ),
+            piece_tokens=500,
+            max_tokens=2048,
+            published="74.3 on RAGTruth-QA (balanced accuracy, bar .5)",
+            source="https://huggingface.co/vectara/hallucination_evaluation_model",
+            licence="Apache-2.0",
+            tokenizer="google/flan-t5-base",
+            remote_code=True,
+        ),
+    }
+)
+
+
+def read_preset_name(name: str) -> tuple[NLIPreset, str]:
+    """Read ``NAME`` or ``NAME@REVISION``.
+
+    Returns:
+        The preset, and the revision of its model; ``main`` without one.
+
+    Raises:
+        ParameterError: There is no such preset.
+    """
+    key, _, revision = name.partition("@")
+    if key not in PRESETS:
+        raise ParameterError(
+            f"NLIJudge: there is no preset {key!r}.{suggest(key, PRESETS)} The presets: {', '.join(PRESETS)}. For another "
+            "model give a function from a list of (premise, hypothesis) to scores, and its identity."
+        )
+    return PRESETS[key], revision or "main"
+
+
+@dataclass(slots=True)
+class PresetPredictor:
+    """Scores pairs with the model of a preset, which it loads once.
+
+    Attributes:
+        preset: The preset.
+        revision: The revision of its model on the hub.
+    """
+
+    preset: NLIPreset
+    revision: str
+    _pipeline: Any = field(default=None, repr=False)
+    _problem: Exception | None = field(default=None, repr=False)
+    _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _share_predictor, (self.preset, self.revision)
+
+    def __call__(self, pairs: Sequence[TextPair]) -> list[float | PairFailure]:
+        """Return the probability that each premise states its claim."""
+        with self._loading:
+            if self._problem is not None:
+                raise self._problem.with_traceback(None)  # else it grows by every batch that it fails
+            if self._pipeline is None:
+                try:
+                    self._pipeline = self._load()
+                except Exception as problem:
+                    self._problem = problem
+                    raise
+        return self._score(self._pipeline, pairs)
+
+    def _load(self) -> Any:
+        """Load the model, and check that its output tells a stated claim from one that is not.
+
+        Raises:
+            JudgeError: It does not, so that no verdict of it means anything.
+        """
+        transformers: Any = import_module("transformers")
+        load_tokenizer = transformers.AutoTokenizer.from_pretrained
+        preset = self.preset
+        if preset.tokenizer:
+            tokenizer = load_tokenizer(preset.tokenizer)
+        else:
+            tokenizer = load_tokenizer(preset.model, revision=self.revision)
+        classify = transformers.pipeline(
+            "text-classification",
+            model=preset.model,
+            tokenizer=tokenizer,
+            revision=self.revision,
+            trust_remote_code=preset.remote_code,
+        )
+        labels = classify.model.config.id2label
+        if len(labels) != _OUTPUTS:
+            raise JudgeError(
+                f"{preset.model} has the outputs {', '.join(map(str, labels.values()))}: the preset expects two, "
+                "not supported and supported."
+            )
+        stated, not_stated = self._score(classify, [STATED, NOT_STATED])
+        if not isinstance(stated, float) or not isinstance(not_stated, float) or stated <= not_stated:
+            raise JudgeError(
+                f"{preset.model} gives {stated} to a claim that its text states, and {not_stated} to one that it does not: "
+                f"output {preset.supported} is not 'supported' in revision {self.revision}."
+            )
+        return classify
+
+    def _score(self, classify: Any, pairs: Sequence[TextPair]) -> list[float | PairFailure]:
+        """Score pairs; one that the model cannot read whole has no score, and is not cut."""
+        tokenizer = classify.tokenizer
+        label = classify.model.config.id2label[self.preset.supported]
+        texts = [self._fill(tokenizer, premise, claim) for premise, claim in pairs]
+        scores: list[float | PairFailure] = []
+        for text in texts:
+            length = len(tokenizer(text)["input_ids"])
+            if length > self.preset.max_tokens:
+                problem = f"the pair has {length} tokens, and {self.preset.model} reads {self.preset.max_tokens}"
+                scores.append(PairFailure(problem))
+            else:
+                scores.append(0.0)
+        readable = [place for place, score in enumerate(scores) if not isinstance(score, PairFailure)]
+        if readable:
+            rows = classify(
+                [texts[place] for place in readable], top_k=None, function_to_apply="softmax"
+            )
+            for place, row in zip(readable, rows, strict=True):
+                scores[place] = next(float(item["score"]) for item in row if item["label"] == label)
+        return scores
+
+    def _fill(self, tokenizer: Any, premise: str, claim: str) -> str:
+        """Write the text of a pair."""
+        marks = tokenizer.all_special_tokens
+        return self.preset.text.format(
+            premise=_remove(marks, premise), claim=_remove(marks, claim), end=tokenizer.eos_token
+        )
+
+
+def _remove(marks: Sequence[str], text: str) -> str:
+    """Take a tokenizer's own marks out of a text: a context must not end the premise and begin the claim."""
+    for mark in marks:
+        text = text.replace(mark, " ")
+    return text
+
+
+_predictors: dict[tuple[str, str], PresetPredictor] = {}
+
+
+def _share_predictor(preset: NLIPreset, revision: str) -> PresetPredictor:
+    """Return the one predictor of this process: the model is loaded once."""
+    return _predictors.setdefault((preset.model, revision), PresetPredictor(preset, revision))
+
+
+def get_predictor(preset: NLIPreset, revision: str, *, trust_remote_code: bool) -> PresetPredictor:
+    """Get the one predictor of this process for a preset.
+
+    Raises:
+        ParameterError: ``transformers`` is not installed; or the model brings code that runs here, and the caller has
+            not agreed.
+    """
+    if preset.remote_code and not trust_remote_code:
+        name = next(name for name, other in PRESETS.items() if other is preset)
+        raise ParameterError(
+            f"NLIJudge: {preset.model} runs code from the hub when it is loaded. If you trust it, write "
+            f'NLIJudge("{name}", trust_remote_code=True); on the command line, write that line into a module, and --judge MODULE:NAME.'
+        )
+    for package in ("transformers", "torch"):
+        if find_spec(package) is None:
+            raise ParameterError(
+                f"NLIJudge: {preset.model} needs {package}, which is not installed. Install it with: "
+                "pip install transformers torch"
+            )
+    return _share_predictor(preset, revision)

@@ -1,0 +1,45 @@
+"""All metrics of the library by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import get_args
+
+from ctxmetrics._internal.call_text import parse_call
+from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics.metrics import METRIC_MODULES
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.scores.conventions import Family
+
+
+def _load_metrics() -> list[type[Metric]]:
+    """Return all metrics: first those that run where none is named, then by family."""
+    metrics: list[type[Metric]] = [
+        getattr(import_module(module), name) for name, module in METRIC_MODULES.items()
+    ]
+    families = get_args(Family)
+    return sorted(
+        metrics, key=lambda metric: (not metric.runs_by_default, families.index(metric.family))
+    )
+
+
+# Every metric by its name, and those that run where none is named.
+ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {metric.base_name: metric for metric in _load_metrics()}
+)
+METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {name: metric for name, metric in ALL_METRICS.items() if metric.runs_by_default}
+)
+
+
+def metric_named(name: str, convention: str = "default") -> Metric | None:
+    """Return the metric of a name; None where the library has none of it, or a parameter is a function."""
+    base, parameters = parse_call(name)
+    if base not in ALL_METRICS:
+        return None
+    try:
+        return ALL_METRICS[base](**{"convention": convention, **parameters})
+    except CtxMetricsError:
+        return None

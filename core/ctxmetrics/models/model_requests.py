@@ -1,0 +1,181 @@
+"""Asks a model within the limits of the run: how many requests at once, how long, how often again.
+
+Where OpenTelemetry is installed, each call is a span with the GenAI attribute names. Spans hold names, counts and error
+codes; never a prompt, a reply, an error's text or a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
+from ctxmetrics.models.base import Model, Prompt, ReplayingModel, Reply, checked_usage
+from ctxmetrics.models.prompt_size import Tokenizer
+from ctxmetrics.models.runtime.background import in_time
+from ctxmetrics.models.runtime.failures import classify, mark_unread
+from ctxmetrics.models.runtime.run import Run
+from ctxmetrics.models.servers import is_local
+from ctxmetrics.verdicts import Usage
+
+
+async def ask(
+    run: Run, model: Model, prompt: Prompt, schema: type[BaseModel], *, recalls: bool = True
+) -> Reply:
+    """Send one prompt, again where that may help; the usage counts what failed too.
+
+    Args:
+        run: Within whose limits it is sent.
+        model: The model.
+        prompt: The prompt.
+        schema: The schema of the reply.
+        recalls: Whether a model that knows replies from before answers from them; neither limits nor the breaker see that.
+
+    Raises:
+        JudgeError: The model could not answer; ``lost`` says what was spent.
+        BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
+        RequestError: No request to the model could be built.
+    """
+    if recalls and isinstance(model, ReplayingModel):
+        send_now = partial(ask, run, model, prompt, schema, recalls=False)
+        return _check_reply(run, model, prompt, await model.recall(prompt, schema, send_now))
+    tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+    name = hide_keys(model.identity)
+    ask_once = partial(_ask_once, run, model, prompt, schema)
+    local = "@" in name and is_local(name)
+    send: Callable[[], Awaitable[Reply]] = partial(run.send, name, ask_once, tokens, local=local)
+    try:
+        return await send()
+    except JudgeError as problem:
+        first = problem
+    return await run.send_again(first, send)  # type: ignore[no-any-return]  # it returns what `send` does
+
+
+async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """Ask the model once, in time; whatever its client raises becomes a `JudgeError`.
+
+    Raises:
+        JudgeError: It did not answer.
+        ParameterError: What it returned is no reply.
+    """
+    seconds: Any = getattr(model, "timeout", None)
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
+        seconds = run.timeout
+    tracer = _tracer()
+    spent = list[Usage]()  # for the trace
+    loop_turns: list[None] = []  # not empty if the client has waited for anything
+    with nullcontext() if tracer is None else _trace_call(tracer, model, prompt, spent):
+        try:
+            generate = partial(_generate, model, prompt, schema, loop_turns)
+            if getattr(model, "times_requests", False):
+                reply = await generate()
+            else:
+                reply = await in_time(seconds, generate)
+        except (BudgetExceededError, ParameterError):
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
+            remember_api_keys_of(model)
+            problem = classify(error, seconds)
+            if isinstance(problem, JudgeError):
+                problem = mark_unread(problem, error, waited=bool(loop_turns))
+        else:
+            if not isinstance(reply, Reply):
+                raise ParameterError(
+                    f"{type(model).__name__}.generate must return a ctxmetrics.Reply, not {type(reply).__name__}."
+                )
+            reply = replace(
+                reply, usage=checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
+            )
+            spent.append(reply.usage)
+            return _check_reply(run, model, prompt, reply)
+        if isinstance(problem, JudgeError):
+            spent.append(problem.usage)
+        raise problem  # outside of the handler, so that it does not keep the client's exception
+
+
+def _check_reply(run: Run, model: Model, prompt: Prompt, reply: Reply) -> Reply:
+    """Check that the server read the whole prompt, and return the reply.
+
+    Raises:
+        JudgeError: It read fewer tokens than the prompt has.
+    """
+    usage = reply.usage
+    # Of a later request the server may have cached the text, and count fewer tokens.
+    is_first_request = not prompt.attempt and not prompt.vote
+    if usage.prompt_tokens and not usage.estimated and is_first_request:
+        tokenizer = run.tokenizers.setdefault(model.identity, Tokenizer())
+        tokenizer.check(prompt, usage, reply.cached_tokens)
+    return reply
+
+
+async def _generate(
+    model: Model, prompt: Prompt, schema: type[BaseModel], loop_turns: list[None]
+) -> Reply:
+    """Ask the model, and add to ``loop_turns`` if the event loop goes on meanwhile.
+
+    A client that raises before that has not waited for anything, so it has sent nothing over this loop.
+    """
+    import asyncio
+
+    next_turn = asyncio.get_running_loop().call_soon(loop_turns.append, None)
+    try:
+        return await model.generate(prompt, schema)
+    finally:
+        next_turn.cancel()
+
+
+@contextmanager
+def _trace_call(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage]) -> Iterator[None]:
+    """Open a span for one call; when the block ends, ``spent`` holds what the call cost."""
+    from opentelemetry.trace import SpanKind, StatusCode
+
+    provider, separator, rest = hide_keys(model.identity).partition("/")
+    name = getattr(model, "name", None)
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": name if isinstance(name, str) else rest or provider,
+        "gen_ai.output.type": "json",
+        "ctxmetrics.step": prompt.step,
+        "ctxmetrics.prompt": prompt.version,
+        "ctxmetrics.attempt": prompt.attempt,
+        "ctxmetrics.vote": prompt.vote,
+    }
+    if separator:
+        attributes["gen_ai.provider.name"] = provider
+    with tracer.start_as_current_span(
+        f"chat {attributes['gen_ai.request.model']}",
+        kind=SpanKind.CLIENT,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield
+        except BaseException as error:
+            kind = type(error).__name__
+            if isinstance(error, JudgeError):
+                kind = error.reason_code
+            span.set_attribute("error.type", kind)
+            span.set_status(StatusCode.ERROR)
+            raise
+        finally:
+            for usage in spent:
+                if usage.prompt_tokens or usage.completion_tokens:
+                    span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+                    span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
+
+
+@lru_cache(maxsize=1)
+def _tracer() -> Any:
+    """Return OpenTelemetry's tracer of the library; None without OpenTelemetry."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace.get_tracer("ctxmetrics")

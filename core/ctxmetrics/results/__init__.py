@@ -1,1 +1,0 @@
-"""What is done with scores: rows, summary, file, curve, report, comparison, labels."""

@@ -1,0 +1,153 @@
+"""Lists and objects that a file holds as text: as JSON, or as Python or numpy print them (what pandas writes).
+
+Of what Python prints, only literals are read, LangChain's documents, and arrays and scalars of numpy.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ctxmetrics.errors import SampleError
+
+# One that is not closed is matched to the end, so that a text is gone through once.
+_STRING = re.compile(r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
+# The rest of a numpy array of strings when its strings are removed.
+_NUMPY = re.compile(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
+# Two strings side by side: Python would join them, whatever the writer meant.
+_SIDE_BY_SIDE = re.compile(r"S\s*S")
+# How deep lists and objects in a text may be nested.
+_DEEPEST = 20
+# The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
+# and fail later.
+_DEEPEST_JSON = 500
+# What may be an object, a list, also one that is cut off, or texts as a tuple, a vector of R, an array of PostgreSQL or a set;
+# JSON as a text of JSON; and what other things print that hold texts.
+_FIRST = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
+_OBJECT = re.compile(
+    r"""\s*(?:(\[.*\]|\[\s*["'{].*|"\s*\[.*\]\s*"|[\w.]+\(\[.*\](?:,\s*\w+=\S+)?\)"""
+    rf"""|(?:c|list)?\({_FIRST}(?:,(?:.*['"](?:\s*,)?)?\s*)?\)|\{{{_FIRST}(?:,.*)?\}}|\[1\](?:\s+"[^"]*"){{2,}}"""
+    r"""|<(?:pyarrow\.|[\w.]+ object\b).*>|shape: \(\d+,\)\s.*|0\s{2,}\S.*\ndtype: \w+)|\{.*\})\s*""",
+    re.DOTALL,
+)
+# An array of PostgreSQL; a set that Python prints has no order.
+_ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
+# What is printed around its one argument: numpy's own values, and collections of Python.
+_AROUND = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
+
+
+def is_list_text(value: object) -> bool:
+    """Whether a value is a text that looks like a list."""
+    if not isinstance(value, str):
+        return False
+    match = _OBJECT.fullmatch(value)
+    return match is not None and bool(match[1])
+
+
+def list_in(value: Any) -> list[Any] | None:
+    """Return a list, or the one that a text holds; None for anything else."""
+    if is_list_text(value):
+        value = object_in(value)
+    return value if isinstance(value, list) else None
+
+
+def object_in(value: Any) -> Any:
+    """Return the object or list that a text holds, and anything else as it is, also what is nested too deeply.
+
+    Raises:
+        SampleError: A key stands twice in one object.
+    """
+    if not isinstance(value, str) or not _OBJECT.fullmatch(value):
+        return value
+    if (
+        value.count("[") + value.count("{") > _DEEPEST_JSON
+        and _depth(_STRING.sub("S", value)) > _DEEPEST_JSON
+    ):
+        return value
+    array = _ARRAY.fullmatch(value) if "{" in value else None
+    try:
+        item = _decode(f"[{array[1]}]" if array else value)
+        return object_in(item) if isinstance(item, str) else item
+    except SampleError:
+        raise
+    except (ValueError, RecursionError):
+        return _printed(value)
+
+
+def read_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the objects and lists that its texts hold."""
+    return {key: object_in(value) for key, value in row.items()}
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a JSON object from its keys and values; refuse doubled keys, since one value would be lost.
+
+    Raises:
+        SampleError: A key stands twice.
+    """
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        key = find_doubled(key for key, _ in pairs)
+        raise SampleError(f"the key {key!r} stands twice in one JSON object.", "Rename one.")
+    return mapping
+
+
+_decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=object_of).decode
+
+
+def find_doubled(names: Iterable[str]) -> str:
+    """Return the first name that occurs twice, shortened, or an empty text."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            return name[:80]
+    return ""
+
+
+def _depth(skeleton: str) -> int:
+    """Return how deeply brackets are nested in a text without its strings."""
+    depth = 0
+    deepest = 0
+    for character in skeleton:
+        if character in "[({":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "])}":
+            depth -= 1
+    return deepest
+
+
+def _printed(text: str) -> Any:
+    """Return the list or object that Python or numpy printed, else the text, which is untrusted: only literals are read."""
+    skeleton = _STRING.sub("S", text)
+    if _depth(skeleton) > _DEEPEST or (
+        _SIDE_BY_SIDE.search(skeleton) and not _NUMPY.fullmatch(skeleton)
+    ):
+        return text
+    try:
+        if _NUMPY.fullmatch(skeleton):
+            return [ast.literal_eval(string) for string in _STRING.findall(text)]
+        value = ast.literal_eval(_Literals().visit(ast.parse(text.strip(), mode="eval")))
+        return json.loads(json.dumps(value)) if isinstance(value, (list, tuple, dict)) else text
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return text
+
+
+class _Literals(ast.NodeTransformer):
+    """Writes what else Python prints in lists as literals: ``Document(page_content='..')``, ``np.str_('..')``, ``nan``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if name == "Document" and not node.args:
+            keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
+            return ast.Dict(keys, [keyword.value for keyword in node.keywords])
+        if _AROUND.fullmatch(name) and len(node.args) == 1:
+            return node.args[0]
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(None) if node.id == "nan" else node

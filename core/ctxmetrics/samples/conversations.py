@@ -1,0 +1,243 @@
+"""The searches of a conversation: what an agent asked its tools for, and what they brought.
+
+Messages are read as LangChain and LangGraph write them, OpenAI (chat and responses), Anthropic, Ragas, DeepEval's turns and
+Inspect; what a tool returned may be documents, an artifact, JSON, the content of an MCP tool, or a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.samples.cells import object_in
+from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of
+
+# The keys of messages in the systems, by what they say.
+_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["messages"]
+# What a message, or a block of one, may be.
+_KINDS = ("users", "assistants", "results", "calls")
+# The paths in a row at which messages stand, each with its first key.
+PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
+# The names of tools that search.
+_SEARCHES = re.compile(
+    r"""
+      search | retriev | look.?up | quer | find | fetch
+    | knowledge | memor | recall
+    | rag\b | docs
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Conversation(NamedTuple):
+    """What a conversation says of one sample.
+
+    Attributes:
+        user_input: The last question of the user.
+        response: The last text of the assistant.
+        searches: The searches in order, each with ``query``, ``contexts`` (documents) and ``turn``.
+    """
+
+    user_input: str | None
+    response: str | None
+    searches: list[dict[str, Any]]
+
+
+def find_conversation(
+    record: Mapping[str, Any], retriever: str | Callable[[str], bool] | None = None
+) -> tuple[str, Conversation] | None:
+    """Return the first conversation in a row with a search, and its path; None without one.
+
+    Args:
+        record: The row, or the record of a framework.
+        retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
+            those that return documents.
+    """
+    for head, path in PLACES:
+        if head not in record and path not in record:  # as nearly always
+            continue
+        messages = as_list(look_up(record, path))
+        if isinstance(messages, (list, tuple)) and any(map(_role, messages)):
+            conversation = read_messages(messages, retriever)
+            if conversation.searches:
+                return path, conversation
+    return None
+
+
+def read_messages(
+    messages: Iterable[Any], retriever: str | Callable[[str], bool] | None = None
+) -> Conversation:
+    """Read the searches of messages, the last question and the last answer; see `find_conversation`."""
+    question = None
+    answer = None
+    turn = 0
+    calls: list[Any] = []
+    searches: list[dict[str, Any]] = []
+    for message in messages:
+        parts = [*_list_blocks(message)]
+        for call, output in _read_outputs(parts, calls):
+            name = (
+                look_up(output, "name")
+                or first_value_at(call, _KEYS["names"])
+                or look_up(output, "function")
+            )
+            search = read_search(str(name or ""), call, output, retriever)
+            if search is not None:
+                query, documents = search
+                query = query or question
+                searches.append({"query": query, "contexts": documents, "turn": max(turn, 1)})
+        text = _read_message_text(message)
+        if _role(message) == "users" and not parts:
+            question = text or question
+            turn = turn + 1
+        elif _role(message) == "assistants":
+            answer = text or answer
+    return Conversation(question, answer, searches)
+
+
+def read_search(
+    name: str, call: Any, output: Any, retriever: str | Callable[[str], bool] | None = None
+) -> tuple[str | None, list[Any]] | None:
+    """Read what a tool was asked for and the documents that it returned; None where it does not search.
+
+    Args:
+        name: The tool's name.
+        call: What holds its arguments.
+        output: The message or block with what it returned (`to_output`).
+        retriever: As for `find_conversation`.
+    """
+    documents = _read_tool_documents(output)
+    if documents is None or not _is_search(name, documents, retriever):
+        return None
+    return _query(call), documents
+
+
+def to_output(value: Any, error: Any) -> dict[str, Any]:
+    """Return what a span of a tool holds as a message: its value may be one, bare, or below ``output``."""
+    inner = look_up(value, "output") if isinstance(value, Mapping) else None
+    message = _unwrapped(value if inner is None else object_in(inner))
+    if isinstance(message, (str, list, tuple)) or first_value_at(message, _KEYS["outputs"]) is None:
+        message = {"output": message}
+    parts = {key: look_up(message, key) for key in (*_KEYS["outputs"], *_KEYS["failed"], "status")}
+    return {**parts, "error": error or parts["error"]}
+
+
+def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield what tools returned, each with its call; calls that wait for an answer stay in the list."""
+    for part in parts:
+        if _role(part) == "results":
+            yield _take_call(part, calls), part
+        elif look_up(part, "output") is not None:
+            yield part, part
+        else:
+            calls.append(part)
+
+
+def _take_call(output: Any, calls: list[Any]) -> Any:
+    """Return the call that an output answers, and remove it; Ragas' messages have no ids, and stand in order."""
+    id_ = first_value_at(output, _KEYS["call_ids"])
+    for place, call in enumerate(calls):
+        if id_ is None or first_value_at(call, _KEYS["call_ids"]) == id_:
+            return calls.pop(place)
+    return None
+
+
+def _role(message: Any) -> str:
+    """Return what a message or a block is: one of `_KINDS`, else nothing."""
+    role = str(first_value_at(_unwrapped(message), _KEYS["roles"])).lower()
+    return next((kind for kind in _KINDS if role in _KEYS[kind]), "")
+
+
+def _unwrapped(message: Any) -> Any:
+    """Return the fields of a message that LangChain's ``dumps`` or ``messages_to_dict`` wrote."""
+    for holder in ("kwargs", "data"):
+        inner = look_up(message, holder) if isinstance(message, Mapping) else None
+        if isinstance(inner, Mapping) and "content" in inner:
+            return {"type": message.get("type"), **inner}
+    return message
+
+
+def _list_blocks(message: Any) -> Iterator[Any]:
+    """Yield the calls and the results of a message: itself, its blocks, and its calls of tools."""
+    message = _unwrapped(message)
+    if _role(message) in ("results", "calls"):
+        yield message
+        return
+    content = look_up(message, "content")
+    for block in content if isinstance(content, (list, tuple)) else ():
+        if _role(block) in ("results", "calls"):
+            yield block
+    calls = first_value_at(message, ("tool_calls", "tools_called"))
+    yield from calls if isinstance(calls, (list, tuple)) else ()
+    passages = first_value_at(message, _KEYS["passages"])  # of a turn: DeepEval, Azure
+    if isinstance(passages, str) and passages.strip():
+        passages = [passages]
+    if isinstance(passages, (list, tuple)) and passages:
+        yield {"name": "retrieval", "output": passages}
+
+
+def _read_message_text(message: Any) -> str:
+    content = look_up(_unwrapped(message), "content")
+    if isinstance(content, (list, tuple)):
+        texts = [look_up(block, "text") for block in content]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
+    if callable(retriever):
+        return retriever(name)
+    if retriever not in (None, "all", "last"):
+        return name == retriever
+    are_texts = all(
+        isinstance(document, str) or look_up(document, "type") == "text" for document in documents
+    )
+    return bool(_SEARCHES.search(name)) or (bool(documents) and not are_texts)
+
+
+def _query(call: Any) -> str | None:
+    """Return what a call searched for: the argument of a usual name, else the only text."""
+    arguments = object_in(first_value_at(call, _KEYS["arguments"]))
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, Mapping):
+        return None
+    texts = [value for value in arguments.values() if isinstance(value, str)]
+    query = object_in(first_value_at(arguments, _KEYS["queries"]))
+    if isinstance(query, Mapping):  # a tool of LangChain gets its arguments as the text of a dict
+        return _query({"arguments": query})
+    if isinstance(query, str):
+        return query
+    return texts[0] if len(texts) == 1 else None
+
+
+def _read_tool_documents(output: Any) -> list[Any] | None:
+    """Return the documents that a tool returned; none where it failed."""
+    if look_up(output, "status") == "error" or first_value_at(output, _KEYS["failed"]):
+        return []
+    for key in _KEYS["outputs"]:
+        documents = _documents_in(look_up(output, key))
+        if documents is not None:
+            return documents
+    return None
+
+
+def _documents_in(value: Any) -> list[Any] | None:
+    """Return the documents in what a tool returned: a list, an object that holds one, JSON in a text, or a text."""
+    value = as_list(object_in(value))
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, (list, tuple)):
+        if len(value) == 1 and look_up(value[0], "type") == "text":
+            return _documents_in(look_up(value[0], "text"))
+        return [*value] if all(isinstance(text_of(item), str) for item in value) else None
+    if value is None:
+        return None
+    for key in _KEYS["lists"]:
+        inner = look_up(value, key)
+        documents = None if isinstance(inner, str) else _documents_in(inner)
+        if documents is not None:
+            return documents
+    return [value] if isinstance(text_of(value), str) else None

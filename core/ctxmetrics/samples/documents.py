@@ -1,0 +1,396 @@
+"""Documents: where their texts, ids and spans stand.
+
+A document is a text, a mapping with its text under a usual key, an object with an attribute of that name, or a pair of
+one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id. Where the
+reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved documents are their spans: see `span_of`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from numbers import Integral, Real
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.samples.cells import list_in
+
+_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["documents"]
+# The keys of a document under which its text is looked for.
+TEXT_KEYS = tuple(_KEYS["texts"])
+# The keys of a document under which its id is looked for.
+ID_KEYS = tuple(_KEYS["ids"])
+# Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa, Typesense, Pinecone.
+HOLDERS = tuple(_KEYS["holders"])
+# The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
+_TEXT_PATHS = (
+    *TEXT_KEYS,
+    *_KEYS["text_paths"],
+    *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
+)
+# What the parts of a message are called that are texts: OpenAI, Anthropic.
+_PARTS = frozenset(_KEYS["parts"])
+# Where a document says at which character of its source it begins: LangChain (``add_start_index=True``), LlamaIndex,
+# Haystack, mappings without metadata.
+_STARTS = _KEYS["starts"]
+# Where it says at which character it ends.
+_ENDS = _KEYS["ends"]
+# Where it names its source.
+_SOURCES = _KEYS["sources"]
+# What stands between the source and the characters in the id of a span: RFC 5147.
+SPAN_MARK = "#char="
+# Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
+_GRADES = _KEYS["grades"]
+# Other names of grades; they count only if each document has a whole number there.
+_WHOLE_GRADES = _KEYS["whole_grades"]
+# The highest such grade.
+_HIGHEST_GRADE = 10
+# A whole number as text.
+_WHOLE = re.compile(r"\d+(?:\.0+)?")
+# What the type of a message says in LangChain.
+_SPEAKERS = _KEYS["speakers"]
+# The step of a path that stands for several items.
+_SEVERAL = re.compile(r"\[(?!\d+\])")
+
+
+def text_of(item: Any) -> Any:
+    """Return the text of a document (see the module), or None where it has none."""
+    document = unscored(item)
+    if isinstance(document, str):
+        return document
+    if type(document) is dict:  # as nearly always
+        for key in TEXT_KEYS:
+            text = document.get(key)
+            if isinstance(text, str):
+                return text
+            if type(text) is list:
+                break
+    first = None
+    for path in _TEXT_PATHS:
+        value = look_up(document, path)
+        if type(value) is list:
+            value = join_parts(value) or value
+        if isinstance(value, str):
+            return value
+        if first is None and path in TEXT_KEYS:
+            first = value
+    return first
+
+
+def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:
+    """Whether each dict has a text under a usual key; a quick look."""
+    for document in documents:
+        for key in TEXT_KEYS:
+            if type(document.get(key)) is str:
+                break
+        else:
+            return False
+    return True
+
+
+def join_parts(items: Any) -> str | None:
+    """Return the text of a message that is written as a list of parts; None for any other list."""
+    if not isinstance(items, (list, tuple)) or not items or not all(map(_is_part, items)):
+        return None
+    texts = [item["text"] for item in items]
+    # A part that cites something ends within a sentence.
+    is_cut = any(text[-1:].isspace() or text[:1].isspace() for text in texts)
+    return ("" if is_cut else "\n").join(texts)
+
+
+def are_typed_parts(items: Any) -> bool:
+    """Whether something is a list of the parts of a message, each with its type: they are no documents."""
+    return join_parts(items) is not None and all("type" in item for item in items)
+
+
+def _is_part(item: Any) -> bool:
+    if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
+        return False
+    return item.get("type") in _PARTS or item.keys() == {"text"}
+
+
+def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
+    """Return the ids of documents; None where a text stands for one, or where none has an id.
+
+    A document without an id among others has None.
+
+    Args:
+        documents: The documents.
+        keys: Where an id is looked for.
+        spans: Whether their spans are wanted instead, where each of them has one.
+    """
+    items = []
+    if documents:
+        items = [item if type(item) is dict else unscored(item) for item in to_list(documents)]
+    if spans and items:
+        places = [span_of(item) for item in items]
+        if all(places):
+            return places
+    ids: list[Any] = []
+    for item in items:
+        if isinstance(item, str):  # a text has no id
+            return None
+        id_ = first_value_at(item, keys)
+        if type(id_) is str:  # as nearly always
+            ids.append(id_)
+            continue
+        if isinstance(id_, float):
+            id_ = whole_number(id_)
+        if not is_missing(id_) and (isinstance(id_, bool) or not isinstance(id_, (str, Integral))):
+            return None
+        ids.append(None if is_missing(id_) else id_)
+    return None if all(id_ is None for id_ in ids) else ids
+
+
+def span_of(item: Any) -> str | None:
+    """Return where a document's text stands in its source, as ``SOURCE#char=START,END``; None where it does not say.
+
+    Characters count from 0, the end is excluded. The end is what the document says, else the start and the length of
+    its text.
+    """
+    document = unscored(item)
+    if isinstance(document, str):
+        return None
+    source = first_value_at(document, _SOURCES)
+    start = first_value_at(document, _STARTS)
+    end = first_value_at(document, _ENDS)
+    if end is None and isinstance(start, Integral):
+        text = text_of(document)
+        if isinstance(text, str):
+            end = start + len(text)
+    if not isinstance(source, str) or not isinstance(start, Integral) or not isinstance(end, Integral):
+        return None
+    if not 0 <= int(start) < int(end):
+        return None
+    return write_span(source, int(start), int(end))
+
+
+def write_span(source: str, start: int, end: int) -> str:
+    """Return the id of a span of a source: characters from 0, the end excluded."""
+    return f"{source}{SPAN_MARK}{start},{end}"
+
+
+def in_spans(ids: Any) -> bool:
+    """Whether ids say where their texts stand."""
+    return isinstance(ids, (list, tuple)) and any(
+        isinstance(id_, str) and SPAN_MARK in id_ for id_ in ids
+    )
+
+
+def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) -> bool:
+    """Whether labels say where their texts stand: as ids that are spans, or as documents without an id that have spans.
+
+    Args:
+        ids: The reference ids; None where there are none.
+        documents: The reference documents.
+        keys: Where a document's id is looked for.
+    """
+    if ids is not None:
+        return in_spans(ids)
+    items = documents if isinstance(documents, (list, tuple)) else ()
+    return bool(items) and all(span_of(item) and own_id(item, keys) is None for item in items)
+
+
+def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
+    """Return a document's id, or None. Its source alone is no id, since other documents have the same source."""
+    return first_value_at(unscored(item), tuple(key for key in keys if key != "source"))
+
+
+def relevant(field: str, items: Iterable[Any]) -> list[Any]:
+    """Return the items of a field; of a reference, all but the documents and ids that a label grades 0 or less."""
+    if not field.startswith("reference"):
+        return [*items]
+    documents = [*items]
+    grades = _read_grades(documents)
+    return [item for item, grade in zip(documents, grades, strict=True) if grade is None or grade > 0]
+
+
+def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
+    """Return the grades of relevant documents or ids, by their ids; none where no grade differs from 1.
+
+    Args:
+        items: The documents, or objects with an id and a grade.
+        ids: Their ids.
+    """
+    if not isinstance(ids, (list, tuple)) or len(ids) != len(items):
+        return {}
+    if set(map(type, items)) <= {str}:  # as nearly always
+        return {}
+    grades: dict[str, float] = {}
+    for id_, grade in zip(ids, _read_grades(items), strict=True):
+        if grade is not None and id_ is not None:
+            name = str(whole_number(id_))
+            grades[name] = max(grade, grades.get(name, 0.0))
+    return grades if any(grade != 1 for grade in grades.values()) else {}
+
+
+def _read_grades(items: Sequence[Any]) -> list[float | None]:
+    """Read the relevance grade of each item; None for an item without one.
+
+    Some names, such as "score", may mean something else. They count as grades if all items have a small whole number there.
+    """
+    if all(isinstance(item, str) for item in items):  # as nearly always
+        return [None] * len(items)
+    grades = [_read_grade(item, _GRADES) for item in items]
+    if any(grade is not None for grade in grades):
+        return grades
+    for name in _WHOLE_GRADES:
+        whole_grades = [_read_grade(item, (name,)) for item in items]
+        are_grades = all(
+            grade is not None and grade.is_integer() and 0 <= grade <= _HIGHEST_GRADE
+            for grade in whole_grades
+        )
+        if are_grades and any(whole_grades):
+            return whole_grades
+    return grades
+
+
+def _read_grade(item: Any, names: Iterable[str]) -> float | None:
+    """Read the grade of an item under the first of some names that it has; None if there is no number."""
+    if isinstance(item, str):
+        return None
+    grade = first_value_at(item, names)
+    if isinstance(grade, str):
+        return float(grade) if _WHOLE.fullmatch(grade) else None
+    return float(grade) if isinstance(grade, Real) else None
+
+
+def are_messages(items: Any) -> bool:
+    """Whether something is a list with messages of a chat, as OpenAI or LangChain write them: they are no documents."""
+    return isinstance(items, (list, tuple)) and any(_is_message(item) for item in items)
+
+
+def _is_message(item: Any) -> bool:
+    """Whether an item is a message of a conversation."""
+    if not isinstance(item, Mapping):
+        return False
+    return isinstance(item.get("role"), str) or item.get("type") in _SPEAKERS
+
+
+def look_up(holder: Any, path: str) -> Any:
+    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots and brackets itself.
+
+    ``hits[].text`` is the text of each item of the list ``hits``, ``hits[0].text`` of the first item, and
+    ``hits[gold].text`` of the items of which ``gold`` is true. Lists in lists (``turns[].hits[].text``) become one list. An
+    object of objects may stand in place of a list: these are the items.
+    """
+    if type(holder) is dict and path.isidentifier():  # a key, as nearly always
+        return holder.get(path)
+    if hasattr(holder, "items"):
+        value = _look_up_key(holder, path)
+    else:
+        head, _, rest = path.partition(".")
+        value = None if isinstance(holder, (str, list, tuple)) else getattr(holder, head, None)
+        value = look_up(value, rest) if rest else value
+    return _look_up_items(holder, path) if value is None and "[" in path else value
+
+
+def _look_up_items(holder: Any, path: str) -> Any:
+    """Look up a path behind ``[]`` in each item of a list, or behind ``[N]`` in one item."""
+    head, _, rest = path.partition("[")
+    step, _, rest = rest.partition("]")
+    rest = rest.removeprefix(".")
+    value = as_list(look_up(holder, head) if head else holder)
+    if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
+        value = [*value.values()]
+    items = list(value) if isinstance(value, tuple) else list_in(value)
+    if items is None:
+        return None
+    if step.isdecimal():
+        item = items[int(step)] if int(step) < len(items) else None
+        return look_up(item, rest) if rest else item
+    if step:
+        items = [item for item in items if look_up(item, step)]
+    values = [look_up(item, rest) for item in items] if rest else items
+    if items and all(value is None for value in values):
+        return None
+    if not _SEVERAL.search(rest):
+        return values
+    joined: list[Any] = []
+    for inner in values:
+        joined += inner or ()
+    return joined
+
+
+def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
+    """Look up a path whose keys may hold dots."""
+    if path in holder:
+        return holder[path]
+    dot = path.find(".")
+    while dot >= 0:
+        if path[:dot] in holder:
+            value = look_up(holder[path[:dot]], path[dot + 1 :])
+            if value is not None:
+                return value
+        dot = path.find(".", dot + 1)
+    return None
+
+
+def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of all that is no object in a row; objects count as values below ``depth`` levels."""
+    for key, value in row.items():
+        if hasattr(value, "items") and depth > 1:
+            yield from leaves(value, depth - 1, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def to_list(value: Any) -> Any:
+    """Return a single document or text as a list of one, and lists as they are."""
+    return [value] if is_document(value) or not hasattr(value, "__iter__") else value
+
+
+def as_list(value: Any) -> Any:
+    """Return an array, a tensor or an iterator as a list, a number of NumPy as a number, and anything else as it is."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "__next__"):
+        return list(value)
+    return value
+
+
+def whole_number(value: Any) -> Any:
+    """Return a whole number with a point as an integer, since tables write ids so if one is missing; anything else as it is."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is none: None, NaN, and what pandas has beside them."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def is_document(value: Any) -> bool:
+    """Whether something is one document or text, not a list of them."""
+    if type(value) is list:  # as nearly always
+        return False
+    return isinstance(value, (str, Mapping)) or any(hasattr(value, key) for key in TEXT_KEYS)
+
+
+def first_value_at(item: Any, keys: Iterable[str]) -> Any:
+    """Return the first value that stands under one of the keys, or None."""
+    is_dict = type(item) is dict
+    for key, head in _with_heads(tuple(keys)):
+        if is_dict and key not in item and head not in item:  # as nearly always
+            continue
+        value = look_up(item, key)
+        if value is not None:
+            return value
+    return None
+
+
+@cache
+def _with_heads(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return keys and paths, each with its first step."""
+    return [(key, key.partition("[")[0].partition(".")[0]) for key in keys]
+
+
+def unscored(item: Any) -> Any:
+    """Return the document of a (document, score) pair; JSON gives pairs back as lists."""
+    pair = isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
+    return item[0] if pair else item

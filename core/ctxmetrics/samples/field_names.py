@@ -1,0 +1,158 @@
+"""What a name means in any of the systems, how close it is to another, and the errors about a name that is no field."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.display import to_letters
+from ctxmetrics.errors import AmbiguousFieldError, UnknownFieldError
+from ctxmetrics.samples.schema import FIELDS, OPTIONS, TEXTS_OF, Schema
+from ctxmetrics.samples.systems import SCHEMAS
+
+# Names that people use and no schema has, by the field that they mean.
+_USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
+# The length of a name, and in how many letters a name of at least this length may differ from a field's
+# and still count as close.
+_CLOSE = ((8, 2), (5, 1))
+
+
+@lru_cache(maxsize=4096)
+def normalized_key(name: str) -> str:
+    """Return a name without case and separators."""
+    return to_letters(name)
+
+
+@cache
+def _meanings() -> dict[str, tuple[str, ...]]:
+    """Return the fields of each name, by the letters of the name; a field's own name comes first."""
+    meanings: dict[str, dict[str, None]] = {normalized_key(field): {field: None} for field in FIELDS}
+    for schema in SCHEMAS.values():
+        for field in FIELDS:
+            for key in schema.flat_keys[field]:
+                meanings.setdefault(normalized_key(key), {})[field] = None
+    for field, names in _USUAL.items():
+        for name in names:
+            meanings.setdefault(normalized_key(name), {})[field] = None
+    return {name: tuple(fields) for name, fields in meanings.items()}
+
+
+def fields_meant(name: str) -> tuple[str, ...]:
+    """Return the fields that a name means in some system."""
+    return _meanings().get(normalized_key(name), ())
+
+
+def suggest_field(name: str) -> str:
+    """Suggest the field that a name means or is close to, in a sentence; empty if there is no such field."""
+    fields = fields_meant(name)
+    if not fields:
+        from ctxmetrics._internal.near_names import find_near
+
+        near = find_near(name, _meanings())
+        fields = _meanings()[near] if near is not None else ()
+    return f" Did you mean {' or '.join(map(repr, fields))}?" if fields else ""
+
+
+def written_elsewhere(keys: Iterable[str], allowed: Collection[str]) -> dict[str, str]:
+    """Map keys that are names of fields in another system to these fields.
+
+    Args:
+        keys: The keys of a row.
+        allowed: The keys of the row's own system; they are left out.
+    """
+    fields: dict[str, str] = {}
+    for key in keys:
+        if key in allowed:
+            continue
+        meanings = fields_meant(str(key))
+        if meanings and meanings[0] in OPTIONS:
+            fields[str(key)] = meanings[0]
+    return fields
+
+
+def map_options(mappings: Iterable[str]) -> list[str]:
+    """Return the options of the command line for ``COLUMN=FIELD``."""
+    return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
+
+
+def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str, str] | None:
+    """Find the absent field that a key is closest to; None if the closest field is not absent.
+
+    Returns:
+        The field, and its name in the schema that is closest to the key.
+    """
+    closest: tuple[int, str, str] | None = None
+    for field in OPTIONS:
+        for name in schema.flat_keys[field]:
+            distance = _measure_distance(key, name)
+            is_id = (
+                normalized_key(key) == f"{normalized_key(name).removesuffix('s')}id"
+            )  # such as response_id
+            if distance is not None and not is_id and (closest is None or distance < closest[0]):
+                closest = (distance, field, name)
+    if closest is None or closest[1] not in absent:
+        return None
+    return closest[1:]
+
+
+def check_keys(
+    keys: Iterable[str], allowed: Collection[str], to_column: Callable[[str], str] = str
+) -> None:
+    """Accept the allowed keys only; any other key raises an error.
+
+    Args:
+        keys: The keys.
+        allowed: The keys that are the names of fields.
+        to_column: Converts a key to the name of its column in the row.
+
+    Raises:
+        AmbiguousFieldError: The key is ``context``.
+        UnknownFieldError: The key is another one that is not allowed.
+    """
+    for key in keys:
+        if key in allowed:
+            continue
+        if key == "page_content":
+            raise UnknownFieldError(
+                "'page_content' makes this a document, not a sample. A sample holds its documents in the "
+                "list 'retrieved_contexts', beside 'user_input' and 'reference'."
+            )
+        if key == "context":
+            raise _ambiguous_error(to_column(key))
+        raise UnknownFieldError(
+            f"unknown field '{str(key)[:80]}' (schema 'ragas').{suggest_field(str(key))}",
+            "Anything of your own belongs into 'metadata'.",
+        )
+
+
+def _ambiguous_error(column: str) -> AmbiguousFieldError:
+    """Build the error of a column that means different things in different systems."""
+    names = [*sorted(TEXTS_OF.values()), "metadata"]
+    options = ", ".join(map_options(f"{column}={name}" for name in names))
+    return AmbiguousFieldError(
+        "means the retrieved text in some systems and the ideal one in others.",
+        "Name the system with schema= (for example 'aegis' or 'deepeval'), or write 'retrieved_contexts' or "
+        f"'reference_contexts'; on the command line one of: {options}",
+    ).inside(field=column)
+
+
+def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
+    """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
+    return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
+
+
+def _measure_distance(key: str, name: str) -> int | None:
+    """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
+    from rapidfuzz.distance import Levenshtein
+
+    mine = normalized_key(key)
+    theirs = normalized_key(name)
+    if mine.removesuffix("s") == theirs.removesuffix("s"):
+        return 0
+    shorter = min(len(mine), len(theirs))
+    most = next((most for length, most in _CLOSE if shorter >= length), 0)
+    distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
+    return distance if distance <= most else None

@@ -1,0 +1,474 @@
+"""The fields of a sample: what may stand in each, and how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from numbers import Integral
+from typing import Any, TypeVar
+
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics.errors import NotTextError, SampleError
+from ctxmetrics.samples.documents import (
+    TEXT_KEYS,
+    as_list,
+    grades_of,
+    ids_of,
+    is_document,
+    is_missing,
+    labels_are_spans,
+    relevant,
+    text_of,
+    whole_number,
+)
+from ctxmetrics.samples.field_names import check_keys
+from ctxmetrics.samples.pictures import in_value, refusal
+from ctxmetrics.samples.schema import FIELDS, TEXTS_OF
+from ctxmetrics.samples.stages import TOGETHER, Search, Stage, to_stages_of_searches
+from ctxmetrics.text.character_spans import has_content, is_visible
+
+T = TypeVar("T")
+_LARGEST_IMPORTANCE = 1e9
+_FACT_KEYS = ("text", "id", "importance")
+_SEARCH_KEYS = ("query", "contexts", "ids", "turn")
+_TEXT_FIELDS = ("user_input", "response", "reference")
+# The fields that a judge or a comparison of texts needs beside the retrieved texts.
+_READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
+# All fields of a sample, without values.
+_ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
+# The most levels of lists and mappings of a field.
+_DEEPEST = 100
+# Types of what holds nothing else.
+_FLAT = frozenset({str, int, float, bool, type(None)})
+_TEXT = frozenset({str})
+# The most characters of a text: a longer one is no chunk, but a whole file.
+MAX_CHARACTERS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact that an answer must state, as people wrote it.
+
+    Attributes:
+        text: The fact.
+        id: Its id, where it has one.
+        importance: ``"vital"``, ``"okay"`` or a number above 0, where people said it.
+    """
+
+    text: str
+    id: str | None = None
+    importance: float | str | None = None
+
+    def to_dict(self) -> str | dict[str, Any]:
+        """Return the text; with an id or an importance, a mapping."""
+        if self.id is None and self.importance is None:
+            return self.text
+        fields = {name: getattr(self, name) for name in _FACT_KEYS}
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every field of a sample as it is stored."""
+    if not _ABSENT.keys() >= fields.keys():
+        check_keys(fields, FIELDS)
+    for name, value in fields.items():
+        _check_depth(value, name)
+    values = {**_ABSENT, **fields}
+    _read_field(values, "id", _read_id)
+    for name in _TEXT_FIELDS:
+        _read_field(values, name, _check_text)
+    expected = values["reference_context_ids"] or values["reference_contexts"]
+    _read_lists(values)
+    for name, read in _READ_TOGETHER:
+        if values[name] is not None:
+            try:
+                read(values)
+            except SampleError as error:
+                raise error.inside(field=name) from None
+    for name in ("labels", "metadata"):
+        values[name] = _read_mapping(values[name], name)
+    # A text has no grade.
+    may_hold_grades = isinstance(expected, (list, tuple)) and not _TEXT.issuperset(map(type, expected))
+    if may_hold_grades and "relevance" not in values["labels"]:
+        items = relevant("reference_context_ids", expected)
+        grades = grades_of(items, values["reference_context_ids"])
+        if grades:
+            values["labels"] = FrozenDict({**values["labels"], "relevance": grades})
+    return values
+
+
+def _read_field(values: dict[str, Any], name: str, read: Callable[[Any], Any]) -> None:
+    """Replace the value of a field by the value that is stored; a field without a value stays None."""
+    if values[name] is not None:
+        try:
+            values[name] = read(values[name])
+        except SampleError as error:
+            raise error.inside(field=name) from None
+
+
+def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
+    """Read a mapping of labels or metadata."""
+    if value is None:
+        return EMPTY
+    if not hasattr(value, "items"):
+        problem = f"must be a mapping, not {_kind(value)}."
+        raise SampleError(problem, wrong_kind=True).inside(field=name)
+    return FrozenDict(value) or EMPTY
+
+
+def _check_depth(value: object, field: str) -> None:
+    """Refuse data that is nested too deeply."""
+    if type(value) not in _FLAT and _is_deep(value):
+        raise SampleError("is nested too deeply.", "Write flat data.").inside(field=field)
+
+
+def _read_lists(values: dict[str, Any]) -> None:
+    """Replace the lists of texts, facts and ids by the lists that are stored."""
+    labels = values["reference_context_ids"], values["reference_contexts"]
+    for ids, texts in TEXTS_OF.items():
+        if values[ids] is not None or values[texts] is not None:
+            _read_documents(values, texts, ids, spans=lambda: labels_are_spans(*labels))
+    if values["references"] is not None and values["reference"] is not None:
+        raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
+    _read_field(values, "references", lambda items: _read_each(_to_items(items, "texts"), _check_text))
+    _read_field(
+        values, "reference_facts", lambda items: _read_each(_to_items(items, "texts"), _read_fact)
+    )
+
+
+def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Callable[[], bool]) -> None:
+    """Turn a list of documents into their texts, and the list of their ids into strings.
+
+    Without a list of ids, the ids are those in the documents.
+
+    Args:
+        values: The fields.
+        texts: The field of the documents.
+        ids: The field of their ids.
+        spans: Returns whether the ids of documents are their spans.
+    """
+    plain = plain_texts(values[texts])
+    if plain is not None:
+        values[texts] = plain
+    elif values[texts] is not None:
+        _read_field(values, texts, lambda items: _to_items(as_list(items), ids))
+        documents = values[texts]  # the next line replaces them by their texts, which have no ids
+        _read_field(values, texts, lambda items: _read_each(items, _read_passage))
+        if values[ids] is None:
+            values[ids] = ids_of(documents, spans=spans())
+    plain_ids = plain_texts(values[ids], numbers=True)
+    if plain_ids is not None and all(map(str.strip, plain_ids)):
+        values[ids] = plain_ids
+    else:
+        _read_field(values, ids, lambda items: _read_each(_to_items(as_list(items), ids), _id_in))
+
+
+def _read_searches(values: dict[str, Any]) -> None:
+    """Turn the searches into `Search` objects, and into stages."""
+    if values["stages"] is not None:
+        raise SampleError("'searches' stands beside 'stages'.", "Give one of them.")
+    items = _to_items(values["searches"], "")  # searches have no list of ids beside them
+    searches = _read_each(items, lambda item: _read_search(item, values))
+    if not searches:
+        raise SampleError("is empty.", "Leave it out.")
+    stages = to_stages_of_searches(searches)
+    if stages[TOGETHER] == Stage():
+        problem = "has neither contexts in each search nor ids in each."
+        raise SampleError(problem, "Give each search its contexts, or each its ids.")
+    values.update(searches=searches, stages=stages)
+
+
+def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
+    """Read one search: a list as a stage has it, or its query with its contexts and ids."""
+    query = None
+    turn = None
+    lists = item.to_dict() if isinstance(item, Search) else as_list(item)
+    if isinstance(lists, Mapping):
+        check_keys(lists, _SEARCH_KEYS)
+        query = lists.get("query")
+        turn = lists.get("turn")
+        lists = {name: lists.get(name) for name in ("contexts", "ids")}
+    if query is not None:
+        query = _check_text(query)
+    if turn is not None and (type(turn) is not int or turn < 1):
+        raise SampleError("must be a whole number from 1.").inside(", turn")
+    stage = _read_stage(lists, values)
+    if not (stage.contexts or stage.ids):  # it brought nothing
+        stage = Stage((), ())
+    return Search(query, stage.contexts, stage.ids, turn)
+
+
+def _read_stages(values: dict[str, Any]) -> None:
+    """Turn the stages into `Stage` objects. The last stage fills the retrieved contexts, and the other way round."""
+    given = values["stages"]
+    if not isinstance(given, Mapping) or not given:
+        kind = "and is empty" if given == {} else f"not {_kind(given)}"
+        raise SampleError(f"must map the name of each stage to a list, {kind}.")
+    stages: dict[str, Stage] = {}
+    for number, (key, items) in enumerate(given.items(), 1):
+        try:
+            name = _check_text(key)
+        except SampleError as error:
+            raise error.inside(f", the name of stage {number}") from None
+        try:
+            stages[name] = _read_stage(as_list(items), values)
+        except SampleError as error:
+            raise error.inside(f", {name[:80]!r}") from None
+    _fill_texts(stages, Stage(values["retrieved_contexts"], values["retrieved_context_ids"]))
+    last_name = list(stages)[-1]
+    last = stages[last_name]
+    _join_last(values, "retrieved_contexts", last.contexts, last_name)
+    _join_last(values, "retrieved_context_ids", last.ids, last_name)
+    stages[last_name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
+    for name, stage in stages.items():
+        if stage.contexts is None or stage.ids is None or len(stage.contexts) == len(stage.ids):
+            continue
+        problem = f"differ, {len(stage.contexts)} and {len(stage.ids)}."
+        subject = f", {name[:80]!r}: the numbers of contexts and ids"
+        raise SampleError(problem, "Write one id for each context.").inside(subject)
+    values["stages"] = FrozenDict(stages)
+
+
+def _fill_texts(stages: dict[str, Stage], retrieved: Stage) -> None:
+    """Give a stage with ids only its texts, if other stages have all of them."""
+    texts: dict[str, str] = {}
+    for stage in (retrieved, *stages.values()):
+        texts.update(zip(stage.ids or (), stage.contexts or (), strict=False))
+    texts.pop("", None)  # which texts have no id is not known
+    for name, stage in stages.items():
+        ids = stage.ids or ()
+        if stage.contexts is None and texts.keys() >= {*ids}:
+            stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
+
+
+def _join_last(values: dict[str, Any], field: str, items: tuple[str, ...] | None, name: str) -> None:
+    """Fill a field of the retrieved contexts from the last stage, or check that both are equal."""
+    retrieved = values[field]
+    if retrieved is None:
+        values[field] = items
+    elif items is not None and items != retrieved:
+        pairs = zip_longest(items, retrieved)
+        number = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+        error = SampleError(
+            f"is not what '{field}' holds: they differ at item {number}.",
+            f"Leave '{field}' out, or add it as the last stage.",
+        )
+        raise error.inside(f": the last stage, {name[:80]!r},")
+
+
+# Fields that are read with what they fill, in this order.
+_READ_TOGETHER = (("searches", _read_searches), ("stages", _read_stages))
+
+
+def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
+    """Read the contexts and ids that a stage handed on."""
+    if isinstance(items, Stage):
+        items = {"contexts": items.contexts, "ids": items.ids}
+    if not (isinstance(items, Mapping) and items.keys() <= {"contexts", "ids"}):
+        items = {"ids" if _holds_ids(items, values) else "contexts": items}
+    stage = {"contexts": items.get("contexts"), "ids": items.get("ids")}
+    for name, value in stage.items():
+        _check_depth(value, name)
+    labels = values["retrieved_context_ids"]
+    if labels is None:
+        labels = values["reference_context_ids"]
+    # ids of documents are of one kind in all stages
+    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(labels, None))
+    if stage["contexts"] is None and stage["ids"] is None:
+        raise SampleError("holds neither contexts nor ids.", "Write a list of texts or of ids.")
+    return Stage(**stage)
+
+
+def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
+    """Whether the list of a stage holds ids: numbers, documents without a text, or strings that cannot be texts."""
+    if not isinstance(items, (list, tuple)) or not items:
+        return False
+    if not all(isinstance(item, str) for item in items):
+        if all(map(is_missing, items)):
+            return False
+        return all(text_of(item) is None for item in items)
+    filled = {name for name, value in values.items() if value is not None}
+    has_ids = bool(filled & {"retrieved_context_ids", "reference_context_ids"})
+    if "retrieved_contexts" in filled or not has_ids:
+        return False
+    if "retrieved_context_ids" not in filled and filled & _READ_AS_TEXT:
+        raise SampleError(
+            "holds strings, which may be texts or ids.",
+            'Write {"contexts": [..]} or {"ids": [..]} in place of the list.',
+        )
+    return True
+
+
+def _is_deep(value: object) -> bool:
+    """Tell whether lists and mappings are nested more than `_DEEPEST` levels deep."""
+    if type(value) in _FLAT or (
+        isinstance(value, (list, tuple)) and _FLAT.issuperset(map(type, value))
+    ):
+        return False  # as nearly always
+    level = [value]
+    for _ in range(_DEEPEST):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, (list, tuple)):
+                below += item
+        if not below:
+            return False
+        level = [item for item in below if type(item) not in _FLAT]
+    return True
+
+
+def _kind(value: object) -> str:
+    """Name the type of a value, for messages."""
+    return "None" if value is None else type(value).__name__
+
+
+def _check_text(value: object) -> str:
+    """Check that a value is a text that can be stored, and return it."""
+    if not isinstance(value, str):
+        _check_picture(value)
+        raise SampleError(f"must be a string, not {_kind(value)}.", wrong_kind=True)
+    if len(value) > MAX_CHARACTERS:
+        problem = f"is {len(value):,} characters long; {MAX_CHARACTERS:,} is the most."
+        raise SampleError(problem, "Cut the text into chunks.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        problem = f"holds half a character (a lone surrogate) at position {error.start}."
+        raise SampleError(problem, "Decode the text with errors='replace'.") from None
+    return str(value)
+
+
+def _check_picture(value: object) -> None:
+    """Raise if a picture stands where a text is read."""
+    picture = in_value(value)
+    if picture:
+        raise NotTextError(refusal(picture))
+
+
+def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
+    """Return a usual list of texts or numbers as it is stored; None for any other list, whose items are checked one by one.
+
+    Usual are texts that are not too long. Ids must be in ASCII: any other id may have no letter that can be seen.
+
+    Args:
+        values: The list.
+        numbers: Whether the list holds ids, which may be numbers.
+    """
+    if type(values) not in (list, tuple):
+        return None
+    kinds = set(map(type, values))
+    if numbers and kinds == {int}:
+        try:
+            return tuple(map(str, values))
+        except ValueError:  # an integer of thousands of digits: its message is that of a single one
+            return None
+    if not kinds <= {str}:
+        return None
+    joined = "".join(values)
+    is_usual = joined.isascii() or (not numbers and _is_encodable(joined))
+    return tuple(values) if is_usual and len(joined) <= MAX_CHARACTERS else None
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text holds no half of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read_each(items: Iterable[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+    """Read each item of a list; an error names the place of its item."""
+    values: list[T] = []
+    for number, item in enumerate(items, 1):
+        try:
+            values.append(read(item))
+        except SampleError as error:
+            raise error.inside(item=number) from None
+    return tuple(values)
+
+
+def _id_in(item: object) -> str:
+    """Read the id of a document, or an id; one that is missing or blank keeps its place and is empty."""
+    if is_missing(item):
+        return ""
+    ids = ids_of([item])
+    return _id(ids[0] if ids else item)
+
+
+def _id(value: object) -> str:
+    """Check that a value is an id, and return it as a text."""
+    if isinstance(value, float):
+        value = whole_number(value)
+    if isinstance(value, bool) or not isinstance(value, (str, Integral)):
+        raise SampleError(f"must be a string or an integer, not {_kind(value)}.", wrong_kind=True)
+    try:
+        text = _check_text(str(value))
+    except ValueError as error:
+        if isinstance(error, SampleError):
+            raise
+        problem = "is an integer of thousands of digits."  # Python writes none of more than 4,300
+        raise SampleError(problem, "Write the id as a string.") from None
+    return text if is_visible(text) else ""
+
+
+def _read_id(value: object) -> str | None:
+    """Read the id of a sample; None for a blank one."""
+    if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:  # as nearly always
+        return value if value.strip() else None
+    return None if is_missing(value) else _id(value) or None
+
+
+def _read_fact(value: object) -> Fact:
+    """Read a fact: a text, or a text with an id and an importance."""
+    if isinstance(value, Fact):
+        return value
+    is_written_out = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
+    fields: Any = value if is_written_out else {"text": value}
+    text, id_, importance = map(fields.get, _FACT_KEYS)
+    if not isinstance(text, str):
+        problem = f'must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'
+        raise SampleError(problem, wrong_kind=True)
+    is_number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
+    if not (is_number or importance in (None, "vital", "okay")):
+        problem = f"must be 'vital', 'okay' or a number above 0, not {str(importance)[:80]!r}."
+        raise SampleError(problem, wrong_kind=True).inside(": importance")
+    if not has_content(text):
+        raise SampleError("holds no letter or digit.", "Write the fact, or remove it.")
+    if id_ is not None:
+        try:
+            id_ = _id(id_)
+        except SampleError as error:
+            raise error.inside(", id") from None
+    return Fact(_check_text(text), id_, importance)
+
+
+def _read_passage(value: object) -> str:
+    """Read the text of a document, or a text."""
+    if not isinstance(value, str):
+        _check_picture(value)
+    text = text_of(value)
+    if not isinstance(text, str):
+        kind = _kind(value if text is None else text)
+        fix = f"A document has its text under one of: {', '.join(TEXT_KEYS)}."
+        raise SampleError(f"must be a string, not {kind}.", fix, wrong_kind=True)
+    return _check_text(text)
+
+
+def _to_items(values: Any, ids: str) -> list[Any]:
+    """Convert the value of a field to a list of items; see `relevant` for the ids.
+
+    Raises:
+        SampleError: It is one string, one document, a set or no list at all.
+    """
+    if isinstance(values, (str, bytes)):
+        problem = "must be a list, not one string."
+        raise SampleError(problem, "Write [text] for a single one.", wrong_kind=True)
+    if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
+        problem = f"must be a list, not {_kind(values)}."
+        raise SampleError(problem, "Write [document] for a single one.", wrong_kind=True)
+    return relevant(ids, values)

@@ -1,0 +1,198 @@
+"""Finds pictures, and sound, video and files, in the forms in which frameworks hold them.
+
+The judges and the string measures read text. Such content is found before anything is judged, so that
+no placeholder, address or encoded picture is scored as if it were text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.secrets import safe_text
+
+# What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
+_MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
+# A data URI, or MLflow's address of an attachment.
+_WHOLE_TEXT = re.compile(
+    r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
+)
+_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["pictures"]
+# A lone path or URL of a picture, as Ragas' multimodal metrics load it, or of a document, sound or film; an object of a
+# store; a placeholder or a link of a picture.
+_ADDRESS = re.compile(
+    r"""
+    \s*
+    (?:
+        [^\s\x00-\x1f]+
+        \.(?:
+            jpe?g|png|gif|webp|bmp|tiff?|svg|heic
+          | pdf|docx?|pptx?|xlsx?
+          | mp[34]|wav|ogg|flac|m4a|mov|avi|mkv|webm
+        )
+        (?:[?\#]\S*)?
+      | (?:s3|gs|file)://\S+
+      | <(?:image|img|audio|video)\b[^<>]*>
+      | !\[[^\]]*\]\([^()]*\)                    # a link of Markdown
+    )
+    \s*
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_LONGEST_ADDRESS = 4096
+# Values of ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) that say that content is no text.
+_KINDS = _WORDS["kinds"]
+# Keys under which such content says what it is.
+_MEDIA_TYPES = _WORDS["media_types"]
+# Keys under which it may have a text.
+_TEXTS = _WORDS["texts"]
+# The keys with which a mapping may say that it is no text.
+_MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
+# The most characters of a placeholder in a message.
+_LONGEST_SHOWN = 60
+# The words of placeholders that stand where a text or a picture was.
+_PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")
+_PLACEHOLDERS = "|".join(_PLACEHOLDER_WORDS["words"])
+_ABSENT = frozenset(_PLACEHOLDER_WORDS["absent"])
+# What stands in the place of a text: addresses and ids, or one placeholder in brackets.
+_ADDRESS_OR_ID = re.compile(
+    r"""
+    ["'(<\[{]{0,2}                                # <https://..>, {0f8f..}
+    (?:
+        (?:[a-z][a-z0-9+.-]*://|www\.)\S+         # an address
+      | (?:mailto|tel|doi|urn):\S+
+      | (?:~|\.{1,2})?/(?:[\w.@-]+/)+[\w.@-]+     # an absolute path
+      | (?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+      | (?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{32,128}  # a digest: letters and digits
+    )
+    ["')>\]}]{0,2}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_IN_BRACKETS = re.compile(
+    rf"""
+    [\[<({{【（]{{1,2}} [\s_*\#!-]*
+    (?:{_PLACEHOLDERS}) (?![^\W\d_])               # a whole word
+    (?P<rest>[^\[\]<>(){{}}【】（）]{{0,80}})         # a number, a file's name
+    [\]>)}}】）]{{1,2}}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORDS_ALONE = re.compile(r"[^\W\d_]+[^\w.]*")
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+def in_text(text: str, *, alone: bool = False) -> str | None:
+    """Return the placeholder, address or beginning of an encoded picture that a text holds; None where it has none.
+
+    Args:
+        text: The text.
+        alone: Whether the text is a context, which may also be only the path or URL of a picture.
+    """
+    # No other form has a space in it: most texts end here. One character is found faster than several.
+    made_by_deepeval = "[" in text and "[DEEPEVAL:" in text
+    if " " in text.strip() and not made_by_deepeval:
+        may_be_link = alone and text.lstrip()[:1] in ("!", "<")
+        if not may_be_link:
+            return None
+    if alone and len(text) <= _LONGEST_ADDRESS:
+        address = _ADDRESS.fullmatch(text)
+        if address:
+            return address.group().strip()[-_LONGEST_SHOWN:]
+    match = _MADE_BY_DEEPEVAL.search(text) if made_by_deepeval else _WHOLE_TEXT.fullmatch(text)
+    return match and match.group().strip()[:_LONGEST_SHOWN]
+
+
+def find_placeholder(text: str) -> str | None:
+    """Return the beginning of a text that is nothing but addresses, ids (UUIDs, digests) or a placeholder: ``[IMAGE 1]``.
+
+    None for any other text, also for an address among words.
+    """
+    stripped = text.strip()
+    if len(stripped) > _LONGEST_ADDRESS:
+        return None
+    placeholder = _IN_BRACKETS.fullmatch(stripped) if stripped[:1] in tuple("[<({【（") else None
+    # Words behind it describe the picture: they are a text.
+    if placeholder and not any(map(_describes, placeholder["rest"].split())):
+        return stripped[:_LONGEST_SHOWN]
+    first_word = stripped.split(None, 1)[0] if stripped else ""
+    if not _ADDRESS_OR_ID.match(first_word):  # as nearly always
+        return None
+    pieces = filter(None, _BETWEEN.split(stripped))
+    return stripped[:_LONGEST_SHOWN] if all(map(_ADDRESS_OR_ID.fullmatch, pieces)) else None
+
+
+def _describes(word: str) -> bool:
+    """Whether a word in a placeholder says something about what is not there."""
+    return _WORDS_ALONE.fullmatch(word) is not None and word.casefold() not in _ABSENT
+
+
+def in_value(value: object) -> str | None:
+    """Return what a framework's object, mapping or list holds that is no text; None where it holds none.
+
+    Messages and lists are looked into. A picture that comes with a text of its own, such as a caption, is that text.
+    """
+    if isinstance(value, str):
+        return in_text(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "bytes"
+    if isinstance(value, (list, tuple)):
+        return _in_items(value)
+    content = _read_key(value, "content")
+    if isinstance(content, (list, tuple, bytes)):
+        picture = in_value(content)
+        if picture:
+            return picture
+    is_unmarked = type(value) is dict and _MARKS.isdisjoint(value)  # as nearly always
+    return None if is_unmarked or _has_text(value) else _media_in(value)
+
+
+def _has_text(value: object) -> bool:
+    """Whether an object has a text beside a picture."""
+    texts = (_read_key(value, key) for key in _TEXTS)
+    return any(isinstance(text, str) and text.strip() for text in texts)
+
+
+def _media_in(value: object) -> str | None:
+    """Return the kind or the type of media that an object states, where it is no text."""
+    for key in ("kind", "type"):
+        kind = _read_key(value, key)
+        if kind in _KINDS:
+            return str(kind)
+    for key in _MEDIA_TYPES:
+        media_type = _read_key(value, key)
+        if isinstance(media_type, str):
+            return None if media_type.startswith("text/") else media_type
+    return None
+
+
+def _in_items(items: Iterable[object]) -> str | None:
+    """Find the first picture in a list."""
+    for item in items:
+        picture = in_value(item)
+        if picture:
+            return picture
+    return None
+
+
+def refusal(picture: str) -> str:
+    """Describe content that is no text and how to mend it: a sentence without its subject.
+
+    Args:
+        picture: What `in_text` or `in_value` returned.
+    """
+    return (
+        f"holds a picture or other content that is no text ({safe_text(picture)}), and only text is judged. Write "
+        "down in words what it shows, or leave the sample out; metrics by id need no text."
+    )
+
+
+def _read_key(holder: object, key: str) -> Any:
+    """Return what an object or mapping holds under a key, where that is a text, bytes or a list."""
+    try:
+        value = holder.get(key) if isinstance(holder, (dict, Mapping)) else getattr(holder, key, None)
+    except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything
+        return None
+    return value if isinstance(value, (str, bytes, list, tuple)) else None

@@ -1,0 +1,379 @@
+"""The form of a text that says that there is no answer: what is denied is the answer, and no fact.
+
+A sentence is read word by word. Each word plays a part: a source of answers (context, text), something that is asked for
+(answer, information), a denial, a verb of holding, saying or knowing, and so on; ``refusals.json`` lists the words of each
+language. The patterns below say which parts, in which order, are a refusal. A word of no part stands for a fact, except
+behind "information about" and in a question ("when it was built").
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from ctxmetrics._internal.data_files import read_data
+
+# Whether a text is a refusal, may be one, or is none.
+Refusal = Literal["refusal", "unsure", ""]
+# The most characters of a text that is read.
+LONGEST = 600
+
+# Of each part of a sentence the letters that stand for it in the patterns.
+_PARTS = {
+    "within": "M",  # in, based on
+    "source": "S",  # context, text
+    "located": "E",  # the same in one word: "in the text"
+    "question": "Q",
+    "answer": "R",
+    "information": "T",  # information, details, mention
+    "speaker": "I",
+    "negation": "N",
+    "anything": "U",
+    "nothing": "NU",
+    "cannot": "NO",
+    "ability": "O",  # can, possible
+    "passive": "B",  # German "wird", Spanish "se"
+    "say": "K",  # say, mention, answer
+    "stated": "V",  # stated, mentioned, answered
+    "know": "D",  # know, determine
+    "certain": "C",  # sure
+    "hold": "G",  # contain, have, find
+    "present": "P",  # present, available, found
+    "missing": "L",  # unknown, insufficient
+    "enough": "Y",
+    "about": "A",
+    "purpose": "F",  # to, in order to
+    "asking": "W",  # when, who, whether
+    "pointer": "!",  # please contact
+    "contrast": "&",  # but, although
+    "be": "H",  # English "is"
+    "polite": "",  # sorry, unfortunately
+    "unlike": "X",  # not only, did not know
+    "filler": "_",  # the, is, this
+}
+_UNKNOWN = "X"
+_UNKNOWNS = re.compile("X+")
+# Languages that are written without spaces.
+_UNSPACED = frozenset({"zh", "ja", "th"})
+# Languages that put the question before the verb.
+_VERB_LAST = frozenset({"zh", "ja", "ko", "hi", "tr"})
+# Languages that put the preposition behind the noun.
+_POSTPOSITIONS = frozenset({"ja", "hi"})
+# Languages with articles such as "l'".
+_ELIDED = frozenset({"fr", "it"})
+# A letter of a script without spaces.
+_UNSPACED_LETTER = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# Signs that change no word: vowel signs of Arabic and Hebrew, the stroke that lengthens an Arabic word, a dot of Turkish.
+_NO_WORDS = re.compile("[\u0591-\u05bd\u0307\u0640\u064b-\u0652]")
+# The forms of an apostrophe.
+_APOSTROPHE = re.compile("['’ʼ`]")
+# Letters, digits, and the vowel signs of Hindi.
+_WORD = re.compile(r"[\w\u0900-\u0903\u093a-\u094f]+")
+_TOKEN = re.compile(
+    rf"""
+      (?P<word> {_WORD.pattern} )
+    | (?P<end> [.!?…؟।。！？]+ (?=\W|$) | \n )
+    | (?P<clause> [;:；：] (?=\s|$) )
+    | (?P<comma> [,،，] )
+    """,
+    re.VERBOSE,
+)
+_UNSPACED_TOKEN = re.compile(
+    r"""
+      (?P<end> [!?…。！？]+ | \n )
+    | (?P<clause> [;:；：] (?!\d) )
+    | (?P<comma> [,，] )
+    | (?P<word> [^\W_] | [\u0e31\u0e34-\u0e3a\u0e47-\u0e4e] )  # a character, or a vowel sign of Thai
+    """,
+    re.VERBOSE,
+)
+_CLAUSE_ENDS = frozenset(";:；：")
+_COMMAS = frozenset(",،，")
+# What tells a pointer to a fact: a number, an address.
+_CONTACT = re.compile(r"\d|@|://")
+
+# A place of a source: "in the given context".
+_PLACE = re.compile("M[AF]?[PV]?S+|MA?E")
+# The same where "in" stands behind its word.
+_PLACE_LAST = re.compile("S+P?M")
+# A sentence that says what is asked for and then names its subject: all that follows belongs to it.
+_ABOUT = re.compile(
+    r"""
+    (?P<denial> [^AFWX]* T [^AFWXTRQ]* )              # there is no information ..
+    A                                                 # .. about
+    | (?P<reach> [^AFWX]* [SE] [^AFWX]* Y [^AFWX]* )  # the context is not enough ..
+    F [KVDRQ]                                         # .. to answer
+    | (?P<need> [^AFWX]* [LY] [^AFWX]* )              # there is not enough information ..
+    F                                                 # .. to
+    | (?P<anything> [^AFWX]* U [^AFWX]* )             # the text says nothing ..
+    A                                                 # .. about
+    | (?P<task> [^AFWX]* T [^AFWX]* )                 # I have no information ..
+    F [KVDRQG]                                        # .. to answer
+    | (?P<saying> [^AFWX]* [KVDTNP] )                 # the text does not say ..
+    W                                                 # .. when
+    """,
+    re.VERBOSE,
+)
+# "No mention of the treaty is allowed": the subject is denied something else.
+_OTHER_PREDICATE = re.compile("N Y? [TK]+ A [^HX]* X [^H]* H X", re.VERBOSE)
+# The same before the denial: "information about the founder is not provided".
+_SUBJECT = re.compile(r"(?:A|(?P<question>W))[AFWMOXB]*")
+# Where the verb stands last, the subject does so before the word that opens it.
+_SUBJECT_BEFORE = re.compile(r"[XMOF]*(?:A|(?P<question>W))[AFWMOX]*")
+
+# A sentence of known parts alone that is a refusal.
+_REFUSAL = re.compile(
+    r"""
+      [^N]* N [^TR]* [TR]                                              # no answer; the text holds no information
+    | [^TR]* [TR] [^N]* N [^KVPGEI]* [KVPGEI]                          # the answer is not in the text
+    | [^R]* R [^N]* N [^D]* D                                          # the answer is not known
+    | (?= [^N]* N ) (?= [^U]* U ) [^SEI]* [SEI]                        # the text says nothing
+    | (?= [^N]* N ) (?= [^I]* I ) [^TR]* [TR]                          # I do the answer not have
+    | (?= [^S]* S ) [^GK]* [GK] [^TR]* [TR] [^N]* N                    # the text holds the answer not
+    | (?= [^L]* L ) [^TREI]* [TREI]                                    # the answer is unknown; not enough information
+    | [^LS]* L Y? S                                                    # insufficient context
+    | (?= [^N]* N ) (?= [^E]* E ) [^S]* $                              # not found in the context
+    | (?= [^N]* N ) (?= [^E]* E ) [^KV]* [KV]                          # the text is not answered in the context
+    | (?= [^N]* N ) (?= [^S]* S ) (?! .* B ) [^K]* K                   # the text does not say
+    | (?= [^N]* N ) (?= [^I]* I ) [^KD]* [KD]                          # I do not know
+    | (?= [^N]* N ) (?= [^Q]* Q ) (?= [^KVD]* [KVD] ) [^OESI]* [OESI]  # the question cannot be answered
+    | [^NS]* N [YPV]? S [^PG]* [PG]                                    # no documents were found
+    | (?= [^N]* N ) [NKVOBDY]* [KV] [NKVOBDYP]* $                      # not mentioned
+    | (?= [^N]* N ) (?= [^O]* O ) [NOBDPKV]* D [NOBDPKV]* $            # it cannot be determined
+    """,
+    re.VERBOSE,
+)
+# The same where the denial stands last: the text does the answer not hold.
+_REFUSAL_LAST = re.compile("[^TR]* [TR] [^KVDPG]* [KVDPG] [^N]* N", re.VERBOSE)
+# A sentence that may be one: the text denies something that is no word for an answer.
+_UNSURE = re.compile(
+    r"""
+      [PV]? S+ B? [^NLX]* N [^KVGTRPDS]* [KVGTRPDS]                            # the text does not contain sugar
+    | N [PV]? S V? $                                                           # no documents
+    | [PV]? S+ [^NLX]* [GK] [^NLX]* N                                          # the same in German
+    | [SE] .* N [KVG] | [SE] [^X]* [GKV] [^X]* N                               # the same in Chinese
+    | (?= .* E ) (?= .* [NL] ) .* [KVPGD]                                      # the date is not mentioned in the text
+    | (?= .* [TRQ] ) .* [NL]+ [^X]{0,2} [TR] | .* [TR] [^X]* [NL] | .* L [TR]  # no answer was received
+    | Q .* N                                                                   # the question was not answered by the minister
+    | I+ G? N [^X]* [KDTRC] | I G N                                            # I do not know him
+    | [^X]* N [^X]* [KVDU] | [^X]* L .* W                                      # it is unknown who built it
+    """,
+    re.VERBOSE,
+)
+# The same where the denial stands last: the date is stated not.
+_UNSURE_LAST = re.compile("[KV]N")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexicon:
+    """The words of a language.
+
+    Attributes:
+        parts: Of each word, or each phrase, the parts that it may play in a sentence, a letter each: see `_PARTS`.
+        sizes: Of each unit (a word; of a language without spaces a character) the sizes of the phrases that it begins, in
+            units, the longest first.
+        denials: The words with which a denial begins.
+    """
+
+    parts: dict[str, str]
+    sizes: dict[str, list[int]]
+    denials: frozenset[str]
+
+
+def _to_comparable(text: str, language: str) -> str:
+    """Return a text in the form in which words are compared."""
+    text = text.casefold()
+    if not text.isascii():
+        text = _NO_WORDS.sub("", unicodedata.normalize("NFC", text))
+    return _APOSTROPHE.sub(" " if language in _ELIDED else "", text)
+
+
+@cache
+def _read_lexicons() -> dict[str, _Lexicon]:
+    """Read the words of each language. A word may play several parts."""
+    lexicons = {}
+    for language, words_by_part in read_data("samples", "refusals.json")["words"].items():
+        separator = "" if language in _UNSPACED else " "
+        parts: dict[str, str] = {}
+        denials = set()
+        sizes: dict[str, set[int]] = {}  # by the first unit of a phrase
+        for part, letters in _PARTS.items():
+            for word in words_by_part.get(part, ()):
+                units = _list_units(word, language)
+                key = separator.join(units)
+                parts[key] = parts.get(key, "") + letters
+                sizes.setdefault(units[0], set()).add(len(units))
+                if "N" in letters or "L" in letters:
+                    denials.add(key if language in _UNSPACED else units[0])
+        longest_first = {unit: sorted(own, reverse=True) for unit, own in sizes.items()}
+        lexicons[language] = _Lexicon(parts, longest_first, frozenset(denials))
+    return lexicons
+
+
+def _list_units(text: str, language: str) -> list[str]:
+    """List the words of a text; in scripts without spaces, its characters."""
+    token = _UNSPACED_TOKEN if language in _UNSPACED else _TOKEN
+    return [match[0] for match in token.finditer(_to_comparable(text, language)) if match["word"]]
+
+
+@cache
+def _languages_by_denial() -> dict[str, list[str]]:
+    """Return the languages of each denial that is a word between spaces."""
+    languages: dict[str, list[str]] = {}
+    for language, lexicon in _read_lexicons().items():
+        if language not in _UNSPACED:
+            for word in lexicon.denials:
+                languages.setdefault(word, []).append(language)
+    return languages
+
+
+def _find_languages(text: str) -> set[str]:
+    """Find the languages in which a text denies something."""
+    by_denial = _languages_by_denial()
+    languages: set[str] = set()
+    for word in by_denial.keys() & _WORD.findall(_to_comparable(text, "en")):
+        languages.update(by_denial[word])
+    if not text.isascii() and _UNSPACED_LETTER.search(text):
+        plain = "".join(_list_units(text, "zh"))
+        for language in _UNSPACED:
+            if any(denial in plain for denial in _read_lexicons()[language].denials):
+                languages.add(language)
+    return languages
+
+
+def find_refusal(text: str) -> Refusal:
+    """Find out whether a text says that there is no answer; ``unsure`` where it may, or says something beside it."""
+    if len(text) > LONGEST:
+        return ""
+    kinds: list[tuple[int, Refusal]] = []
+    for language in sorted(_find_languages(text)):
+        unknown, kind = _judge_text(text, language)
+        if kind == "refusal":
+            return kind
+        kinds.append((unknown, kind))
+    return min(kinds, default=(0, ""))[1]
+
+
+def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
+    """Read a text in one language: how many stretches of it are unknown, and what it is."""
+    unknown = 0
+    kinds = set()
+    for sentence in _read_sentences(text, language):
+        first, *others = sentence.split("&")
+        for clause in (first, *others):
+            unknown += clause.count(_UNKNOWN)
+            kinds.add(_judge_clause(clause.replace("_", ""), language))
+        if any(clause and not clause.strip("_H") for clause in others):  # "but it did"
+            kinds.add("statement")
+    if "refusal" in kinds:
+        return unknown, "unsure" if "statement" in kinds else "refusal"
+    return unknown, "unsure" if "unsure" in kinds else ""
+
+
+def _read_sentences(text: str, language: str) -> Iterator[str]:
+    """Yield the parts of each sentence as letters. A question or a pointer without a fact has none."""
+    lexicon = _read_lexicons()[language]
+    is_unspaced = language in _UNSPACED
+    token = _UNSPACED_TOKEN if is_unspaced else _TOKEN
+    units: list[str] = []
+    plain = _to_comparable(text, language)
+    start = 0
+    for match in token.finditer(plain):
+        if match["word"]:
+            units.append(match[0])
+            continue
+        if not match["end"]:
+            units.append(match[0])
+            continue
+        is_abbreviation = match[0] == "." and bool(units) and len(units[-1]) < 3  # noqa: PLR2004
+        if is_abbreviation and not is_unspaced and match.end() < len(plain.rstrip()):
+            continue
+        yield _read_parts(units, lexicon, "" if is_unspaced else " ", plain[start : match.end()])
+        units = []
+        start = match.end()
+    yield _read_parts(units, lexicon, "" if is_unspaced else " ", plain[start:])
+
+
+def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: str) -> str:
+    """Return the parts of a sentence as letters, of the longest phrases first."""
+    letters = ""
+    place = 0
+    while place < len(units):
+        for size in lexicon.sizes.get(units[place], ()):
+            part = lexicon.parts.get(separator.join(units[place : place + size]))
+            if part is not None:
+                letters += part
+                break
+        else:
+            size = 1
+            unit = units[place]
+            if unit in _CLAUSE_ENDS or (unit in _COMMAS and letters.endswith("W")):  # "who, the .."
+                letters += "&"
+            elif unit not in _COMMAS:
+                letters += _UNKNOWN
+        place += size
+    is_question = sentence.rstrip()[-1:] in {"?", "？", "؟"}
+    if is_question or ("!" in letters and not _CONTACT.search(sentence)):
+        return ""
+    return letters.replace("!", "")
+
+
+def _judge_clause(clause: str, language: str) -> str:
+    """Return what a clause is: a refusal, a statement, unsure; nothing where it says nothing."""
+    clause = _UNKNOWNS.sub(_UNKNOWN, clause)
+    if _OTHER_PREDICATE.match(clause):
+        return "unsure"
+    clause = clause.replace("H", "")
+    if language in _POSTPOSITIONS:
+        clause = _PLACE_LAST.sub("E", clause)
+    clause = _PLACE.sub("E", clause)
+    if "N" not in clause and "L" not in clause:
+        return "statement" if _UNKNOWN in clause else ""
+    opening = _ABOUT.match(clause)
+    if opening and _is_about_answer(opening):
+        return "refusal"
+    if _is_refusal_without_subject(clause, language):
+        return "refusal"
+    if _UNSURE.match(clause) or (language in _VERB_LAST and _UNSURE_LAST.search(clause)):
+        return "unsure"
+    return "statement"
+
+
+def _is_about_answer(opening: re.Match[str]) -> bool:
+    """Whether what stands before the opened subject is a refusal."""
+    head = opening["denial"] or opening["anything"] or opening["need"] or opening["task"]
+    if opening["reach"]:
+        return "N" in opening["reach"]
+    if head:
+        return _REFUSAL.match(head) is not None
+    head = opening["saying"]
+    return not {"S", "E", "I", "T"}.isdisjoint(head) and _REFUSAL.match(head) is not None
+
+
+def _is_refusal_without_subject(clause: str, language: str) -> bool:
+    """Whether a clause is a refusal once "about X" and questions are left out."""
+    subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
+    if _UNKNOWN in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
+        return False
+    needs_thing = False
+    needs_place = False
+    pieces = []
+    end = 0
+    for match in subject.finditer(clause):
+        if _UNKNOWN in match[0]:
+            needs_place = needs_place or bool(match["question"])
+            needs_thing = needs_thing or not match["question"]
+        pieces.append(clause[end : match.start()])
+        end = match.end()
+    rest = "".join([*pieces, clause[end:]]).replace("F", "").replace("M", "")
+    if not {_UNKNOWN, "C"}.isdisjoint(rest) or (needs_thing and {"T", "R", "U"}.isdisjoint(rest)):
+        return False
+    if needs_place and {"S", "E", "I", "T"}.isdisjoint(rest):
+        return False
+    if language in _VERB_LAST and _REFUSAL_LAST.match(rest):
+        return True
+    return _REFUSAL.match(rest) is not None

@@ -1,0 +1,548 @@
+"""The names of a sample's fields, where one system keeps them, and how they are read: a `Schema` is data.
+
+A record may have sides (inputs, outputs, what was expected), as tracing frameworks keep them, or hold the fields
+themselves. `Schema.read` reads a framework's record; rows of files and tables are read in `ctxmetrics.evaluation.files.row_reading`. Both
+look at the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, TypedDict
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
+from ctxmetrics.samples.conversations import PLACES, Conversation, find_conversation
+from ctxmetrics.samples.documents import (
+    ID_KEYS,
+    are_messages,
+    are_typed_parts,
+    as_list,
+    first_value_at,
+    is_missing,
+    labels_are_spans,
+    look_up,
+    relevant,
+    span_of,
+    text_of,
+    to_list,
+    unscored,
+)
+from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
+
+# The most names that a message lists.
+_MOST_NAMES = 12
+# See `KeyParams`.
+FieldKey = str | Callable[[Mapping[str, Any]], Any]
+
+# Each field that metrics look at, and the parameter that names its key.
+# Where a retriever's equal scores are kept.
+TIES = "tied_ids"
+# The key of a sample's metadata that says what put the retrieved contexts into another order than their list has.
+ORDERED_BY = "ordered_by"
+# The key that says what may order them otherwise, but is not clear.
+UNORDERED_BY = "order_unclear"
+# The lists of what was retrieved.
+RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
+# The name of the option that names a field's key, by the field.
+OPTIONS: Mapping[str, str] = MappingProxyType(read_data("samples", "keys.json")["options"])
+# Fields that may replace a field that is needed.
+_INSTEAD = {
+    "reference": "references",
+    **dict.fromkeys(("retrieved_contexts", "retrieved_context_ids"), "stages"),
+}
+# Fields that the searches of a question fill.
+_FILLED_BY_SEARCHES = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages"})
+# The names of all fields of a sample.
+FIELDS = ("id", *OPTIONS, "labels", "metadata")
+# Lists of ids, and the lists of documents that they belong to.
+TEXTS_OF: Mapping[str, str] = MappingProxyType(
+    {"retrieved_context_ids": "retrieved_contexts", "reference_context_ids": "reference_contexts"}
+)
+# The fields that hold a list.
+LISTS = frozenset({*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "references"})
+# The fields that hold a text.
+TEXTS = frozenset({"id", "user_input", "response", "reference"})
+
+
+class KeyParams(TypedDict, total=False):
+    """Where the fields stand when they are not in their usual places.
+
+    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
+    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``, ``searches_key``: a key or dotted
+    path in the field's side, a path from the whole record (``inputs.contexts``), or a function of the record. ``id_key``: a
+    document's id, as a metadata key or a function of the document; else its ``id``. ``retriever``: where several retrievers ran
+    and no key holds what they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name
+    of one, or a function of a name. Without it, those that no reranker chose from are joined, and all are the stages. In
+    messages, a name or a function says which tools search.
+    """
+
+    question_key: FieldKey
+    answer_key: FieldKey
+    contexts_key: FieldKey
+    reference_key: FieldKey
+    references_key: FieldKey
+    facts_key: FieldKey
+    reference_contexts_key: FieldKey
+    retrieved_ids_key: FieldKey
+    reference_ids_key: FieldKey
+    stages_key: FieldKey
+    searches_key: FieldKey
+    id_key: FieldKey | Callable[[Any], Any]
+    retriever: str | Callable[[str], bool]
+
+
+def first_keys(paths: Iterable[str]) -> set[str]:
+    """Return the first key of each path; that of ``hits[].text`` is ``hits``, or ``hits[]`` where a key has brackets."""
+    heads = {path.partition(".")[0] for path in paths}
+    return heads | {head.partition("[")[0] for head in heads}
+
+
+def first_value(locations: list[tuple[str, Any]]) -> Any:
+    """Return what stands at the first of several places, or None."""
+    return locations[0][1] if locations else None
+
+
+def join_first(names: Iterable[object], most: int = _MOST_NAMES) -> str:
+    """Return the first names, and how many more there are."""
+    texts = [str(name)[:60] for name in names]
+    first = ", ".join(texts[:most])
+    return first if len(texts) <= most else f"{first} and {len(texts) - most} more"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field of a sample stands in a record.
+
+    Attributes:
+        side: Name of its side; empty where the record holds the field itself.
+        keys: Its usual keys there beside its own name, in the order they are looked for. A key with dots is a path.
+    """
+
+    side: str
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, side: str, *keys: str) -> Place:
+        """Write the keys one by one.
+
+        Raises:
+            ParameterError: A text holds several keys with blanks between them.
+        """
+        for key in keys:
+            if " " in key:
+                words = ", ".join(f'"{word}"' for word in key.split())
+                raise ParameterError(
+                    f'Place.of: {key!r} has a blank. Write Place.of("{side}", {words}).'
+                )
+        return cls(side, tuple(filter(None, keys)))
+
+    def side_of(self, record: Mapping[str, Any]) -> Any:
+        """Return the field's side of a record; None where there is none. A column may have an empty name, a side has none."""
+        return record.get(self.side) if self.side else None
+
+
+_NOWHERE = Place("", ())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Schema:
+    """Where one system keeps the fields, and how they are read.
+
+    Attributes:
+        places: Where each field stands. In a mapping without sides, a key belongs to the first field that lists it: an
+            ``answer`` is the response there, never the reference.
+        single_string: Whether a row may have one document or text in place of a list; a record always
+            may.
+        separator: What stands between the texts of a list that a file has as one text.
+        joined: What stands before the passages of a list that the system joins into one text; see
+            `ctxmetrics.evaluation.files.passage_lists.split_at`.
+        carried: Keys of a row that no metric needs; they become metadata.
+        id_keys: Where a document's id is looked for.
+        retrievals: What retrievers and rerankers handed on in the record's ``run``, in the order in which they began;
+            asked where no key holds what was retrieved.
+        hint: A clause of the message when nothing retrieved is found.
+        evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
+        package: The adapter's package, which warnings name as their place.
+        judge_option: What a user of the adapter writes for an LLM judge.
+        unanswerable_ids: How the ids of questions without an answer end.
+        marks: Paths that a row has if it is of this system; see `ctxmetrics.evaluation.files.formats`.
+    """
+
+    places: Mapping[str, Place]
+    single_string: bool = False
+    separator: str | None = None
+    joined: Mapping[str, str] = EMPTY
+    carried: frozenset[str] = frozenset()
+    id_keys: tuple[str, ...] = ID_KEYS
+    retrievals: Callable[[Any], Iterable[Retrieval]] | None = None
+    hint: str = ""
+    evaluation: Callable[[Mapping[str, Any]], str | None] | None = None
+    package: str = "ctxmetrics"
+    judge_option: str = "judge=LLMJudge(model)"
+    unanswerable_ids: str = ""
+    marks: tuple[str, ...] = ()
+
+    def check(self, keys: Mapping[str, Any]) -> None:
+        """Raise unless the caller's keys are known, and strings or functions.
+
+        Raises:
+            ParameterError: Names the key, and the nearest known one.
+        """
+        for name, key in keys.items():
+            if name not in KeyParams.__optional_keys__:
+                from ctxmetrics._internal.near_names import suggest
+
+                raise ParameterError(
+                    f"Unknown parameter '{name}'.{suggest(name, KeyParams.__optional_keys__)}"
+                )
+            if not isinstance(key, str) and not callable(key):
+                raise ParameterError(f"{name}={key!r} must be a string or a function.")
+
+    def read(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        requires: Iterable[str],
+        uses: Iterable[str] = (),
+    ) -> dict[str, Any]:
+        """Read the fields that a metric looks at out of a framework's record; of several keys the first counts.
+
+        Args:
+            record: See the module. Its ``id`` names the sample, its ``error`` says why there is nothing.
+            keys: The caller's; see `KeyParams`.
+            requires: Fields that must be there.
+            uses: Fields that are read where they are there.
+
+        Returns:
+            The arguments of a `Sample`.
+
+        Raises:
+            MissingFieldError: A required field is nowhere, or one whose key was named.
+            SampleError: No document has an id, or a text stands among documents.
+        """
+        required = tuple(requires)
+        name = record.get("id")
+        who = "The sample" if name is None else f"Sample {name!r}"
+        values = {field: self._value(record, keys, field) for field in required}
+        for field in uses:
+            try:
+                values[field] = self._value(record, keys, field)
+            except SampleError:  # documents without ids
+                values[field] = None
+        retrieved = [field for field in required if field.startswith("retrieved")]
+        searches = values.get("searches")
+        if retrieved and not searches:
+            searches = self._find(record, keys, "searches")
+        if searches:
+            values.update(dict.fromkeys(_FILLED_BY_SEARCHES & values.keys()), searches=searches)
+        elif any(values[field] is None for field in retrieved):
+            values["stages"] = self._find(record, keys, "stages")  # the last of them
+        for field, value in values.items():
+            filled = searches is not None and field in _FILLED_BY_SEARCHES
+            instead = filled or values.get(_INSTEAD.get(field, "")) is not None
+            if value is None and not instead and (field in required or OPTIONS[field] in keys):
+                raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
+        return {"id": name, **values}
+
+    def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
+        record: dict[str, dict[str, Any]] = {}
+        for name, place in self.places.items():
+            side = record.setdefault(place.side, {})
+            if name in fields:
+                side[name] = fields[name]
+        return record
+
+    @cached_property
+    def keys_of_fields(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in its place, its own name first."""
+        return {
+            field: tuple(dict.fromkeys((field, *self.places.get(field, _NOWHERE).keys)))
+            for field in FIELDS
+        }
+
+    @cached_property
+    def flat_keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each field in a mapping without sides: those that no earlier field lists."""
+        owners: dict[str, str] = {}
+        for field in (*self.places, *FIELDS):
+            for key in self.keys_of_fields[field]:
+                owners.setdefault(key, field)
+        flat_keys: dict[str, tuple[str, ...]] = {}
+        for field, keys in self.keys_of_fields.items():
+            flat_keys[field] = tuple(key for key in keys if owners[key] == field)
+        return flat_keys
+
+    @cached_property
+    def sides(self) -> frozenset[str]:
+        """The names of the sides."""
+        return frozenset(place.side for place in self.places.values() if place.side)
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """The keys that hold several fields: the sides, and the beginnings of paths."""
+        nested = [key for key in self._every_key if "." in key]
+        return self.sides | first_keys(nested)
+
+    @cached_property
+    def known_keys(self) -> frozenset[str]:
+        """The keys that a row may have."""
+        return self.sides | self.carried | first_keys(self._every_key)
+
+    @cached_property
+    def holders(self) -> set[str]:
+        """The keys of lists in which a field may stand: whether it does depends on what their items hold."""
+        nested = first_keys(key for key in self._every_key if not key.isidentifier())
+        return nested.union(self.sides, (head for head, _ in PLACES))
+
+    @property
+    def _every_key(self) -> Iterable[str]:
+        """All keys of the schema."""
+        return chain.from_iterable(self.flat_keys.values())
+
+    def find_locations(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
+    ) -> list[tuple[str, Any]]:
+        """Return where a field stands and what stands there, in the order in which it counts.
+
+        The field is looked for in this order: under its keys; in what the retrievers of a trace returned; in a list of
+        documents that is the only item of the record's inputs or outputs. A table may have a column for each path (``inputs.question``).
+
+        Args:
+            record: A record or a row.
+            keys: The caller's; see `KeyParams`.
+            field: One of `FIELDS`.
+        """
+        locations = self._spots_under_keys(record, keys, field)
+        if field in Conversation._fields:
+            locations = self._conversation_spots(record, keys, field, locations)
+        if locations or keys.get(OPTIONS.get(field, "")) is not None:
+            return locations
+        if field in ("stages", "searches"):
+            return self._traced(record, keys, field)
+        if field == "retrieved_contexts" and self.retrievals:
+            if self._spots_under_keys(record, keys, "stages"):  # the last of them
+                return []
+            retrieved = _retrieved(self.retrievals(record.get("run")), keys)
+            if retrieved is not None:
+                return [("", retrieved)]
+        if field in TEXTS_OF.values():
+            return self._unnamed_documents(record, field)
+        return []
+
+    def _conversation_spots(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        field: str,
+        locations: list[tuple[str, Any]],
+    ) -> list[tuple[str, Any]]:
+        """Return where a field stands, or what the messages of a row say of it, where they hold searches and no key holds texts."""
+        if keys.get(OPTIONS[field]) is not None or any(_is_text(value) for _, value in locations):
+            return locations
+        conversation = find_conversation(record, keys.get("retriever"))
+        if conversation is None or self._holds_retrieved(record, keys):
+            return locations
+        path, fields = conversation
+        value = getattr(fields, field)
+        return [(path, value)] if value else []
+
+    def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
+        """Whether a key holds what was retrieved, or spans of retrievers do."""
+        steps = self.retrievals(record.get("run")) if self.retrievals else ()
+        if any(step.retrieves or step.reranks for step in steps):  # and not those of tools
+            return True
+        return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
+
+    def _spots_under_keys(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
+    ) -> list[tuple[str, Any]]:
+        """Return where a field stands under its keys, and what stands there."""
+        key = keys.get(OPTIONS.get(field, ""))
+        if callable(key):
+            return [("", as_list(key(record)))]
+        paths_in_side = self.keys_of_fields[field]
+        paths_in_record = self.flat_keys[field]
+        if key is not None:
+            paths_in_side = (key,)
+            paths_in_record = (key,)
+        place = self.places.get(field, _NOWHERE)
+        side = place.side_of(record)
+        holder = {"input": side, "output": side} if isinstance(side, str) else side
+        has_documents = isinstance(_output_of(side), (list, tuple))
+        locations: list[tuple[str, Any]] = []
+        for path in paths_in_side if place.side else ():
+            if key is None and path == "output" and has_documents:
+                continue
+            full_path = f"{place.side}.{path}"
+            value = look_up(record, full_path) if side is None else look_up(holder, path)
+            if value is not None:
+                locations.append((full_path, value))
+        for path in paths_in_record:
+            value = look_up(record, path)
+            if value is not None:
+                locations.append((path, value))
+        return locations
+
+    def _unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+        """Return the list of documents that is all there is on a field's side."""
+        place = self.places.get(field, _NOWHERE)
+        side = place.side_of(record)
+        output = _output_of(side)
+        if not isinstance(output, (list, tuple)) or are_messages(output) or are_typed_parts(output):
+            return []
+        if output is side:
+            return [(place.side, output)]
+        return [(f"{place.side}.output", output)]
+
+    def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        """Read the value of a field from a record; None if the record lacks it."""
+        value = self._find(record, keys, field)
+        are_ids = value is not None
+        if not are_ids and field in TEXTS_OF:
+            value = self._find(record, keys, TEXTS_OF[field])
+        if hasattr(value, "__next__"):
+            raise SampleError(
+                f"Field '{field}' is a {type(value).__name__}, which only the first metric could read. Write list(..)."
+            )
+        if value is None:
+            return None
+        if field in TEXTS_OF.values():
+            return to_list(value)
+        if field not in TEXTS_OF:
+            return value
+        spans = labels_are_spans(
+            self._find(record, keys, "reference_context_ids"),
+            self._find(record, keys, "reference_contexts"),
+            self.id_keys,
+        )
+        ids: list[Any] = []
+        key = keys.get("id_key")
+        items = relevant(field, to_list(value))
+        for item in items:
+            # An id may stand for itself, the text of a document may not.
+            if are_ids and isinstance(item, (str, int)):
+                ids.append(item)
+                continue
+            id_ = self._id(item, key, spans=spans)
+            # What is neither an id nor missing is refused by the sample.
+            is_wrong = are_ids and id_ is None and not is_missing(item)
+            ids.append(item if is_wrong else id_)
+        lacking = [place for place, id_ in enumerate(ids) if id_ is None]
+        texts = [place for place in lacking if isinstance(unscored(items[place]), str)]
+        # A document without an id keeps its place among others; a text has none, and nor may all lack one.
+        if texts or (lacking and not are_ids and len(lacking) == len(items)):
+            place = texts[0] if texts else 0
+            raise SampleError(
+                f"Field '{field}', item {place + 1}: a {type(unscored(items[place])).__name__} has no {key or 'id'}. Say with id_key= "
+                f"where ids stand (a metadata key, or a function of the document), or with "
+                f"{OPTIONS[field]}= where a list of ids is."
+            )
+        return ids
+
+    def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+        """Find the first value of a field in a record."""
+        return first_value(self.find_locations(record, keys, field))
+
+    def _traced(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
+    ) -> list[tuple[str, Any]]:
+        """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named.
+
+        Retrievers that were asked different questions are searches; else they are stages.
+        """
+        if not self.retrievals or keys.keys() & {"retriever", "contexts_key"}:
+            return []
+        if any(place for place, _ in self.find_locations(record, keys, "retrieved_contexts")):
+            return []
+        steps = [*self.retrievals(record.get("run"))]
+        searches = None if "id_key" in keys else to_searches(steps)
+        if field == "searches" or searches:
+            return [("", searches)] if searches and field == "searches" else []
+        texts: dict[str, dict[str, Any]] = {}
+        for name, documents in (to_stages(steps) or {}).items():
+            contexts = [_text_or_document(document) for document in documents]
+            texts[name] = {"contexts": contexts}  # without ids: the sample's may stand elsewhere
+        return [("", texts)] if texts else []
+
+    def _id(self, item: Any, key: Any, *, spans: bool) -> Any:
+        """Return the id of a document; None where it has none."""
+        document = unscored(item)
+        if callable(key):
+            return key(document)
+        if key is not None:
+            return first_value_at(document, (f"metadata.{key}", key))
+        id_ = first_value_at(document, self.id_keys)
+        span = span_of(document)
+        return span if span and (spans or id_ is None) else id_
+
+    def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
+        """Describe where a field was looked for, and what stands there."""
+        place = self.places.get(field, _NOWHERE)
+        side = place.side_of(record)
+        holder = record
+        where = "fields"
+        if isinstance(side, Mapping):
+            holder = side
+            where = place.side
+        present_keys = join_first(str(key)[:40] for key in holder)
+        names = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
+        error = record.get("error")
+        if error:
+            return f"the run failed ({safe_text(error)})."
+        hint = ""
+        advice = f"name it with {OPTIONS[field]}="
+        if field.startswith("retrieved") and self.hint:
+            hint = f", {self.hint}"
+        elif field == "reference" and self._find(record, keys, "reference_facts"):
+            advice = f"count its facts with unit='fact', or {advice}"
+        return f"no {names} in its {where} (there is: {present_keys or 'nothing'}){hint}; {advice}."
+
+
+def _output_of(side: Any) -> Any:
+    """Return the output in a side, or the side itself."""
+    return look_up(side, "output") if hasattr(side, "items") else side
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is a text that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
+def _text_or_document(document: Any) -> Any:
+    """Return the text of a document; a document without one as it is."""
+    text = text_of(document)
+    return document if text is None else text
+
+
+def _retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
+    """Join the documents of the retrievers that count: those that the caller names, else those no reranker chose from."""
+    name = keys.get("retriever")
+    steps = [step for step in retrievals if name is None or step.retrieves]
+    if not steps:
+        return None
+    if name is None:
+        chosen = handed_on(steps)
+    elif name == "last":
+        chosen = steps[-1:]
+    elif name == "all":
+        chosen = steps
+    elif callable(name):
+        chosen = [step for step in steps if name(step.name)]
+    else:
+        chosen = [step for step in steps if step.name == name]
+    if not chosen:
+        raise SampleError(f"retriever={name!r} is none of: {', '.join(step.name for step in steps)}.")
+    for step in chosen:
+        if step.documents is None:
+            raise SampleError(
+                f"The retriever run {step.name!r} holds no documents: it failed, or hides its outputs."
+            )
+    return join_documents(chosen)

@@ -1,0 +1,80 @@
+"""The ids of the spans that a sample was read from: the trace, its first span, and the retrievers whose contexts it has."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# The key of a sample's metadata under which a reader of traces keeps them.
+KEY = "trace_spans"
+# The bytes of the id of a trace in OpenTelemetry.
+_TRACE_BYTES = 16
+# The bytes of the id of a span.
+_SPAN_BYTES = 8
+# An id in hexadecimal digits.
+_HEX = re.compile(r"[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanIds:
+    """The spans of one sample, as hexadecimal digits.
+
+    Attributes:
+        trace_id: The trace.
+        root: Its first span.
+        retrievers: Those that handed on the contexts of the sample, in the order of time.
+    """
+
+    trace_id: str
+    root: str
+    retrievers: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The span that a score is about: the retriever's; the first one where there are several or none."""
+        return self.retrievers[0] if len(self.retrievers) == 1 else self.root
+
+    def to_metadata(self) -> dict[str, Any]:
+        """Return them as a sample's metadata has them."""
+        return {KEY: {"trace_id": self.trace_id, "root": self.root, "retrievers": [*self.retrievers]}}
+
+
+def build_span_ids(trace: Any, root: Any, retrievers: Iterable[Any]) -> SpanIds | None:
+    """Build the ids of what a file of traces holds; None where the trace or its first span has no id of OpenTelemetry's."""
+    trace_id = _read_id(trace, _TRACE_BYTES)
+    root_id = _read_id(root, _SPAN_BYTES)
+    if trace_id is None or root_id is None:
+        return None
+    ids = [_read_id(item, _SPAN_BYTES) for item in retrievers]
+    return SpanIds(trace_id, root_id, tuple(item for item in ids if item is not None))
+
+
+def read_span_ids(metadata: Mapping[str, Any]) -> SpanIds | None:
+    """Read the ids from a sample's metadata; None where there are none."""
+    data = metadata.get(KEY)
+    if not isinstance(data, Mapping):
+        return None
+    retrievers = data.get("retrievers")
+    if not isinstance(retrievers, (list, tuple)):
+        retrievers = ()
+    return build_span_ids(data.get("trace_id"), data.get("root"), retrievers)
+
+
+def _read_id(value: Any, size: int) -> str | None:
+    """Read an id: hexadecimal digits, also behind ``0x`` or MLflow's ``tr-``, or Base64 of the bytes; None where it is neither."""
+    if not isinstance(value, str):
+        return None
+    digits = value.strip().removeprefix("0x").removeprefix("tr-").lower()
+    if not (len(digits) == 2 * size and _HEX.fullmatch(digits)):
+        try:
+            data = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if len(data) != size:
+            return None
+        digits = data.hex()
+    return digits if digits.strip("0") else None

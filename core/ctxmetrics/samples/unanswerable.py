@@ -1,0 +1,94 @@
+"""References that name no fact: the columns that say that a question has no answer, refusals, and a yes or no alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from typing import Any, Literal
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.refusals import find_refusal
+
+# The label of a sample whose question has no answer.
+LABEL = "unanswerable"
+# Words of public data sets: names of columns that say whether a question has an answer, and values for yes and no.
+_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["unanswerable"]
+# By the normalised name of a column: whether a yes in it means that the question has no answer.
+_COLUMNS = {
+    **dict.fromkeys(_WORDS["without_answer"], True),
+    **dict.fromkeys(_WORDS["with_answer"], False),
+}
+# By the text of a cell: whether it is a yes.
+_VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], False)}
+# The kinds of references that name no fact; empty for a reference that may name one. See `phrase_kind`.
+Kind = Literal["refusal", "mark", "unsure", "yes_no", ""]
+# The most characters of a reference that ``refusals.json`` lists as a whole, with its punctuation.
+_LONGEST_PHRASE = 80
+
+
+def is_answerability_name(name: str) -> bool:
+    """Whether a column says whether questions have an answer."""
+    return normalized_key(name) in _COLUMNS
+
+
+def has_mark(row: Mapping[str, Any]) -> bool:
+    """Whether a row marks its question as one that has no answer."""
+    for key, value in row.items():
+        yes_means_no_answer = _COLUMNS.get(normalized_key(str(key)))
+        cell = value[0] if isinstance(value, list) and len(value) == 1 else value
+        is_yes = _VALUES.get(str(cell).strip().casefold().removesuffix(".0"))
+        if yes_means_no_answer is not None and is_yes is yes_means_no_answer:
+            return True
+    return False
+
+
+@cache
+def _phrases() -> dict[str, Kind]:
+    """Return the kind of each whole reference that ``refusals.json`` lists."""
+    data = read_data("samples", "refusals.json")
+    kinds: dict[str, Kind] = {}
+    for phrase in chain.from_iterable(data["yes_no"].values()):
+        kinds[_without_punctuation(phrase)] = "yes_no"
+    for phrase in chain.from_iterable(data["phrases"].values()):
+        kinds[_without_punctuation(phrase)] = "refusal"
+    for mark in data["marks"]:
+        kinds[_without_punctuation(mark)] = "mark"
+    return kinds
+
+
+@cache
+def _cased_marks() -> frozenset[str]:
+    """Read the marks of unanswerable questions that count in capital letters only."""
+    return frozenset(read_data("samples", "refusals.json")["cased_marks"])
+
+
+def _without_punctuation(text: str) -> str:
+    """Return a text without case and punctuation; one of punctuation alone as it is."""
+    words = re.sub(r"[\W_]+", " ", re.sub(r"['’]", "", text.casefold()))
+    return " ".join(words.split()) or text.strip()
+
+
+@lru_cache(maxsize=1024)  # several parts ask about the same reference
+def phrase_kind(text: str) -> Kind:
+    """Return the kind of a reference that names no fact; an empty text for any other reference.
+
+    - ``refusal``: it says that there is no answer; `ctxmetrics.samples.refusals` has the form.
+    - ``mark``: the same in a word that fills an empty cell, and may be an answer: "None", "Unknown".
+    - ``unsure``: it may be a refusal, or is one beside a statement. It counts as a statement.
+    - ``yes_no``: a yes or a no and nothing else.
+    """
+    if len(text) <= _LONGEST_PHRASE:
+        if text.strip() in _cased_marks():
+            return "mark"
+        kind = _phrases().get(_without_punctuation(text))
+        if kind is not None:
+            return kind
+    return find_refusal(text)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reference says that there is no answer."""
+    return phrase_kind(text) in {"refusal", "mark"}

@@ -1,0 +1,246 @@
+"""The attribution of a sample: which retrieved contexts state which units of the reference, as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from ctxmetrics import formulas
+from ctxmetrics.text.repeats import measure_overlaps
+from ctxmetrics.verdicts import Verdict
+
+# What a context states of a unit: all of it, a part of it, or nothing.
+MatrixCell = Literal["whole", "part", "none"]
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The matrix units x contexts behind a recall, and the numbers that follow from it without another request.
+
+    A unit is *supported at k* when a context that states the whole unit is among the first k, or, where no context
+    does, all that state a part of it are; at k = all this is the unit's verdict. From a model's judgement this is a
+    lower bound, since two parts may state the same fact. The embedded judge computes each unit's smallest k itself:
+    there, supported at k is what judging with only the first k contexts gives.
+
+    A supported unit *rests on* the contexts that state the whole unit, else on those that state its parts.
+
+    A context that repeats the text of one above is the same context once more: what rests on one of them rests on both, it
+    is redundant or unused, and it is no rank in the precision.
+
+    ``k`` counts contexts from the top in every method; None takes all.
+
+    Attributes:
+        units: The verdicts about the units, in order, with their evidence.
+        context_lengths: Characters of each judged context, in rank order.
+        repeats: The contexts that repeat one above: from the index of each to that of the first one.
+        texts: The judged contexts; None where they are not known, as in results of a file.
+    """
+
+    units: tuple[Verdict, ...]
+    context_lengths: tuple[int, ...]
+    repeats: Mapping[int, int] = field(default_factory=dict, hash=False)
+    texts: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def cells(self) -> tuple[tuple[MatrixCell, ...], ...]:
+        """One row a unit, one cell a context; the evidence of an unsupported unit is shown too."""
+        return tuple(map(self._cells_of_unit, self.units))
+
+    def _cells_of_unit(self, unit: Verdict) -> tuple[MatrixCell, ...]:
+        """Return what each context states of a unit: the whole, a part, or nothing."""
+        row: list[MatrixCell] = ["none"] * len(self.context_lengths)
+        for span in unit.evidence:
+            if 0 <= span.context < len(row) and row[span.context] != "whole":
+                row[span.context] = "whole" if span.whole else "part"
+        return tuple(row)
+
+    def quotes(self, unit: int, context: int) -> tuple[str, ...]:
+        """Return what a context states of a unit, word for word; both are indices from 0."""
+        return tuple(span.quote for span in self.units[unit].evidence if span.context == context)
+
+    @cached_property
+    def smallest_ks(self) -> tuple[int | None, ...]:
+        """The smallest k at which each unit is supported; None for a unit that is unsupported or not judged."""
+        return tuple(map(self._smallest_k, self.units, self.cells))
+
+    def _smallest_k(self, unit: Verdict, cells: tuple[MatrixCell, ...]) -> int | None:
+        """Return the number of contexts from the top that support a unit; None if none do."""
+        if unit.value is not True:
+            return None
+        k_of_judge = unit.details.get("smallest_k")
+        if isinstance(k_of_judge, int) and 0 <= k_of_judge <= len(cells):
+            return k_of_judge
+        if "whole" in cells:
+            return cells.index("whole") + 1
+        if "part" in cells:
+            return len(cells) - cells[::-1].index("part")  # the last one
+        return len(cells)  # for evidence that names no context, all contexts are needed
+
+    def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
+        """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
+        return tuple(map(_find_true, self.matrix(k)))
+
+    def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
+        """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""
+        n = len(self.context_lengths)
+        k = n if k is None else min(k, n)
+        rows = []
+        for cells, smallest in zip(self.cells, self.smallest_ks, strict=True):
+            first = cells[:k]
+            if smallest is None or smallest > k:
+                rows.append((False,) * len(first))
+            else:
+                kind = "whole" if "whole" in first else "part"
+                rows.append(tuple(cell == kind for cell in first))
+        return tuple(rows)
+
+    @property
+    def judged(self) -> bool:
+        """Whether every unit has a verdict; if one has none, the figures of the sample are None."""
+        return all(unit.value is not None for unit in self.units if unit.weight)
+
+    def recall(self, k: int | None = None) -> float | None:
+        """Return recall@k: units supported at k / units, or their weighted mean where the metric weighs facts.
+
+        Range 0 to 1; it never falls as k grows. None without units, or where one is not judged.
+
+        Source: claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
+        """
+        if not self.judged:
+            return None
+        values: list[float] = []
+        for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True):
+            if smallest is not None and (k is None or smallest <= k):
+                values.append(1.0)
+            elif set(cells[:k]) <= {"none"}:
+                values.append(0.0)
+            else:  # only a part of it is stated
+                values.append(float(unit.details.get("partial", 0.0)))
+        return formulas.weighted_share(values, [unit.weight for unit in self.units])
+
+    def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:
+        """Return support precision@k: of the first k contexts, those on which some unit supported at k rests.
+
+        Args:
+            k: How many contexts from the top count.
+            formula: ``"average_precision"`` over their ranks, or ``"share"`` (RAGChecker's context precision).
+
+        Returns:
+            The precision, from 0 to 1; None without units or contexts, or where a unit is not judged.
+        """
+        if not self.judged:
+            return None
+        useful = formulas.useful_contexts(self.matrix(k))
+        repeats = {place: first for place, first in self.repeats.items() if place < len(useful)}
+        distinct = formulas.merge_repeats(useful, repeats)
+        return formulas.share(distinct) if formula == "share" else formulas.average_precision(distinct)
+
+    @property
+    def unused(self) -> tuple[int, ...] | None:
+        """Indices of the contexts on which no unit rests; None where a unit is not judged."""
+        return formulas.unused_contexts(self._build_need_matrix()) if self.judged else None
+
+    @property
+    def redundant(self) -> tuple[int, ...] | None:
+        """Indices of the contexts that bring nothing new, read from the top; None where a unit is not judged.
+
+        Units rest on them, but each such unit is stated whole by a context above. A context that states a needed part
+        is redundant only if it repeats one above. Formula: `ctxmetrics.formulas.redundant_contexts`, each part counted as a unit of its own.
+        """
+        return self.find_repeating() if self.judged else None
+
+    def find_repeating(self) -> tuple[int, ...]:
+        """List the redundant contexts by the units that have a verdict; see `redundant`."""
+        return formulas.redundant_contexts(self._build_need_matrix())
+
+    @property
+    def redundancy(self) -> float | None:
+        """Redundant contexts / contexts on which a unit rests; None without any, or where a unit is not judged."""
+        return formulas.redundancy(self._build_need_matrix()) if self.judged else None
+
+    @property
+    def overlaps(self) -> tuple[float, ...] | None:
+        """The share of each context's characters that stand in a context above it; None where the texts are not known.
+
+        1.0 for a repeated context. Formula: `ctxmetrics.text.repeats.measure_overlaps`.
+        """
+        return self._overlaps
+
+    @cached_property
+    def _overlaps(self) -> tuple[float, ...] | None:
+        """Measure how much of each context stands in an earlier one; None without texts."""
+        if self.texts is None:
+            return None
+        shares = measure_overlaps(self.texts)
+        return tuple(1.0 if index in self.repeats else share for index, share in enumerate(shares))
+
+    @property
+    def redundancy_with_overlap(self) -> float | None:
+        """Redundancy in which a context that overlaps with those above it is partly redundant.
+
+        Formula: the mean, over the contexts on which a unit rests, of 1 for a redundant context and of the overlap for any
+        other. Range 0 to 1. It is part of no metric's value. None if no unit rests on a context, a unit is not judged, or the
+        texts are not known.
+        """
+        overlaps = self.overlaps
+        redundant = self.redundant
+        unused = self.unused
+        if overlaps is None or redundant is None or unused is None:
+            return None
+        shares = [
+            1.0 if index in redundant else overlap
+            for index, overlap in enumerate(overlaps)
+            if index not in unused
+        ]
+        return sum(shares) / len(shares) if shares else None
+
+    def _build_need_matrix(self) -> list[tuple[bool, ...]]:
+        """Return a matrix whose rows are needs: each row has the contexts of which one is enough for the need.
+
+        A unit that one context states is one need. A unit that rests on parts is one need for each part, because it needs all
+        of them. A repeated context serves the same needs as the context that it repeats.
+        """
+        firsts = [self.repeats.get(index, index) for index in range(len(self.context_lengths))]
+        rows: list[tuple[bool, ...]] = []
+        for cells, row in zip(self.cells, self.matrix(), strict=True):
+            supporting = _find_true(row)
+            parts = {firsts[index] for index in supporting if cells[index] == "part"}
+            if parts:
+                needs = [{part} for part in sorted(parts)]
+            else:
+                needs = [{firsts[index] for index in supporting}]
+            rows += [tuple(first in need for first in firsts) for need in needs]
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the matrix as plain JSON-ready data."""
+        data: dict[str, Any] = {
+            "units": [unit.id for unit in self.units],
+            "cells": [list(row) for row in self.cells],
+            "smallest_k": list(self.smallest_ks),
+            "context_lengths": list(self.context_lengths),
+            "unused": self.unused,
+            "redundant": self.redundant,
+        }
+        if self.overlaps is not None:
+            data["overlaps"] = self.overlaps
+        return data
+
+    def __str__(self) -> str:
+        header = [f"c{number}" for number in range(1, len(self.context_lengths) + 1)]
+        lines = [_format_line(["", *header])]
+        for unit, cells in zip(self.units, self.cells, strict=True):
+            lines.append(_format_line([unit.id, *("-" if cell == "none" else cell for cell in cells)]))
+        return "\n".join(lines)
+
+
+def _find_true(row: Sequence[bool]) -> tuple[int, ...]:
+    """Return the indexes of the true values."""
+    return tuple(index for index, value in enumerate(row) if value)
+
+
+def _format_line(cells: Sequence[str]) -> str:
+    """Write a row of the matrix."""
+    return "  ".join(f"{cell:<5}" for cell in cells).rstrip()

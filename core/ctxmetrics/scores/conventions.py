@@ -1,0 +1,162 @@
+"""How published systems turn verdicts into their number: ``conventions.json`` is the table.
+
+A convention chooses the unit, the scale, the pass mark, the bands and what an empty side means. It never
+chooses how anything is judged. Where a source leaves a cell open, ``ours`` names what we decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.frozen import FrozenDict, Plain
+from ctxmetrics.formulas.checks import check_choice
+from ctxmetrics.verdicts import Verdict
+
+Unit: TypeAlias = Literal["sentence", "claim", "fact"]
+Weighting: TypeAlias = Literal["vital", "importance"]
+Grouping: TypeAlias = Literal["context", "source"]
+Repeats = Literal["once", "each"]
+Family = Literal[
+    "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"
+]
+# What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
+Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
+# What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
+Empty = float | Literal["undefined", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A wording for values from ``edge`` (inclusive) up to the next band."""
+
+    edge: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmptySides:
+    """What a metric is worth when a side is empty; ``both`` when both are."""
+
+    nothing_retrieved: Empty
+    no_reference: Empty
+    both: Empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """One system's way from verdicts to a number.
+
+    Attributes:
+        name: What ``convention=`` takes.
+        source: Where the rules come from.
+        unit: What recall counts, unless the metric says otherwise.
+        weighting: How facts weigh, unless the metric says otherwise.
+        scale: The value of a perfect score.
+        threshold: The pass mark on that scale, or None.
+        epsilon: Added to the denominator of average precision.
+        group: Whether contexts of one source count as one in a precision of texts.
+        repeats: Whether a context that repeats the text of one above counts in a precision of texts: ``"once"``, as the
+            first one, or ``"each"``.
+        strict_string_recall: Whether string recall needs *more* than ``min_similarity``.
+        bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
+            in the context"), so a precision has none.
+        empty: The value of empty sides by metric family.
+        signals: What it attaches to a recall score.
+        percent: Whether a value is shown with its percentage.
+        language: ISO 639 code of the language in which it is shown.
+        ours: The cells that the source leaves open and we decided.
+    """
+
+    name: str
+    source: str
+    empty: Mapping[str, EmptySides]
+    unit: Unit = "sentence"
+    weighting: Weighting | None = None
+    scale: float = 1.0
+    threshold: float | None = None
+    epsilon: float = 0.0
+    group: Grouping = "context"
+    repeats: Repeats = "once"
+    strict_string_recall: bool = False
+    bands: tuple[Band, ...] = ()
+    signals: Signals | None = None
+    percent: bool = False
+    language: str = "en"
+    ours: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Plain):
+    """One line of Axion's ``statement_breakdown``; ``is_supported`` is None when not judged."""
+
+    statement_text: str
+    is_supported: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextualRecallSignals(Plain):
+    """Axion's ``ContextualRecallResult``, under the names of its page; `to_dict` returns its JSON."""
+
+    recall_score: float | None
+    total_gt_statements: int
+    supported_gt_statements: int
+    statement_breakdown: tuple[Statement, ...]
+
+
+def axion(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:
+    """Return Axion's signals; no metadata."""
+    return ContextualRecallSignals(
+        recall_score=value,
+        total_gt_statements=len(verdicts),
+        supported_gt_statements=sum(verdict.value is True for verdict in verdicts),
+        statement_breakdown=tuple(Statement(verdict.text, verdict.value) for verdict in verdicts),
+    ), {}
+
+
+def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:  # noqa: ARG001 - one signature for all
+    """Return no signals; Aegis' list of reasons, in reference order, as metadata."""
+    reasons = tuple(
+        f"{verdict.text} - {verdict.reason or 'not supported by the context'}"
+        for verdict in verdicts
+        if verdict.value is False
+    )
+    return None, {"unattributed_sentences_reasons": list(reasons)}
+
+
+_SIGNALS: Mapping[str | None, Signals | None] = {None: None, "axion": axion, "aegis": aegis}
+
+
+def _read_convention(name: str, data: Mapping[str, Any]) -> Convention:
+    """Read a convention of ``conventions.json``."""
+    empty = dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
+    for family, sides in data.get("empty", {}).items():
+        empty[family] = EmptySides(*sides)
+    read: dict[str, Any] = {
+        "empty": FrozenDict(empty),
+        "bands": tuple(Band(*band) for band in data.get("bands", ())),
+        "ours": tuple(data.get("ours", ())),
+        "signals": _SIGNALS[data.get("signals")],
+    }
+    return Convention(name=name, **{**data, **read})
+
+
+# Every convention by name.
+CONVENTIONS: Mapping[str, Convention] = FrozenDict(
+    {
+        name: _read_convention(name, data)
+        for name, data in read_data("scores", "conventions.json")["conventions"].items()
+    }
+)
+
+
+def get_convention(name: str) -> Convention:
+    """Return a convention by name.
+
+    Raises:
+        ParameterError: No such convention.
+    """
+    check_choice("convention", name, CONVENTIONS)
+    return CONVENTIONS[name]

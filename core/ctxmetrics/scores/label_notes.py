@@ -1,0 +1,429 @@
+"""Notes about the ids and labels of a run: reference ids that were never retrieved, labels that repeat retrieved texts.
+
+These are notes beside a number, never a part of it. Ids that name spans are not compared: spans of two chunkings differ.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.sample import DROPPED, Sample
+from ctxmetrics.samples.schema import OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
+from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
+from ctxmetrics.scores.wording import TEXT, clean, plural
+
+# Samples below which nothing is said.
+_FEW = 5
+
+
+# A note is written if more than this share of the reference ids were never retrieved. In a run of few samples, it
+# suggests a change of ids only if the change matches at least this share of those ids.
+_NOTED_SHARE = 0.5
+
+
+# In other runs, it suggests a change that matches at least this share of them ..
+_LEAST_MATCHED_SHARE = 0.2
+# .. and at least so many of them. So many examples are shown.
+_SHOWN = 2
+
+
+# The share of samples with one context that has blank lines or the like, above which that is noted.
+_JOINED = 0.8
+
+
+# What may separate passages or stand within one: what to write for --split, what it is called, what it holds in any case, and
+# its form.
+_DOUBTFUL: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
+    ("\\n\\n", "blank lines", "\n", re.compile(r"\r?\n\s*\n")),
+    ("<br>", "<br>", "<", re.compile(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
+    ("</p>", "paragraphs", "<", re.compile(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
+    ("\\n", "line breaks", "\n", re.compile(r"\r?\n")),
+    ("; ", "semicolons", ";", re.compile(r"(?<=[.!?。]);\s")),
+    (" + ", "marks", "+", re.compile(r"(?<=[.!?。])\s\+\s")),
+    (" -> ", "arrows", "->", re.compile(r"(?<=[.!?。])\s->\s")),
+    (" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
+)
+# Numbers before sentences in one line: passages, or the steps of one.
+_NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):]\s")
+# The fewest words of a sentence that tells something.
+_FEWEST_WORDS = 3
+
+
+def find_doubtful_separator(text: str) -> tuple[str, str]:
+    """Return what may separate several passages in a text, and what it is called; empty texts where there is none.
+
+    Pieces are passages where each has several words. Lines of which one begins with a small letter are broken within a
+    sentence.
+    """
+    stripped = text.strip()
+    for separator, name, held, pattern in _DOUBTFUL:
+        if held not in stripped:  # as nearly always
+            continue
+        pieces = [piece.strip() for piece in pattern.split(stripped)]
+        if len(pieces) < _SHOWN:
+            continue
+        if name == "blank lines":
+            return separator, name
+        are_sentences = all(
+            len(piece.split()) >= _FEWEST_WORDS or not piece.isascii() for piece in pieces
+        )
+        if are_sentences and not any(piece[:1].islower() for piece in pieces):
+            return separator, name
+    if stripped[:3].lstrip("(")[:1].isdigit():
+        numbers = _NUMBERED.findall(stripped)
+        if len(numbers) >= _SHOWN and len({*numbers}) == len(numbers):
+            return "1.", "numbers"
+    return "", ""
+
+
+# What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.
+_BETWEEN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
+# A whole number in any form.
+_NUMBER = re.compile(r"^0*(\d+)(?:\.0+)?$")
+
+
+def _heads(id_: str) -> list[str]:
+    """Return the beginnings of an id up to each mark, the longest first."""
+    return [id_[: match.start()] for match in _BETWEEN.finditer(id_) if match.start()][::-1]
+
+
+def _tails(id_: str) -> list[str]:
+    """Return the ends of an id behind each mark."""
+    return [id_[match.end() :] for match in _BETWEEN.finditer(id_) if match.end() < len(id_)]
+
+
+_ALL = ("", "all")
+
+
+def _count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> None:
+    """Count a sample by what may separate the passages of its only text."""
+    counts[_ALL] += 1
+    separator = find_doubtful_separator(texts[0]) if len(texts) == 1 else ("", "")
+    if separator[0]:
+        counts[separator] += 1
+
+
+def _describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str) -> list[str]:
+    """Say what nearly all texts have in them that may separate passages."""
+    notes = []
+    for (separator, name), count in counts.items():
+        if name != _ALL[1] and count >= _JOINED * counts[_ALL] and count > 1:
+            notes.append(
+                f"{count} of {plural(counts[_ALL], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
+                f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
+            )
+    return notes
+
+
+def describe_doubtful(
+    retrieved: Iterable[Sequence[str]], expected: Iterable[Sequence[str]]
+) -> list[str]:
+    """Say what nearly all retrieved and nearly all expected texts have in them that may separate passages."""
+    notes: list[str] = []
+    for lists, what, effect in (
+        (retrieved, "context", "precision says nothing"),
+        (expected, "expected context", "string metrics say nothing"),
+    ):
+        counts: Counter[tuple[str, str]] = Counter()
+        for texts in lists:
+            if texts:
+                _count_separators(counts, texts)
+        notes += _describe_separators(counts, what, effect)
+    return notes
+
+
+_Forms = Callable[[str], list[str]]
+
+
+_Change = tuple[str, _Forms, _Forms]
+# Changes that could make ids match: in words, the forms of a reference id, and the forms of a retrieved id.
+# The lossless changes cut nothing from an id: they are suggested for few samples, too.
+_LOSSLESS_CHANGES: tuple[_Change, ...] = (
+    ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
+    ("as numbers", _NUMBER.findall, _NUMBER.findall),
+    ("without blanks around them", lambda id_: [id_.strip()], lambda id_: [id_.strip()]),
+)
+_CHANGES: tuple[_Change, ...] = (
+    *_LOSSLESS_CHANGES,
+    ("with the end of the reference ids cut", _heads, lambda id_: [id_]),
+    ("with the end of the retrieved ids cut", lambda id_: [id_], _heads),
+    ("with the beginning of the reference ids cut", _tails, lambda id_: [id_]),
+    ("with the beginning of the retrieved ids cut", lambda id_: [id_], _tails),
+)
+
+
+# Circular labels: they repeat what was retrieved or answered, so that they cannot show an error.
+_CIRCULAR_LABELS = (
+    "the reference contexts are the retrieved contexts",
+    "the whole reference is one of the retrieved contexts",
+    "the response is the reference",
+)
+
+
+def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Describe what decided the orders of what was retrieved, or did not, by the metadata of samples, a sentence each."""
+    signs: Counter[tuple[str, str]] = Counter()
+    for fields in metadata:
+        signs.update(_find_signs(fields))
+    return [_describe_order(*sign, count) for sign, count in signs.items()]
+
+
+def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the metadata of a sample says of its order: each key with the name that it holds."""
+    return [(key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY) if key in metadata]
+
+
+def _describe_order(key: str, name: str, count: int) -> str:
+    """Describe what decided the order of retrieved contexts, in how many samples."""
+    text = clean(name, TEXT)
+    samples = plural(count, "sample")
+    if key == ORDERED_BY:
+        return f"retrieved in the order of {text}, which the list does not have, in {samples}; --order given (order=) takes the list's"
+    return f"the order of the list counts, whatever {text} may say, in {samples}; --order rank or score (order=) takes theirs"
+
+
+def _check_circular_labels(sample: Sample) -> Iterator[tuple[str, bool]]:
+    """Yield each kind of circular label that a sample could have, and whether the sample has it."""
+    contexts = sample.retrieved_contexts
+    if sample.reference_contexts and contexts:
+        yield _CIRCULAR_LABELS[0], {*sample.reference_contexts} == {*contexts}
+    if sample.reference and contexts:
+        yield _CIRCULAR_LABELS[1], sample.reference in contexts
+    if sample.reference and sample.response:
+        yield _CIRCULAR_LABELS[2], sample.response == sample.reference
+
+
+@dataclass(slots=True)
+class Labels:
+    """The ids and labels of a run, as far as its notes need them.
+
+    Attributes:
+        samples: How many there are.
+        retrieved: The retrieved ids of all samples that have reference ids.
+        wanted: The reference ids, one tuple a sample.
+        unanswered: For how many nothing was retrieved.
+        without_answer: How many questions have no answer, and for how many of these something was retrieved.
+        yes_or_no: How many references are a yes or a no and nothing else.
+        marks: How many questions have no answer because the reference is a word such as "None".
+        unsure: How many references may be a refusal, and count as statements.
+        contexts: How many samples have contexts, and how many have one with something in it that may separate passages, by what
+            to write for it and what it is called.
+        expected: The same of expected contexts.
+        answers: Of each question with its contexts, both as their hash, the hashes of the references.
+        orders: How many samples have what was retrieved in another order than that of its list, or may have to, by what says so.
+        dropped: How many retrieved contexts were the question itself and were dropped, and in how many samples.
+        empty: How many retrieved and reference ids are empty.
+        repeated: How many retrieved contexts repeat one above, by their texts or else their ids, and in how many samples.
+        circles: For each kind of circular label, in how many samples it is circular (True), and in how many it is not (False).
+    """
+
+    samples: int = 0
+    unanswered: int = 0
+    without_answer: Counter[str] = field(default_factory=Counter)
+    yes_or_no: int = 0
+    marks: int = 0
+    unsure: int = 0
+    retrieved: set[str] = field(default_factory=set)
+    wanted: list[tuple[str, ...]] = field(default_factory=list)
+    contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    expected: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answers: dict[int, set[int]] = field(default_factory=dict)
+    orders: Counter[tuple[str, str]] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    empty: Counter[str] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
+    circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
+
+    def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
+        """Add a sample, with what a file of results says about it beside its fields."""
+        self.samples += 1
+        hashes = (record or {}).get("context_hashes")
+        retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
+        unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
+        # A baseline has no field.
+        if not (retrieved or unusable) and any(map(sample.has, OPTIONS)):
+            self.unanswered += 1
+        self._count_kinds(sample)
+        if sample.unanswerable:
+            self.without_answer["all"] += 1
+            if retrieved:
+                self.without_answer["retrieved"] += 1
+        if sample.retrieved_context_ids:
+            self.add_ids(sample.retrieved_context_ids, sample.reference_context_ids)
+        if sample.retrieved_contexts:
+            self._count_texts(sample, sample.retrieved_contexts)
+        if sample.reference_contexts:
+            _count_separators(self.expected, sample.reference_contexts)
+        if sample.metadata:
+            self._count_metadata(sample.metadata)
+        self._count_empty("retrieved", sample.retrieved_context_ids or ())
+        self._count_empty("reference", sample.reference_context_ids or ())
+        if retrieved and len({*retrieved}) < len(retrieved):
+            self._count_repeats([item for item in retrieved if item])
+        for kind_and_result in _check_circular_labels(sample):
+            self.circles[kind_and_result] += 1
+
+    def _count_empty(self, side: str, ids: Sequence[str]) -> None:
+        """Count the empty ids of a sample."""
+        if "" in ids:
+            self.empty[side] += ids.count("")
+
+    def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """Count a sample by what its metadata says of the order, and of what was dropped."""
+        self.orders.update(_find_signs(metadata))
+        dropped = metadata.get(DROPPED)
+        if type(dropped) is int and dropped > 0:
+            self.dropped["samples"] += 1
+            self.dropped["contexts"] += dropped
+
+    def _count_repeats(self, items: Sequence[str]) -> None:
+        """Count a sample by the retrieved contexts that repeat one above; several without an id may do so."""
+        repeats = len(items) - len({*items})
+        if repeats:
+            self.repeated["samples"] += 1
+            self.repeated["contexts"] += repeats
+
+    def _count_texts(self, sample: Sample, texts: Sequence[str]) -> None:
+        """Count a sample by the texts that were retrieved."""
+        _count_separators(self.contexts, texts)
+        if sample.user_input and sample.reference:
+            answers = self.answers.setdefault(hash((sample.user_input, texts)), set())
+            answers.add(hash(sample.reference))
+
+    def _count_kinds(self, sample: Sample) -> None:
+        """Count a sample whose reference names no fact, or may name none."""
+        references = sample.references or (sample.reference or "",)
+        if references == ("",):
+            return
+        kinds = {phrase_kind(text) for text in references}
+        if "yes_no" in kinds and sample.references is None:
+            self.yes_or_no += 1
+        if LABEL in sample.labels:
+            return
+        if "mark" in kinds and sample.unanswerable:
+            self.marks += 1
+        if "unsure" in kinds:
+            self.unsure += 1
+
+    def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
+        """Add the retrieved and the reference ids of a sample."""
+        if ids and wanted and not in_spans(wanted):
+            self.retrieved.update(ids)
+            self.wanted.append(tuple(filter(None, wanted)))
+
+    def notes(self, *, by_words: bool) -> tuple[str, ...]:
+        """Return what a reader of the means must know, a sentence each; ``by_words``: the embedded judge judged."""
+        notes = []
+        if by_words and self.yes_or_no:
+            notes.append(
+                f"{plural(self.yes_or_no, 'reference')} of a yes or no alone, which no words of a context can state: write what "
+                "it means as a fact (reference_facts, unit=fact), or take an LLM"
+            )
+        if self.without_answer["all"]:
+            questions = plural(self.without_answer["all"], "question")
+            nothing = self.without_answer["all"] - self.without_answer["retrieved"]
+            note = f"{questions} without an answer, not in the means"
+            if nothing:
+                note += f"; nothing was retrieved for {nothing}"
+            notes.append(note)
+        if self.marks:
+            notes.append(
+                f"{plural(self.marks, 'reference')} of these a word such as 'None' or 'Unknown': if that is the answer, write "
+                'the label {"unanswerable": false}'
+            )
+        if self.unsure:
+            notes.append(
+                f"{plural(self.unsure, 'reference')} that may say that there is no answer, counted as statements: if the "
+                "question has none, mark the row (unanswerable: true)"
+            )
+        notes += self._describe_retrieved()
+        notes += _describe_separators(self.contexts, "context", "precision says nothing")
+        notes += _describe_separators(self.expected, "expected context", "string metrics say nothing")
+        # Samples that repeat the question and the contexts of another sample, with another reference.
+        repeats = sum(len(answers) for answers in self.answers.values() if len(answers) > 1)
+        if repeats * 2 > self.samples:
+            notes.append(
+                f"{repeats} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
+                "reference: if it is one of several, write --group-by and --map COLUMN=references; if a fact, =reference_facts"
+            )
+        notes += self.describe_never_retrieved()
+        for kind in _CIRCULAR_LABELS:
+            count = self.circles[kind, True]
+            if count >= _FEW and not self.circles[kind, False]:
+                notes.append(f"{kind}, in all {count} samples: such labels prove nothing")
+        return tuple(notes)
+
+    def _describe_retrieved(self) -> list[str]:
+        """Describe the order, dropped and repeated contexts and empty ids."""
+        notes = [_describe_order(*sign, count) for sign, count in self.orders.items()]
+        dropped = self.dropped["contexts"]
+        repeated = self.repeated["contexts"]
+        if dropped:
+            samples = plural(self.dropped["samples"], "sample")
+            contexts = plural(dropped, "retrieved context", "was", "were")
+            notes.append(f"{contexts} the question itself and dropped (drop_self), in {samples}")
+        if repeated:
+            samples = plural(self.repeated["samples"], "sample")
+            notes.append(
+                f"repeated contexts: {repeated}, in {samples}; notes of the scores say what counts"
+            )
+        if self.empty["retrieved"]:
+            ids = plural(self.empty["retrieved"], "retrieved id", "is", "are")
+            notes.append(f"{ids} empty: an empty id keeps its rank and is not relevant")
+        if self.empty["reference"]:
+            ids = plural(self.empty["reference"], "reference id", "is", "are")
+            notes.append(f"{ids} empty: an empty id expects nothing")
+        return notes
+
+    def describe_never_retrieved(self) -> list[str]:
+        """Describe reference ids that were never retrieved, if they are many, and the change that would make them match."""
+        reference_ids = dict.fromkeys(chain(*self.wanted))
+        never = [id_ for id_ in reference_ids if id_ not in self.retrieved]
+        if len(never) <= _NOTED_SHARE * len(reference_ids):
+            return []
+        are_few = len(self.wanted) < _FEW
+        if len(never) == len(reference_ids):
+            text = f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
+        else:
+            concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
+            text = (
+                f"{len(never)} of {len(reference_ids)} reference ids were retrieved for no sample; "
+                f"{concerned} of {len(self.wanted)} samples have such labels"
+            )
+        for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES if are_few else _CHANGES:
+            pairs = self._match(never, forms_of_label, forms_of_retrieved)
+            matches = {retrieved for _, retrieved in pairs}
+            fewest_matches = (
+                _NOTED_SHARE * len(never) if are_few else max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
+            )
+            if matches and len(matches) >= fewest_matches:
+                examples = [
+                    f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
+                    for label, retrieved in pairs[:_SHOWN]
+                ]
+                return [f"{text}; {change} they would match: {', '.join(examples)}"]
+        if are_few:
+            return []
+        return [
+            f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
+        ]
+
+    def _match(
+        self, labels: Iterable[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
+    ) -> list[tuple[str, str]]:
+        """Pair reference ids with the retrieved ids that have a form in common with them."""
+        by_form = {}
+        for id_ in sorted(self.retrieved):
+            for form in forms_of_retrieved(id_):
+                by_form[form] = id_
+        pairs = []
+        for label in labels:
+            pairs += [(label, by_form[form]) for form in forms_of_label(label) if form in by_form]
+        return pairs

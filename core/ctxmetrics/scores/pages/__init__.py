@@ -1,0 +1,83 @@
+"""Templates filled in: untrusted text is escaped, and every character shows as itself."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics.scores import wording
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from ctxmetrics.verdicts import Verdict
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template of a score.
+
+    Args:
+        template: Name of the template.
+        **values: What it shows. Texts are escaped, whoever wrote them.
+    """
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    """Build the environment of the templates, once."""
+    return build_environment(__name__)
+
+
+def build_environment(*packages: str) -> Environment:
+    """Build the environment of the templates that stand in packages; the first package that has a name wins."""
+    from jinja2 import ChoiceLoader, Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=ChoiceLoader([FunctionLoader(partial(_read_template, package)) for package in packages]),
+        autoescape=True,
+        finalize=_make_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    style = read_file(__name__, "page.css")
+    environment.globals.update(
+        style=Markup(style),  # noqa: S704 - a file of the package
+        # No style sheet of a notebook names an element by this id: its rules for lists and tables are weaker then.
+        fragment_style=Markup(style.replace(".ctxmetrics ", ":is(#ctxmetrics, .ctxmetrics) ")),  # noqa: S704 - as above
+        say=wording.say,
+        plural=wording.plural,
+        is_expected=wording.is_expected,
+        describe_doubt=wording.describe_doubt,
+        format_mark=wording.format_mark,
+        list_contexts=wording.list_contexts,
+        join_reasons=join_reasons,
+    )
+    return environment
+
+
+def read_file(package: str, name: str) -> str:
+    """Read a file of a package."""
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+def _read_template(package: str, name: str) -> str | None:
+    """Read a template of a package; None if it has none of this name."""
+    return read_file(package, name) if (files(package) / name).is_file() else None
+
+
+def _make_visible(value: Any) -> Any:
+    """Make every character of a text visible; what is markup already is left alone."""
+    return visible_on_page(value) if type(value) is str else value
+
+
+def join_reasons(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Join why a verdict is no yes, and what the judge wrote about it."""
+    code = None if verdict.value else verdict.code
+    parts = (wording.explain_miss(verdict, counted, language), code, verdict.reason)
+    return "; ".join(part for part in parts if part)

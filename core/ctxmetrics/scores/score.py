@@ -1,0 +1,298 @@
+"""What a metric returns: a score, with the verdicts behind it and where it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol
+
+from ctxmetrics._internal.frozen import EMPTY, Plain, plain_fields
+from ctxmetrics.scores import wording
+from ctxmetrics.scores.attribution import Attribution
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.pages import render
+from ctxmetrics.scores.wording import clean, say
+from ctxmetrics.verdicts import DOUBTFUL, PENDING, Count, Usage, Verdict
+
+# Why a score has no value. These codes are stable: programs may rely on them.
+ReasonCode = Literal[
+    "no_reference",  # nothing is expected: the reference side is empty or holds no letter or digit
+    "no_response",  # the same for metrics that compare with the response
+    "no_retrieved_contexts",  # nothing was retrieved, and the convention calls that undefined
+    "missing_field",  # the sample lacks a field that other samples have
+    "joined_contexts",  # the contexts of the run are several passages in one text, so that the rank says nothing
+    "several_searches",  # the metric is about the ranks of one search, and the question has several
+    "unanswerable",  # the question has no answer: a label says so, or the reference is a refusal
+    "not_text",  # a field holds a picture, or other content that is no text
+    "not_judged",  # the judge gave no usable verdict for at least one unit or context
+    "pending",  # a reply to a batch of requests is not there yet: the same call again goes on
+    "cancelled",  # the run was stopped before this sample was reached
+    "metric_error",  # the metric itself failed; the message says how
+    "retriever_error",  # the retriever that was called failed; the message says how
+]
+
+# Reason codes of what failed, as opposed to a sample that has no number.
+FAILURES = frozenset({"not_judged", "metric_error", "retriever_error"})
+# Reason codes of samples that another run may score.
+NOT_FINAL = FAILURES | {"cancelled", PENDING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance(Plain):
+    """What must be equal before two scores may be compared.
+
+    Attributes:
+        judge: Name of the judge and its model, or None where nothing is judged.
+        prompt: Version of the prompt, where one was used.
+        served_model: The name of the model that answered, as its server gave it, where it did; of the embedded judge, the
+            mark of its verdicts on the samples that ship with the library.
+        splitter: How the reference was cut into units.
+        formula: Name of the formula.
+        convention: Name of the convention.
+        library: ``ctxmetrics`` and its version.
+        warnings: What a reader of the number must know about the judge.
+    """
+
+    judge: str | None = None
+    prompt: str | None = None
+    served_model: str | None = None
+    splitter: str | None = None
+    formula: str = ""
+    convention: str = "default"
+    library: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One metric on one sample.
+
+    Attributes:
+        metric: The metric's name with the parameters that differ from the default.
+        value: The number on the convention's scale, or None.
+        reason_code: Why there is no value (`ReasonCode`); None when there is one.
+        message: The same in one sentence, naming the ids or the field. Beside a value: which side is empty, where nothing
+            was judged for that reason.
+        threshold: The pass mark on the score's own scale, or None.
+        band: The convention's wording for the value, where it has one.
+        verdicts: One a unit, context or id, in order.
+        signals: The convention's own result object, where it has one.
+        metadata: What the convention or the judge adds.
+        provenance: Judge, prompt, splitter, formula, convention, version, warnings.
+        usage: Calls and tokens that this score caused.
+        sample_id: The sample's id, where it has one.
+        counted: What the verdicts are about and what a yes means: ``("sentence", "supported")``.
+        context_lengths: Characters of each context that was judged, where the verdicts are about units; else None.
+        contexts: These contexts; None where they are not known, as in results of a file.
+    """
+
+    metric: str
+    value: float | None
+    reason_code: str | None = None
+    message: str | None = None
+    threshold: float | None = None
+    band: str | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    signals: Any = None
+    metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
+    provenance: Provenance = Provenance()
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    sample_id: str | None = None
+    counted: tuple[str, str] = ("verdict", "yes")
+    context_lengths: tuple[Count, ...] | None = None
+    contexts: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def attribution(self) -> Attribution | None:
+        """The matrix units x contexts behind the verdicts; None where they are not about units."""
+        if self.context_lengths is None:
+            return None
+        return Attribution(
+            self.verdicts,
+            self.context_lengths,
+            read_repeats(self.metadata.get("repeats"), len(self.context_lengths)),
+            self.contexts,
+        )
+
+    @property
+    def doubtful(self) -> Mapping[str, int]:
+        """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
+        codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
+        return Counter(codes) if codes else EMPTY
+
+    @property
+    def language(self) -> str:
+        """ISO 639 code of the language in which the score is shown."""
+        return get_convention(self.provenance.convention).language
+
+    @property
+    def formatted_value(self) -> str:
+        """The value as its convention writes it; rounding is for display only."""
+        if self.value is None:
+            return f"{say('no value', self.language)} ({self.reason_code})"
+        whole, point, digits = wording.format_number(self.value, self.provenance.convention).partition(
+            "."
+        )
+        return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
+
+    @property
+    def count(self) -> str | None:
+        """How many of how many verdicts are yes, such as ``2 of 3 sentences supported``; None without verdicts."""
+        if not self.verdicts:
+            return None
+        values = [verdict.value for verdict in self.verdicts if verdict.weight]
+        return wording.describe_count(
+            values.count(True), len(values), values.count(None), self.counted, self.language
+        )
+
+    @property
+    def explanation(self) -> str | None:
+        """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
+        text = None
+        if self.message is not None:
+            text = clean(say(self.message, self.language), wording.MESSAGE)
+            if self.reason_code:
+                text = f"{self.reason_code}: {text}"
+        elif self.provenance.formula == "average_precision":
+            text = wording.describe_low_ranks(self.verdicts, self.language)
+        if not self.notes:
+            return text
+        notes = (clean(note, wording.MESSAGE) for note in self.notes)
+        return "; ".join([text, *notes] if text else notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the value must know, a sentence each: repeated contexts, empty ids, contexts without a text."""
+        notes = self.metadata.get("notes")
+        return tuple(map(str, notes)) if isinstance(notes, (list, tuple)) else ()
+
+    @property
+    def share(self) -> float | None:
+        """The value as a share of its scale, from 0 to 1; None without one."""
+        if self.value is None:
+            return None
+        return self.value / get_convention(self.provenance.convention).scale
+
+    @property
+    def passed(self) -> bool | None:
+        """``value >= threshold``; None without a value or a threshold."""
+        if self.value is None or self.threshold is None:
+            return None
+        return self.value >= self.threshold
+
+    @property
+    def reason(self) -> str:
+        """What was missed or useless and why, in a few lines of text."""
+        explanation = self.explanation
+        lines = [] if explanation is None else [explanation]
+        lines += [f"{text}." for text in (self.count, self.doubts) if text]
+        # Those that are no yes come first.
+        verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
+        lines += [
+            wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
+        ]
+        return "\n".join(lines)
+
+    @property
+    def doubts(self) -> str | None:
+        """How many verdicts are doubtful, by their code, in words; None where none is."""
+        counts = self.doubtful
+        return wording.describe_doubts(counts, self.language) if counts else None
+
+    def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
+        """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
+
+        Args:
+            color: Colour the ticks and crosses with ANSI escapes.
+            warnings: End with the judge's warnings; a run shows them once.
+        """
+        name = "" if self.sample_id is None else f"  [{clean(self.sample_id, wording.TEXT)}]"
+        remarks = (self.band, self.mark, self.explanation, self.count, self.doubts)
+        lines = [f"{self.metric}: {self.formatted_value}{name}"]
+        lines += [f"  {text}" for text in remarks if text]
+        lines += [
+            wording.format_verdict(verdict, color=color, language=self.language)
+            for verdict in self.verdicts
+        ]
+        if warnings:
+            lines += [f"  ! {warning}" for warning in self.provenance.warnings]
+        return "\n".join(lines)
+
+    @property
+    def mark(self) -> str | None:
+        """The pass mark, and whether it is reached; None without one or without a value."""
+        if self.passed is None:
+            return None
+        state = say("passed" if self.passed else "failed", self.language)
+        return f"{say('pass mark', self.language)} {self.threshold:g}: {state}"
+
+    def _repr_html_(self) -> str:
+        return render("score.html", score=self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
+        return plain_fields(self, _WRITTEN)
+
+
+def read_repeats(names: object, contexts: int) -> Mapping[int, int]:
+    """Read which contexts repeat one above from the metadata of a score: ``{"c3": "c1"}`` is ``{2: 0}``.
+
+    What names no context, as a file may do, is left out.
+    """
+    if not isinstance(names, Mapping):
+        return {}
+    places = {f"c{number}": number - 1 for number in range(1, contexts + 1)}
+    repeats: dict[int, int] = {}
+    for name, first in names.items():
+        if name in places and first in places and places[first] < places[name]:
+            repeats[places[name]] = places[first]
+    return repeats
+
+
+# The keys of an ``--out`` row: the fields, without what the metric and the sample say, and two figures that follow from them.
+_WRITTEN = (
+    *(item.name for item in fields(Score) if item.name not in {"counted", "contexts"}),
+    "passed",
+    "doubtful",
+)
+
+_slot: Any = Score.__dict__["verdicts"]
+_VerdictSource = tuple[Verdict, ...] | Callable[[], Iterable[Verdict]]
+
+
+def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
+    """Return the verdicts. Where the metric gave a function, call it the first time.
+
+    So a caller that reads only the number spends no time on verdicts.
+    """
+    verdicts: _VerdictSource = _slot.__get__(score)
+    if callable(verdicts):
+        verdicts = tuple(verdicts())
+        _slot.__set__(score, verdicts)
+    return verdicts
+
+
+class DeferredVerdicts(Protocol):
+    """The data of verdicts that are not made yet."""
+
+    def __len__(self) -> int:
+        """Count the verdicts."""
+        ...
+
+    def __call__(self) -> Iterable[Verdict]:
+        """Make the verdicts."""
+        ...
+
+    def to_dicts(self) -> list[dict[str, Any]] | None:
+        """Return the verdicts as a file of results has them, where they are an id and a value each; else None."""
+        ...
+
+
+def get_deferred(score: Score) -> DeferredVerdicts | None:
+    """Return the data of the verdicts that are not made yet; None where they are made."""
+    verdicts: Any = _slot.__get__(score)
+    return verdicts if hasattr(verdicts, "to_dicts") else None
+
+
+setattr(Score, "verdicts", property(_get_verdicts, _slot.__set__))  # noqa: B010 - type checkers keep the field

@@ -1,0 +1,257 @@
+"""The words of a score and its verdicts, in the language of its convention, and how a number is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.display import visible
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
+
+# The most characters of a quote in a line.
+_QUOTE = 80
+# The most characters of a unit or a context in a line.
+TEXT = 100
+# The most characters of a judge's reason in a line.
+_REASON = 200
+# The most characters of a message in a line.
+MESSAGE = 500
+# What judged recalls count: these are expected, so that a no is a miss.
+_UNITS = frozenset({"sentence", "claim", "fact"})
+# Evidence of one verdict that one line shows.
+_MOST_SPANS = 4
+# How many ids a list shows.
+_MOST_IDS = 5
+# The most characters of an id in a list.
+_ID = 20
+# Why a verdict is a no ("noes"), and what is written about a yes that is flagged ("doubts"), by its code or that of its doubt.
+_WORDS: Mapping[str, Mapping[str, str]] = read_data("scores", "verdicts.json")
+# The mark of each verdict, and its colour in a terminal.
+_MARKS: Mapping[bool | None, tuple[str, str]] = {
+    True: ("✓", "\033[32m"),
+    False: ("✗", "\033[31m"),
+    None: ("?", "\033[33m"),
+}
+# Ends a colour in a terminal.
+_PLAIN = "\033[0m"
+# Four digits of a p value are shown.
+_SMALLEST_P = 0.0001
+# The word for each verdict.
+_STATES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judged"}
+# The library's own phrases in other languages.
+_PHRASES: Mapping[str, Mapping[str, str]] = read_data("scores", "phrases.json")
+
+
+def find_language(conventions: Iterable[str]) -> str:
+    """Return the language that all these conventions have, else English."""
+    languages = {get_convention(name).language for name in conventions}
+    return languages.pop() if len(languages) == 1 else "en"
+
+
+def say(text: str, language: str) -> str:
+    """Translate one of the library's own phrases; a phrase without a translation stays English."""
+    return text if language == "en" else _PHRASES.get(language, {}).get(text, text)
+
+
+def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
+    """Return ``2 of 3 sentences supported``, and how many are not judged."""
+    noun, state = counted
+    unjudged = say("not judged", language)
+    if language == "ru":  # the count follows, so that no noun changes its ending with the number
+        text = f"{say(f'{noun}s {state}', language)}: {hits} из {total}"
+        return f"{text}, {unjudged}: {missing}" if missing else text
+    text = f"{hits} of {plural(total, noun)} {state}"
+    return f"{text}, {missing} {unjudged}" if missing else text
+
+
+def describe_usage(usage: Usage, language: str) -> str:
+    """Describe calls, tokens and cost in a line; empty where no judge was asked."""
+    if not (usage.calls or usage.reused):
+        return ""
+    calls = plural(usage.calls, "call", language=language)
+    if usage.repeats:
+        calls += f" ({plural(usage.repeats, 'repeat', language=language)})"
+    text = (
+        f"{calls}, {usage.reused} {say('reused', language)}, "
+        f"{usage.prompt_tokens} + {usage.completion_tokens} {say('tokens', language)}"
+    )
+    if usage.estimated:
+        text += f" ({say('estimated', language)})"
+    if usage.cost is not None:
+        text += f", {say('cost', language)} {usage.cost:.4g}"
+    return text
+
+
+def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: str = "en") -> str:
+    """Return ``1 sample``, ``2 samples``; with a verb in both forms ``1 sample has``, ``2 samples have``."""
+    if number == 1 and language == "en":
+        return f"1 {noun} {verb}".rstrip()
+    return f"{number} {say(f'{noun}s', language)} {verbs}".rstrip()
+
+
+def format_number(value: float, convention: str, *, percent: bool = True) -> str:
+    """Write a value as its convention does; rounding is for display only. Without ``percent``: 0.67 alone."""
+    if not get_convention(convention).percent:
+        return f"{value:.4f}"
+    return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
+
+
+def format_p(p: float) -> str:
+    """Write a p value with four digits: ``0.0312``, or ``< 0.0001``."""
+    return "< 0.0001" if p < _SMALLEST_P else f"{p:.4f}"
+
+
+def format_verdict(verdict: Verdict, *, color: bool = False, language: str = "en") -> str:
+    """Write a verdict with its mark and text, and on a second line its evidence, or what is missing."""
+    text = f"  {format_mark(verdict, color=color)} {clean(verdict.id, TEXT)}"
+    if verdict.text != verdict.id:
+        text += f" {clean(verdict.text, TEXT)}"
+    why = explain_verdict(verdict, language)
+    return f"{text}\n      {why}" if why else text
+
+
+def format_mark(verdict: Verdict, *, color: bool = False) -> str:
+    """Return a tick, a cross or a question mark; in parentheses where the verdict does not count."""
+    mark, shade = _MARKS[verdict.value]
+    if color:
+        mark = f"{shade}{mark}{_PLAIN}"
+    return mark if verdict.weight else f"({mark})"
+
+
+def format_sentence(verdict: Verdict, language: str) -> str:
+    """Write a verdict in one line: its id, yes or no, its text and why."""
+    state = say(_STATES[verdict.value], language)
+    text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
+    why = explain_verdict(verdict, language)
+    return f"{text} - {why}" if why else text
+
+
+def describe_doubt(verdict: Verdict, language: str = "en") -> str:
+    """Say in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
+    contradiction = describe_contradiction(verdict)
+    text = _WORDS["doubts"].get(verdict.code or "", "")
+    if contradiction:
+        text = f"uncertain: {contradiction}"
+    if "unrelated" in verdict.details.get("weak", ()):
+        text = _WORDS["doubts"]["unrelated"]
+    return f" ({say(text, language)})" if text else ""
+
+
+def describe_contradiction(verdict: Verdict) -> str | None:
+    """Describe what speaks against an uncertain yes: ``number: '2 years' against '1 year'``."""
+    details = verdict.details.get("contradiction")
+    if verdict.code != "uncertain" or not isinstance(details, Mapping):
+        return None
+    kind, unit, context = (
+        clean(str(details.get(name) or ""), TEXT) for name in ("kind", "unit", "context")
+    )
+    text = f"{kind}: '{unit}'"
+    return f"{text} against '{context}'" if context else text
+
+
+def describe_doubts(counts: Mapping[str, int], language: str) -> str:
+    """Count the doubtful verdicts by code: ``doubtful: uncertain 1, weak_evidence 2``."""
+    return f"{say('doubtful', language)}: {join_counts(counts)}"
+
+
+def describe_low_ranks(verdicts: Sequence[Verdict], language: str) -> str | None:
+    """Name the useful contexts that stand below useless ones; None where none does."""
+    useful = [place for place, verdict in enumerate(verdicts) if verdict.value]
+    useless = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
+    if not useful or not useless or useful[-1] < useless[0]:
+        return None
+    low = [verdicts[place].id for place in useful if place > useless[0]]
+    above = [verdicts[place].id for place in useless if place < useful[-1]]
+    return (
+        f"{say('ranked low', language)}: {_join_ids(low)} {say('below', language)} {_join_ids(above)}"
+    )
+
+
+def is_expected(counted: tuple[str, str]) -> bool:
+    """Return whether verdicts are about what is expected, and not about what was retrieved."""
+    return counted[0] in _UNITS or counted[0].startswith("reference ")
+
+
+def list_contexts(verdict: Verdict) -> list[str]:
+    """List the contexts of the evidence behind a verdict: ``c1``, ``c2`` .."""
+    indexes = dict.fromkeys(span.context for span in verdict.evidence)
+    return [f"c{index + 1}" for index in indexes]
+
+
+def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
+    """Say in two or three words why a verdict is not a yes; empty for one that is.
+
+    Args:
+        verdict: The verdict.
+        counted: What verdicts of its score are about, and what a yes means (`Score.counted`).
+        language: Of the words.
+    """
+    if verdict.value:
+        return ""
+    if verdict.value is None:
+        text = "not judged"
+    elif verdict.code is not None and verdict.code in _WORDS["noes"]:
+        text = _WORDS["noes"][verdict.code]
+    elif counted[0] in _UNITS:
+        contexts = list_contexts(verdict)
+        if contexts:
+            return f"{say('stated in part in', language)} {_join_ids(contexts)}"
+        # The embedded judge compares words: its reason says how many stand in the context.
+        if "coverage" in verdict.details:
+            return ""
+        text = "stated nowhere"
+    elif is_expected(counted):
+        text = "not retrieved"
+    else:
+        text = f"not {counted[1]}"
+    return say(text, language)
+
+
+def _join_ids(ids: Sequence[str]) -> str:
+    """Join the first ids in one text."""
+    names = [clean(id_, _ID) for id_ in ids[:_MOST_IDS]]
+    if len(ids) > len(names):
+        names.append("…")
+    return ", ".join(names)
+
+
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Join each code and how often it was counted, in the order of the codes."""
+    return ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
+
+
+def clean(text: str, longest: int) -> str:
+    """Make one line that is safe in a terminal: the text is untrusted."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def explain_verdict(verdict: Verdict, language: str) -> str:
+    """Write the evidence of a verdict, or what is missing, in one line."""
+    if not (verdict.evidence or verdict.code or verdict.reason):
+        return ""
+    spans = _format_spans(verdict, language)
+    if verdict.value and spans and "missed" not in verdict.details:
+        return spans + describe_doubt(verdict, language)
+    parts = (verdict.code, clean(verdict.reason or "", _REASON), spans)
+    return "; ".join(part for part in parts if part)
+
+
+def _format_spans(verdict: Verdict, language: str) -> str:
+    """Write the first pieces of evidence of a verdict."""
+    spans = [_format_span(span, verdict, language) for span in verdict.evidence[:_MOST_SPANS]]
+    more = len(verdict.evidence) - len(spans)
+    if more:
+        spans.append(f"+{more} {say('more', language)}")
+    return "; ".join(spans)
+
+
+def _format_span(span: Evidence, verdict: Verdict, language: str) -> str:
+    """Write one piece of evidence: the context, the characters, and the quote."""
+    part = "" if span.whole else f" ({say('part', language)})"
+    where = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
+    if span.quote != verdict.text:
+        return f'{where} "{clean(span.quote, _QUOTE)}"'
+    phrase = "the whole text" if verdict.id.startswith("c") else "word for word"
+    return f"{where} {say(phrase, language)}"

@@ -1,0 +1,124 @@
+"""The language of a text, guessed from its script and its most frequent words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import filterfalse
+
+from ctxmetrics._internal.data_files import read_data
+
+# In the order in which they are tried, the letters that only the script of a language has.
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    "ja": re.compile(r"[\u3040-\u30ff]"),
+    "zh": re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"),
+    "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
+    "th": re.compile(r"[\u0e00-\u0e7f]"),
+    "uk": re.compile(r"[іїєґІЇЄҐ]"),
+    "ru": re.compile(r"[\u0400-\u04ff]"),
+    "el": re.compile(r"[\u0370-\u03ff]"),
+    "ar": re.compile(r"[\u0600-\u06ff]"),
+    "he": re.compile(r"[\u0590-\u05ff]"),
+    "hi": re.compile(r"[\u0900-\u097f]"),
+}
+# Every character of `_SCRIPTS`, and some more.
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+# All bytes in UTF-8 but those with which these characters begin.
+_LATIN_BYTES = bytes(
+    byte
+    for byte in range(256)
+    if not (0xCD <= byte <= 0xE1 or 0xE3 <= byte <= 0xEF)  # noqa: PLR2004 - see above
+)
+# A word, also with an apostrophe in it.
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+# A blank for each byte of a text in UTF-8 that is a character of ASCII and in no word; the others as they are.
+_ONLY_WORDS = bytes(
+    code if code > 127 or chr(code).isalpha() or chr(code) == "'" else ord(" ")  # noqa: PLR2004 - the last of ASCII
+    for code in range(256)
+)
+
+# The most frequent words of languages in Latin script.
+_FREQUENT_WORDS: Mapping[str, frozenset[str]] = {
+    language: frozenset(words)
+    for language, words in read_data("_internal", "function_words.json")["words"].items()
+}
+_ENGLISH_WORDS = _FREQUENT_WORDS["en"]
+_OTHER_WORDS: frozenset[str] = frozenset().union(
+    *(words for language, words in _FREQUENT_WORDS.items() if language != "en")
+)
+_ONLY_ENGLISH_WORDS = _ENGLISH_WORDS - _OTHER_WORDS
+_NO_ENGLISH_WORDS = _OTHER_WORDS - _ENGLISH_WORDS
+# The first characters of a text, which are enough where so many more words are English alone than of other languages alone.
+_OPENING = 160
+_CLEARLY = 3
+
+
+def _find_words(text: str) -> list[str]:
+    """Return the words of a text in small letters, and what stands between two blanks where other characters are beside a word."""
+    encoded = text.lower().encode(errors="surrogatepass").translate(_ONLY_WORDS)
+    text = encoded.decode(errors="surrogatepass")  # three times as fast as the pattern
+    if "'" in text:
+        text = f" {text} ".replace(" '", " ").replace("' ", " ")
+    words = text.split()
+    if not text.isascii():
+        for word in [*filterfalse(str.isascii, words)]:
+            words += _WORD.findall(word)
+    return words
+
+
+def _detect_latin(text: str) -> str:
+    """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
+    words = _find_words(text[:_OPENING])
+    least = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEARLY
+    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= least:
+        return "en"  # the usual case
+    if len(text) > _OPENING:
+        words = _find_words(text)
+    english = len(_ENGLISH_WORDS.intersection(words))
+    others = _OTHER_WORDS.intersection(words)
+    if len(others) <= english + 1:  # so no single language has more
+        return "en"
+    counts = {language: len(frequent & others) for language, frequent in _FREQUENT_WORDS.items()} | {
+        "en": english
+    }
+    second, most = sorted(counts.values())[-2:]
+    if most > second and most > english + 1:
+        return max(counts, key=counts.__getitem__)
+    return "en"
+
+
+def _may_be_other_script(text: str) -> bool:
+    """Whether a text may hold a character of `_OTHER_SCRIPT`: seldom wrong, and thirty times as fast as the pattern."""
+    return not text.isascii() and bool(
+        text.encode(errors="surrogatepass").translate(None, _LATIN_BYTES)
+    )
+
+
+def detect_language(text: str) -> str:
+    """Guess the ISO 639 code from the script, and of a text in Latin script from its most frequent words.
+
+    Latin script is English unless the words are clearly those of German, French, Spanish, Italian, Portuguese, Dutch or
+    Polish. The first 2,000 characters decide, of Latin script the first 500. The code chooses splitting rules, word lists
+    and the prompt pack; give ``language=`` where the guess is wrong.
+
+    >>> detect_language("Эйфелева башня"), detect_language("北京是首都。"), detect_language("The tower")
+    ('ru', 'zh', 'en')
+    >>> detect_language("Der Turm ist nicht hoch."), detect_language("La tour n'est pas dans le parc.")
+    ('de', 'fr')
+    """
+    sample = text[:2000]
+    if not _may_be_other_script(sample) or _OTHER_SCRIPT.search(sample) is None:
+        return _detect_latin(sample[:500])
+    counts = Counter(sample)
+    characters = "".join(counts)
+    letters = sum(count for character, count in counts.items() if character.isalpha())
+    for language, pattern in _SCRIPTS.items():
+        count = sum(map(counts.__getitem__, pattern.findall(characters)))
+        if language == "uk":
+            cyrillic = sum(map(counts.__getitem__, _SCRIPTS["ru"].findall(characters)))
+            if count and cyrillic * 2 > letters:
+                return "uk"
+        elif (language == "ja" and count * 10 > letters > 0) or count * 2 > letters > 0:
+            return language
+    return "en"

@@ -1,0 +1,119 @@
+"""Marks of lists and headings at the head of a sentence: "Step 1.", "1.1.", "(a)", "II.", "§ 3.".
+
+They say where a sentence stands in its document, and nothing about its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.text.character_spans import has_content
+
+LISTS: Mapping[str, list[str]] = read_data("_internal", "sentences.json")
+
+
+def any_of(purpose: str) -> str:
+    """Return the pattern of the words of a list."""
+    return "|".join(re.escape(word) for word in sorted(LISTS[purpose], key=len, reverse=True))
+
+
+MONTH = re.compile(rf"(?:{any_of('months')})\b")
+# The letter is looked for first: trying all words takes long.
+ITEM_WORD = rf"(?=[^\W\d_])(?i:{any_of('item_words')})"
+_NUMBER = r"\d{1,3}(?:\.\d{1,3})*"
+_HAN_NUMBER = "[0-9０-９一二三四五六七八九十百]{1,4}"
+# A bullet, the sign of a heading, bold type.
+_BEFORE_MARK = r"\s*(?:[-*•‣–#>]+\s+)?[*_]{0,3}"
+_MARK = re.compile(
+    rf"""
+    {_BEFORE_MARK}
+    (?:
+      (?:                                          # behind these stands white space
+        \(?{ITEM_WORD}\s*(?:{_NUMBER}[a-z]?|[IVXL]{{1,5}}|[A-Z])\s?[.:)–—-]
+        |\(?{_NUMBER}[.)．）]\)?                    # 1. 1) (1) 1.1.
+        |\d{{1,3}}(?::|\s[–—-])(?=\s+[^\W\d_])     # 1: 1 -
+        |\(?(?:[^\W\d_]|[ivx]{{2,5}}|[IVXL]{{2,5}})\)  # a) (a) iv) (IV)
+        |(?:[IVXL]{{2,5}}|[ivx]{{2,5}}|[a-z])\.  # II. ii. a.; "B." is an initial
+        |§{{1,2}}\s*\d{{1,4}}[a-z]?[.:]
+        |제\s*\d{{1,4}}\s*[조장절항][.:]?|\d{{1,3}}\s*단계[.:]
+      )[*_]{{0,3}}(?:\s+|$)
+      |{ITEM_WORD}\s*{_HAN_NUMBER}[：、．]          # 步骤1：
+      |第\s*{_HAN_NUMBER}\s*[步歩条條章节節项項款](?:[：:、，,.．。]|\s)\s*
+      |(?:[一二三四五六七八九十]{{1,3}}|\d{{1,2}})、(?![\d一二三四五六七八九十])|[（(][一二三四五六七八九十]{{1,3}}[）)]
+    )
+    """,
+    re.VERBOSE,
+)
+# How a text with a mark begins, and few others do; the pattern of the marks takes ten times as long. Most texts begin with a word before
+# one in small letters, and no mark does.
+_MAY_BE_MARK = re.compile(
+    r"""
+    (?![A-Za-z]+[ ][a-z])
+    (?:
+    .{0,24}?[\d§]
+    |[\W_]*(?:\w{1,5}[.)]|[一二三四五六七八九十]|[^\W\d_]{2,}\s+[A-Z]{1,5}\s?[.:)–—-])
+    |\w{1,8}[一二三四五六七八九十]
+    )
+    """,
+    re.VERBOSE,
+)
+# A number of several levels, or of a paragraph, without a mark behind it; a word with a capital letter has to follow.
+_BARE_MARK = re.compile(
+    rf"""
+    {_BEFORE_MARK}
+    (?:\d{{1,3}}(?P<levels>(?:\.\d{{1,3}})+)|§{{1,2}}\s*\d{{1,4}}[a-z]?)
+    \s+(?=[^\W\d_]{{2}})
+    """,
+    re.VERBOSE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_DAY = re.compile(r"\s*\d{1,2}\.\s+$")
+_MOST_MARKS = 3
+# There a number before a capital letter may belong to a noun: "2.5 Liter", and a stop may make an ordinal of it: "3. maja".
+_NOUNS_ARE_CAPITALISED = ("de", "lb")
+
+
+def skip_list_marks(text: str, language: str = "en") -> int:
+    """Return where the words of a sentence begin, behind the marks of a list or heading.
+
+    A number stays where it may belong to what follows: "Article 5 forbids it", "1.1 billion people", "3. Mai". So does
+    a text that is only a mark.
+
+    >>> [skip_list_marks(text) for text in ("Step 1. Press it.", "1.1 Press it.", "1.1 billion people.")]
+    [8, 4, 0]
+    """
+    if _MAY_BE_MARK.match(text) is None:
+        return 0
+    start = 0
+    for _ in range(_MOST_MARKS):
+        match = _MARK.match(text, start)
+        if match is not None:
+            if _is_day(text, match, language):
+                break
+        else:
+            match = _BARE_MARK.match(text, start)
+            if match is None or not _is_heading(text, match, language):
+                break
+        start = match.end()
+    return start if has_content(text[start:]) else 0
+
+
+def _is_day(text: str, mark: re.Match[str], language: str) -> bool:
+    """Whether a number with a stop is a day before its month, or an ordinal before a word in small letters."""
+    if _DAY.fullmatch(mark.group()) is None:
+        return False
+    after = text[mark.end() : mark.end() + 1]
+    return MONTH.match(text, mark.end()) is not None or (after.islower() and language[:2] != "en")
+
+
+def _is_heading(text: str, mark: re.Match[str], language: str) -> bool:
+    """Whether a number without a mark behind it is that of a heading: a word with a capital letter follows."""
+    word = _WORD.match(text, mark.end())
+    if word is None or not (word[0][0].isupper() and word[0][1:].islower()):
+        return False
+    if word[0] in LISTS["large_numbers"]:
+        return False
+    several_levels = (mark["levels"] or "").count(".") > 1
+    return several_levels or language[:2] not in _NOUNS_ARE_CAPITALISED

@@ -1,0 +1,93 @@
+"""What is markup in a text: HTML, Markdown, wiki and BBCode marks, LaTeX, entities, escapes, marks of notes, page breaks.
+
+Only what can hardly be text is taken: ``a < b``, ``List<String>``, ``*args``, ``snake_case``, ``2 * 3 * 4``, ``x[0]``,
+``$5 and $10`` and a path with backslashes stay as they are, and so does everything in code. Each kind is found by one reading of the
+text, and no pattern can begin at a character and read a stretch that another beginning reads again.
+
+``markup_reading`` holds a text and what was found in it; the other modules find one kind each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ctxmetrics.text.markup.characters import find_characters, find_entities, find_escapes
+from ctxmetrics.text.markup.html import find_highlights, find_tags
+from ctxmetrics.text.markup.latex import find_formulas, find_tex
+from ctxmetrics.text.markup.layout import find_breaks, find_line_marks, find_tables
+from ctxmetrics.text.markup.links import find_addresses, find_links, find_templates
+from ctxmetrics.text.markup.markdown import find_code, find_emphasis
+from ctxmetrics.text.markup.markup_reading import Edit, Reading
+
+__all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
+
+# One of these stands in every text that holds markup of ASCII, but for the marks of lines. A pair is looked for where its first
+# character stands, which is found ten times as fast.
+_MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "`", "\f")
+_PAIRS = ("{{", "''", "==", "@@")
+# A line that begins with a mark: a heading, a quotation, a page number; and a word that is cut at a line's end. Each pattern
+# begins with one character, which is searched for ten times as fast as one of several.
+_LINE_MARK = re.compile(
+    r"\n[ \t]*+(?:[#>=\d–—-]|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
+)
+_CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]*\n")))
+_FIRST_LINE_MARKS = ("#", ">", "=")
+_RARE = re.compile("[\u00ad\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【]")
+
+
+def may_hold_markup(text: str) -> bool:
+    """Whether a text holds a character without which there is no markup: cheap, and seldom wrong."""
+    for mark in _MARKS:
+        if mark in text:
+            return True
+    for pair in _PAIRS:
+        if pair[0] in text and pair in text:
+            return True
+    if text.startswith(_FIRST_LINE_MARKS):
+        return True
+    if "\n" in text:
+        if _LINE_MARK.search(text):
+            return True
+        for hyphen, cut in _CUT_WORDS:
+            if hyphen in text and cut.search(text):
+                return True
+    return not text.isascii() and _RARE.search(text) is not None
+
+
+def count_marks(text: str) -> int:
+    """Count the characters at which markup may begin: what reading a text takes is in proportion to them."""
+    count = text.count("\n") + sum(text.count(mark) for mark in (*_MARKS, *_PAIRS))
+    return count if text.isascii() else count + len(_RARE.findall(text))
+
+
+def find_markup(text: str) -> tuple[Edit, ...]:
+    """Find the stretches of a text that a reader does not see, in order; none overlaps another."""
+    reading = Reading(text)
+    present = {mark for mark in _ALL_MARKS if mark in text}
+    for find, marks in _KINDS:
+        if not present.isdisjoint(marks):
+            find(reading)
+    if not text.isascii():
+        find_characters(reading)
+    return reading.list_edits()
+
+
+# Each kind of markup, with the characters of which one stands in a text that holds it. What comes first is taken first.
+_KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
+    (find_addresses, (">`_",)),
+    (find_code, ("`", "~~~")),
+    (find_templates, ("{{",)),
+    (find_highlights, ("@@", "<<", "aa-highlight", "[hl]", "[/hl]")),
+    (find_tags, ("<",)),
+    (find_tex, ("\\", "$", "``")),
+    (find_formulas, ("_",)),
+    (find_links, ("[", "【")),
+    (find_entities, ("&",)),
+    (find_emphasis, ("*", "_", "~~", "''", "==")),
+    (find_escapes, ("\\",)),
+    (find_line_marks, ("#", ">", "==")),
+    (find_tables, ("|",)),
+    (find_breaks, ("\n", "\f")),
+)
+_ALL_MARKS = frozenset(mark for _, marks in _KINDS for mark in marks)

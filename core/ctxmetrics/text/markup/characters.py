@@ -1,0 +1,86 @@
+"""Characters that are written as others: entities, escapes, and rare characters that are not seen or stand for digits."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from ctxmetrics.text.markup.markup_reading import Reading, is_word
+
+_ENTITY = re.compile(r"&(?:amp;){0,3}(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31}+);")
+
+
+def find_entities(reading: Reading) -> None:
+    """Find references to characters, also those that were escaped twice."""
+    for match in _ENTITY.finditer(reading.text):
+        entity = f"&{match[1]};"
+        character = unescape(entity)
+        if character != entity:
+            reading.drop(*match.span(), character.replace("\xa0", " ").replace("\xad", ""))
+
+
+_ESCAPE = re.compile(
+    r"""
+    \\(?:
+        u([0-9A-Fa-f]{4}(?:\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})?)     # \u00e9
+        |((?:r\\)?n|t)                                          # \n
+        |([!"\#$%&'()*+,./:;<=>?@\[\]^_`{|}~-])                 # \*
+    )
+    """,
+    re.VERBOSE,
+)
+# What shows that a backslash begins no escape: a path, or a class of a regular expression.
+_PATH = re.compile(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
+_JSON_ESCAPE = re.compile(
+    r'\\n(?:\\n|[\s\d"A-ZА-Я-])|\\"|\\u[0-9A-Fa-f]{4}|[.!?:,]\\n|\\t\d|\\n(?:is|are|was|were|and|or|at|in|on|of|to|the|for|by)\b'
+)
+
+
+def find_escapes(reading: Reading) -> None:
+    """Find escapes of Markdown, LaTeX and JSON; none stands in a text with a path or a regular expression."""
+    text = reading.text
+    if _PATH.search(text):
+        return
+    is_json = _JSON_ESCAPE.search(text) is not None
+    for match in _ESCAPE.finditer(text):
+        code, blank, mark = match.groups()
+        before = reading.before(match.start())
+        if before == "\\" and match.start() - 1 not in reading.edits:
+            continue
+        if mark:
+            reading.drop(match.start(), match.start() + 1)
+        elif code:
+            units = bytes.fromhex(code.replace("\\u", ""))
+            reading.drop(*match.span(), units.decode("utf-16-be", "replace"))
+        elif blank and is_json:
+            after = text[match.end() : match.end() + 1]
+            if "n" in blank and not ("\n" in text and after.islower() and is_word(before)):
+                reading.drop(*match.span(), "\n")
+            elif blank == "t" and not after.islower():
+                reading.drop(*match.span(), "\t")
+
+
+# One character, or a run of raised digits. It begins with one class of characters, which is searched for fast.
+_RARE_CHARACTER = re.compile(
+    "[\u00ad\u200b\u2060\ufeff\ue000\ue001₀-₉¹²³⁰⁴-⁹](?:(?<=[¹²³⁰⁴-⁹])[¹²³⁰⁴-⁹]+)?"
+)
+_LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+# A word of four letters, or a mark behind one of two.
+_BEFORE_NOTE = re.compile(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
+
+
+def find_characters(reading: Reading) -> None:
+    """Find characters that are not seen, raised marks of notes behind a word, and lowered digits."""
+    text = reading.text
+    for match in _RARE_CHARACTER.finditer(text):
+        start, end = match.span()
+        mark = match[0]
+        before = reading.before(start)
+        after = text[end : end + 1]
+        if "₀" <= mark <= "₉":
+            reading.drop(start, end, mark.translate(_LOWERED_DIGITS))
+        elif mark[0] in "¹²³⁰⁴⁵⁶⁷⁸⁹":
+            if not is_word(after) and _BEFORE_NOTE.search(text[max(0, start - 4) : start]):
+                reading.drop(start, end)
+        elif mark != "\u200b" or (is_word(before) and is_word(after)):
+            reading.drop(start, end)

@@ -1,0 +1,186 @@
+"""LaTeX: mathematics between its marks, and commands; the indexes of chemical formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ctxmetrics.text.markup.markup_reading import LISTS, SUPERSCRIPTS, Reading, is_word, match_marks
+
+_ELEMENTS = frozenset(LISTS["elements"])
+_TEX_WRAPPERS = frozenset(LISTS["tex_wrappers"])
+_TEX_DROPPED = frozenset(LISTS["tex_dropped"])
+_TEX_CHARACTERS: Mapping[str, str] = LISTS["tex_characters"]
+_DOLLARS = re.compile(
+    r"(?<![\\$\w])(?:\$\$([^$]{1,800}+)\$\$|\$(?!\s)([^$\n]{1,300}+)(?<!\s)\$(?![\w$]))"
+    r"|\$(?=[\\^_])([^$\n]{1,300}+)\$(?![\d$])"
+)
+# What only mathematics holds: a command, a mark of an index or a power, a relation; or one symbol.
+_MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
+_SYMBOL = re.compile(
+    r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?|[A-Z][A-Za-z]?\d?[A-Z]?"
+)
+_TEX = re.compile(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
+_TEX_OPTION = re.compile(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
+_TEX_GROUP = re.compile(r"\{[^{}]{0,300}+\}")
+_TEX_POWER = re.compile(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
+_SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
+_TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")
+_FORMULA = re.compile(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
+_INDEX = re.compile(r"_(?:\{(\d{1,3})\}|(?=\d))")
+_SHORTEST_COMMAND = 3
+_LONGEST_FORMULA = 800
+
+
+def find_tex(reading: Reading) -> None:
+    """Find mathematics between its marks, and commands, also outside it."""
+    text = reading.text
+    regions = _find_mathematics(reading)
+    for match in _TEX_QUOTES.finditer(text):
+        if reading.is_free(*match.span()):
+            reading.drop(match.start(), match.start() + 2, '"')
+            reading.drop(match.end() - 2, match.end(), '"')
+    if not regions and "\\" not in text:
+        return
+    _read_commands(reading, regions)
+
+
+def _read_commands(reading: Reading, regions: Sequence[tuple[int, int]]) -> None:
+    """Take commands and their braces; inside mathematics also other braces and signs."""
+    groups: list[tuple[int, int, str | None]] = []
+    number = skip = 0
+    for match in _TEX.finditer(reading.text):
+        start, end = match.span()
+        while number < len(regions) and regions[number][1] <= start:
+            number += 1
+        inside = number < len(regions) and regions[number][0] <= start
+        if start < skip or reading.taken[start]:
+            continue
+        if match[1]:
+            skip = _read_command(reading, match, groups, inside=inside)
+        elif match[0] == "{":
+            groups.append((start, end, "" if inside else None))
+        elif match[0] == "}":
+            skip = _close_group(reading, start, groups)
+        elif inside:
+            skip = _read_sign(reading, match, match[2] or "")
+
+
+def find_formulas(reading: Reading) -> None:
+    """Find the marks of an index in chemical formulas: H_2O."""
+    text = reading.text
+    if not _INDEX.search(text):
+        return
+    for match in _FORMULA.finditer(text):
+        symbols = re.findall("[A-Z][a-z]?", match[0])
+        if "_" in match[0] and symbols and _ELEMENTS.issuperset(symbols):
+            for index in _INDEX.finditer(text, *match.span()):
+                reading.drop(*index.span(), index[1] or "")
+
+
+def _find_mathematics(reading: Reading) -> list[tuple[int, int]]:
+    r"""Find mathematics between ``$``, ``$$``, ``\\(`` and ``\\[``, take the marks, and return what stands between them."""
+    text = reading.text
+    candidates: list[tuple[int, int, int]] = []
+    if "$" in text:
+        candidates += [
+            (*match.span(), 2 if match[1] else 1) for match in match_marks(_DOLLARS, text, "$")
+        ]
+    for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
+        start = text.find(opening)
+        while start >= 0:
+            end = reading.find(closing, start + 2)
+            if end < 0:
+                break
+            after = start + 2
+            if end - start > _LONGEST_FORMULA:
+                after = end
+            elif not reading.crosses_blank_line(start, end):
+                after = end + 2
+                candidates.append((start, after, 2))
+            start = text.find(opening, after)
+    regions = []
+    for start, end, size in sorted(candidates):
+        content = text[start + size : end - size].strip()
+        is_formula = _MATHEMATICS.search(content) or (size == 1 and _SYMBOL.fullmatch(content))
+        if is_formula and reading.is_free(start, start + size) and reading.is_free(end - size, end):
+            reading.drop_pair((start, start + size), (end - size, end))
+            regions.append((start + size, end - size))
+    return regions
+
+
+def _read_command(
+    reading: Reading,
+    match: re.Match[str],
+    groups: list[tuple[int, int, str | None]],
+    *,
+    inside: bool,
+) -> int:
+    """Take a command of LaTeX, if it is one, and return up to where that was read."""
+    text = reading.text
+    command = match[1]
+    (start, end) = match.span()
+    option = _TEX_OPTION.match(text, end)
+    brace = option.end() if option else end
+    has_group = text.startswith("{", brace)
+    if command in _TEX_DROPPED and has_group:
+        group = _TEX_GROUP.match(text, brace)
+        if group:
+            reading.drop(start, group.end())
+            return group.end()
+    if command == "href" and has_group:
+        group = _TEX_GROUP.match(text, brace)
+        if group and text.startswith("{", group.end()):
+            groups.append((start, group.end() + 1, ""))
+            return group.end() + 1
+    if command in _TEX_WRAPPERS and has_group:
+        groups.append((start, brace + 1, _SEPARATORS.get(command, "")))
+        return brace + 1
+    before = reading.before(start)
+    is_alone = not (is_word(before) or before in tuple(":\\/") if before else False)
+    is_long = len(command) >= _SHORTEST_COMMAND and not text.startswith("\\", end)
+    if command in _TEX_CHARACTERS and (inside or (is_alone and is_long)):
+        reading.drop(start, end, _TEX_CHARACTERS[command])
+    return end
+
+
+def _close_group(reading: Reading, place: int, groups: list[tuple[int, int, str | None]]) -> int:
+    """Take the braces of a group that ends, and return up to where that was read."""
+    if not groups:
+        return place
+    start, end, separator = groups.pop()
+    if separator is None:
+        return place
+    if start < 0:  # the second part of a fraction, whose opening brace is taken
+        reading.drop(place, place + 1)
+    elif separator and reading.text.startswith("}{", place):
+        reading.drop(start, end)
+        reading.drop(place, place + 2, separator)
+        groups.append((-1, -1, ""))
+        return place + 2
+    else:
+        reading.drop_pair((start, end), (place, place + 1))
+    return place
+
+
+def _read_sign(reading: Reading, match: re.Match[str], sign: str) -> int:
+    """Take a sign inside mathematics, and return up to where that was read."""
+    start, end = match.span()
+    power = _TEX_POWER.match(reading.text, start)
+    if power:
+        reading.drop(*power.span(), (power[1] or power[2]).translate(SUPERSCRIPTS))
+        return power.end()
+    mark = match[0]
+    if mark == "^" and reading.text.startswith(("^\\circ", "^{\\circ", "^\\degree"), start):
+        reading.drop(start, end)
+    elif mark in ("~", "&"):
+        reading.drop(start, end, " ")
+    elif mark == "_":
+        reading.drop(start, end)
+    elif sign and sign in ",;:> \\":
+        reading.drop(start, end, " ")
+    elif sign == "!":
+        reading.drop(start, end)
+    elif sign:
+        reading.drop(start, end, sign)
+    return end

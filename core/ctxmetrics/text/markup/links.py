@@ -1,0 +1,233 @@
+"""Links, pictures and BBCode, of which the text is seen, and the marks of notes and sources."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from ctxmetrics.text.markup.markup_reading import LISTS, LONGEST_NOTE, Reading, is_word, match_lines
+
+_BBCODE = frozenset(LISTS["bbcode"])
+_LABELS = frozenset(LISTS["labels"])
+_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}+\|)*([^\[\]|\n]{1,300}+)\]\]")
+_CITATION = re.compile(r"【[^【】\n]{1,40}+】")
+_BRACKET = re.compile(r"[\[\]]")
+_TARGET = re.compile(
+    r"""
+    \(\s?
+    (?:<[^<>\n]{0,2000}+>|[^\s()<>]{0,2000}+(?:\([^\s()]{0,200}+\)[^\s()]{0,2000}+){0,4}+)
+    (?:\s{1,3}(?:"[^"\n]{0,300}+"|'[^'\n]{0,300}+'|\([^()\n]{0,300}+\)))?+
+    \s?\)
+    """,
+    re.VERBOSE,
+)
+_LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
+_DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
+_EXTERNAL = re.compile(r"(?:https?:)?//\S++[ \t]+(?=\S)")
+_BBCODE_TAG = re.compile(r"\[(/?)([A-Za-z]{1,8}\d?)(?:=[^\[\]\n]{1,300}+)?\]")
+_NUMBERS = re.compile(r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,19}+")
+_WORDY_NOTE = re.compile(
+    r"\^[\w.-]{1,30}|(?:note|nb|notes|fn)\.?\s?\d{1,3}"
+    r"|citation needed|clarification needed|better source needed|not in citation given|edit|(?:when|who|which|where)\?",
+    re.IGNORECASE,
+)
+_ENDS_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])[^\W\d_]{3,}\Z")
+_LAST_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])([^\W\d_]{2,})[,;]? \Z")
+_CLOSING_MARKS = tuple(".,;!?\"'”’»%。，、；：！？」』…")
+
+
+# Notes for writers in wikis: {{citation needed|date=May 2020}}; and a link of reStructuredText: `text <address>`_
+_TEMPLATE = re.compile(
+    r"""
+    \{\{[ ]?(?:citation[ ]needed|cn|fact|clarify|clarification[ ]needed|when|who|by[ ]whom|which|where|dubious|vague
+    |better[ ]source(?:[ ]needed)?|according[ ]to[ ]whom|update[ ]inline|failed[ ]verification|sfn|page[ ]needed)
+    [ ]?(?:\|[^{}\n]{0,200}+)?\}\}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
+
+
+def find_templates(reading: Reading) -> None:
+    """Find notes for the writers of a wiki."""
+    for match in _TEMPLATE.finditer(reading.text):
+        start = match.start()
+        is_apart = reading.before(start) == " " and reading.text[match.end() : match.end() + 1] in " .,"
+        reading.drop(start - is_apart, match.end())
+
+
+def find_addresses(reading: Reading) -> None:
+    """Find links of reStructuredText, of which the text is seen."""
+    for match in _TEXT_WITH_ADDRESS.finditer(reading.text):
+        start, end = match.span(1)
+        if reading.before(start) == " ":
+            start -= 1
+        reading.drop(match.start(), match.start() + 1)
+        reading.drop(start, end)
+
+
+def find_links(reading: Reading) -> None:
+    """Find links, pictures, BBCode and the marks of notes: of a link and a picture the text is seen."""
+    text = reading.text
+    for match in _CITATION.finditer(text):
+        reading.drop(*match.span())
+    if "[/" in text:
+        _find_bbcode(reading)
+    if "[[" in text:
+        _find_wiki_links(reading)
+    definitions = _find_definitions(text)
+    openings: list[tuple[int, int]] = []
+    skip = blank = 0
+    for match in _BRACKET.finditer(text):
+        start, end = match.span()
+        if match[0] == "[" and reading.before(start) == "!":
+            start -= 1  # of a picture
+        if start < skip or reading.taken[end - 1]:
+            continue
+        number = bisect_left(reading.breaks, start)
+        if number != blank:
+            openings.clear()
+            blank = number
+        if match[0] != "]":
+            openings.append((start, end))
+        elif openings:
+            skip = _read_bracket(reading, openings.pop(), start, definitions)
+
+
+def _find_definitions(text: str) -> set[str]:
+    """Find the names of the addresses that stand apart from their links: [name]: address."""
+    if "]:" not in text:
+        return set()
+    return {match[1].casefold() for match in match_lines(_DEFINITION, text)}
+
+
+def _find_wiki_links(reading: Reading) -> None:
+    """Find links of wikis: [[page|text]]."""
+    text = reading.text
+    for match in _WIKI_LINK.finditer(text):
+        label = match[1]
+        is_index = is_word(reading.before(match.start())) and "|" not in match[0]
+        if (
+            is_index
+            or not any(map(str.isalpha, label))
+            or label[0] in "\"'"
+            or text.startswith("(", match.end())
+        ):
+            continue
+        reading.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
+
+
+def _read_bracket(
+    reading: Reading, opening: tuple[int, int], closing: int, definitions: frozenset[str] | set[str]
+) -> int:
+    """Take the brackets of a link, or the mark of a note, and return up to where that was read."""
+    text = reading.text
+    (start, first) = opening
+    end = closing + 1
+    is_picture = text[start] == "!"
+    before = reading.before(start)
+    content = text[first : min(closing, first + LONGEST_NOTE)].strip()
+    is_note = closing - first <= LONGEST_NOTE and _NUMBERS.fullmatch(content.strip("[]^\\"))
+    target = _TARGET.match(text, end)
+    if target is not None and _is_link(target, before, content, is_picture=is_picture):
+        is_behind_text = bool(before) and not before.isspace()
+        if (is_note and (is_behind_text or content.startswith("["))) or content in (
+            "↑",
+            "↩",
+            "^",
+            "edit",
+        ):
+            reading.drop(start, target.end())
+        else:
+            reading.drop_pair(opening, (closing, target.end()))
+        return target.end()
+    label = _LABEL.match(text, end)
+    if label is not None and not is_word(before) and before not in tuple(")]"):
+        name = (label[1] or content).casefold()
+        is_defined = name in definitions or (label[1].isdigit() and len(content) > 1 and not is_note)
+        if is_defined and not label[1].startswith("^"):
+            reading.drop_pair(opening, (closing, label.end()))
+            return label.end()
+    external = _EXTERNAL.match(text, first, min(closing, first + 2_000))
+    if external is not None:
+        reading.drop_pair((start, external.end()), (closing, end))
+    elif len(content) <= _LONGEST_MARK and not is_picture and _is_note(reading, start, end, content):
+        reading.drop(start - 1 if before == " " and text[end : end + 1] in _AFTER_NOTE else start, end)
+    return closing
+
+
+_LONGEST_MARK = 60
+_AFTER_NOTE = tuple(".,;:!?) \n")
+
+
+def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bool) -> bool:
+    """Whether brackets and a target in parentheses behind them are a link, not an index and a call."""
+    address = target[0][1:-1].strip()
+    if (
+        is_picture
+        or address.startswith(("#", "/", "./", "../", "<"))
+        or ":" in address
+        or "/" in address
+    ):
+        return True
+    letters = sum(map(str.isalpha, content))
+    return not is_word(before) and before not in tuple(")]") and letters > 1 and address != ""
+
+
+# Further brackets behind the first.
+_CHAIN = re.compile(r"(?:\[[\w,–-]{1,20}\]){0,9}")
+# What is behind a note's mark, and shows that it is none: an assignment, a call, a part of a name or a pattern.
+_BEHIND_INDEX = re.compile(r"[({=+*?]|\s=\s|\.[^\W\d]|(?![\u0e00-\U0010ffff])\w")
+_TEXT_IN_PARENTHESES = re.compile(r"\([^()]*\s[^()]*\)\Z|\s\([^()]*\)\Z")
+
+
+def _is_note(reading: Reading, start: int, end: int, content: str) -> bool:
+    """Whether brackets are the mark of a note or a source: behind a word or a mark, not an index of a program."""
+    text = reading.text
+    before = text[max(0, start - 40) : start]
+    chain = _CHAIN.match(text, end)
+    if not before.strip(" \t") or before.endswith("\n"):
+        return False
+    if _BEHIND_INDEX.match(text, chain.end() if chain else end):
+        return False
+    if _WORDY_NOTE.fullmatch(content):
+        return content[0] != "^" or not before[-1].isspace()
+    if _NUMBERS.fullmatch(content) and not content.startswith("0"):
+        is_chained = reading.taken[start - 1] or (before[-1] in "–-," and reading.taken[start - 2])
+        if is_chained and before[-1] != "]":
+            reading.drop(start - 1, start)  # [1]–[3]
+        return bool(is_chained) or _ends_text(before, may_follow_space=True)
+    is_letter = len(content) == 1 and "a" <= content <= "z"
+    return is_letter and before[-1].isascii() and before[-1] not in " )]" and _ends_text(before)
+
+
+def _ends_text(before: str, *, may_follow_space: bool = False) -> bool:
+    """Whether what stands before brackets is text to which a note may belong.
+
+    Args:
+        before: The characters before.
+        may_follow_space: The brackets hold numbers: they may stand behind a space.
+    """
+    last = before[-1]
+    if last in _CLOSING_MARKS or (last >= "\u0e00" and last.isalpha()):
+        return True
+    if last == ")":
+        return _TEXT_IN_PARENTHESES.search(before) is not None
+    if last == " ":
+        word = _LAST_PLAIN_WORD.search(before)
+        is_cited = word is not None and word[1].casefold() not in _LABELS
+        return may_follow_space and (is_cited or before[-2:-1] in _CLOSING_MARKS)
+    return _ENDS_PLAIN_WORD.search(before) is not None
+
+
+def _find_bbcode(reading: Reading) -> None:
+    """Find tags in brackets whose closing tag stands in the text too."""
+    opened: dict[str, list[tuple[int, int]]] = {}
+    for match in _BBCODE_TAG.finditer(reading.text):
+        name = match[2].lower()
+        if name not in _BBCODE:
+            continue
+        if not match[1]:
+            opened.setdefault(name, []).append(match.span())
+        elif opened.get(name):
+            reading.drop_pair(opened[name].pop(), match.span())

@@ -1,0 +1,91 @@
+"""Code and emphasis: fences and ticks, and the marks around words of Markdown and of wikis."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from ctxmetrics.text.markup.markup_reading import LISTS, Reading, is_word, match_lines
+
+_FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
+_TICKS = re.compile(r"`+")
+
+
+def find_code(reading: Reading) -> None:
+    """Find code between fences and between ticks: the marks are not seen, what they hold stays as it is."""
+    opening: re.Match[str] | None = None
+    for fence in match_lines(_FENCE, reading.text):
+        if opening is None:
+            opening = fence
+        elif fence[1][0] == opening[1][0] and len(fence[1]) >= len(opening[1]):
+            reading.drop_pair(opening.span(), fence.span())
+            reading.protect(opening.end(), fence.start())
+            opening = None
+    # Two ticks open a quotation that two apostrophes close.
+    are_quotes = "''" in reading.text
+    runs = [
+        run
+        for run in _TICKS.finditer(reading.text)
+        if reading.is_free(*run.span()) and not (are_quotes and run[0] == "``")
+    ]
+    # For each run the number of the next one of the same length.
+    following: list[int] = [-1] * len(runs)
+    last: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = len(runs[number][0])
+        following[number] = last.get(length, -1)
+        last[length] = number
+    number = 0
+    while number < len(runs):
+        closing = following[number]
+        if closing >= 0:
+            start, end = runs[number].end(), runs[closing].start()
+            if not reading.crosses_blank_line(start, end):
+                reading.drop_pair(runs[number].span(), runs[closing].span())
+                reading.protect(start, end)
+                number = closing
+        number += 1
+
+
+# Each alternative begins with one character: what is before these characters is passed over at once.
+_DELIMITER = re.compile(r"\*\**|__*|~~~*|'''*|===*")
+_DELIMITERS = frozenset(("*", "**", "***", "_", "__", "___", "~~", "''", "'''", "'''''", "=="))
+# A part of a word: un**believ**able.
+_PART_OF_WORD = re.compile(r"\*\*(?<![\d_*]\*\*)([^\W\d_]{2,40}+)\*\*(?![\d_*])")
+_DUNDERS = frozenset(LISTS["dunders"])
+
+
+def find_emphasis(reading: Reading) -> None:
+    """Find marks around words: the next one of the same kind closes what one opens, up to a blank line."""
+    text = reading.text
+    for match in _PART_OF_WORD.finditer(text):
+        start, end = match.span()
+        if is_word(reading.before(start)) or is_word(text[end : end + 1]):
+            reading.drop_pair((start, start + 2), (end - 2, end))
+    opened: dict[str, tuple[int, int]] = {}
+    blank = 0
+    for match in _DELIMITER.finditer(text):
+        start, end = match.span()
+        mark = match[0]
+        if mark not in _DELIMITERS or reading.taken[start]:
+            continue
+        number = bisect_left(reading.breaks, start)
+        if number != blank:
+            opened.clear()
+            blank = number
+        before, after = reading.before(start), text[end : end + 1]
+        opening = opened.get(mark)
+        if opening is not None and _can_close(before, after) and opening[1] < start:
+            del opened[mark]
+            is_name = mark == "__" and text[opening[1] : start] in _DUNDERS
+            if not is_name:
+                reading.drop_pair(opening, (start, end))
+        elif after and not after.isspace() and after not in tuple(".,;:!?)]}") and not is_word(before):
+            opened[mark] = (start, end)
+
+
+def _can_close(before: str, after: str) -> bool:
+    """Whether a mark may close: behind a word, and not before another, but for **Note:**text."""
+    if before.isspace() or before in tuple("([{"):
+        return False
+    return not is_word(after) or before in tuple(".:!?)”")

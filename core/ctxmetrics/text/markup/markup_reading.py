@@ -1,0 +1,139 @@
+"""A text, and the markup that was found in it so far."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+
+# The word lists, by what they are for.
+LISTS: Mapping[str, Any] = read_data("text.markup", "markup.json")
+
+# The most characters of a note's mark or of a raised text.
+LONGEST_NOTE = 300
+SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
+# The word that a text ends with.
+LAST_WORD = re.compile(r"[^\W\d_]+\Z")
+BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+
+
+class Edit(NamedTuple):
+    """A stretch of a text that is no visible text.
+
+    Attributes:
+        start: Its first character.
+        end: One past its last.
+        text: What is seen in its place.
+        partner: Where the mark stands that closes what this one opens, or opens what it closes; -1: there is none.
+    """
+
+    start: int
+    end: int
+    text: str = ""
+    partner: int = -1
+
+
+class Reading:
+    """A text, and what was found in it so far.
+
+    Attributes:
+        text: The text.
+        taken: One byte a character: 1 where it is markup or code, in which nothing else is looked for.
+        edits: What was found, by its place: its end, and what is seen instead.
+        partners: For a mark of a pair the place of the other.
+        breaks: Where blank lines stand: no pair of marks crosses one.
+    """
+
+    __slots__ = ("_absent", "breaks", "edits", "partners", "taken", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text: str = text
+        self.taken: bytearray = bytearray(len(text))
+        self.edits: dict[int, tuple[int, str]] = {}
+        self.partners: dict[int, int] = {}
+        self.breaks: list[int] = []
+        if "\n" in text:
+            self.breaks = [match.start() for match in BLANK_LINE.finditer(text)]
+        self._absent: set[str] = set()
+
+    def is_free(self, start: int, end: int) -> bool:
+        """Whether no character of a stretch is taken."""
+        return self.taken.find(1, start, end) < 0
+
+    def protect(self, start: int, end: int) -> None:
+        """Take a stretch that stays as it is."""
+        self.taken[start:end] = b"\1" * (end - start)
+
+    def drop(self, start: int, end: int, text: str = "") -> None:
+        """Take a stretch that is not seen; another text may be seen in its place."""
+        if start < end and self.taken.find(1, start, end) < 0:
+            self.edits[start] = (end, text)
+            self.taken[start:end] = b"\1" * (end - start)
+
+    def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
+        """Take two marks, the one that opens and the one that closes; both or none."""
+        if self.is_free(*opening) and self.is_free(*closing):
+            self.drop(*opening)
+            self.drop(*closing)
+            self.join(opening[0], closing[0])
+
+    def join(self, opening: int, closing: int) -> None:
+        """Remember that two marks are a pair."""
+        self.partners[opening] = closing
+        self.partners[closing] = opening
+
+    def crosses_blank_line(self, start: int, end: int) -> bool:
+        """Whether a blank line stands in a stretch."""
+        return bisect_left(self.breaks, start) != bisect_left(self.breaks, end)
+
+    def find(self, mark: str, start: int) -> int:
+        """Find the next place of a mark, or -1; the rest of a text is searched once for a mark that is not there."""
+        if mark in self._absent:
+            return -1
+        place = self.text.find(mark, start)
+        if place < 0:
+            self._absent.add(mark)
+        return place
+
+    def list_edits(self) -> tuple[Edit, ...]:
+        """Return what was found, in order."""
+        edits: list[Edit] = []
+        for start, (end, text) in sorted(self.edits.items()):
+            edits.append(Edit(start, end, text, self.partners.get(start, -1)))
+        return tuple(edits)
+
+    def before(self, place: int) -> str:
+        """Return the character before a place; empty at the beginning."""
+        return self.text[place - 1] if place else ""
+
+
+def is_word(character: str) -> bool:
+    """Whether a character is a letter or digit of a script with spaces, or an underscore; an empty text is none."""
+    return character < "\u0e00" and (character.isalnum() or character == "_")
+
+
+# The two functions below are for patterns that begin with one character, or at the beginning of a line: `finditer` would try
+# them at every character.
+
+
+def match_marks(pattern: re.Pattern[str], text: str, mark: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begins with a mark."""
+    place = text.find(mark)
+    while place >= 0:
+        match = pattern.match(text, place)
+        if match is not None:
+            yield match
+        place = text.find(mark, place + 1 if match is None else match.end())
+
+
+def match_lines(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern at the beginnings of lines."""
+    place = 0
+    while place >= 0:
+        match = pattern.match(text, place)
+        if match is not None:
+            yield match
+        place = text.find("\n", place) + 1 or -1

@@ -1,0 +1,39 @@
+"""Quantities in a text: what is written with digits and signs and is one fact.
+
+A clock time, a date, a ratio or result, a range, a dimension, an amount of money, a percentage, a number with its unit or sign,
+a number with letters: each is a span of the text with a *kind* and a *key*. Equal values have equal keys where that is certain
+(``18:00`` and ``6 pm``; ``12 May 2024`` and ``2024-05-12``; ``3 km`` and ``3000 m``); else their keys differ (``05/06/2024``
+has its own). A part of a quantity is none of its keys, but a finer quantity holds coarser ones: a date its month and year, a
+range its ends, and an amount its number for a text that does not say what it counts (``5~``). A plain number is no quantity here: it stays a word.
+
+Names of months and units, and what stands around a time, are in ``forms.json``.
+
+``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words.
+"""
+
+from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
+from ctxmetrics.text.quantities.in_words import (
+    FRACTION_PARTS,
+    ONE_WORDS,
+    SPOKEN_MARKS,
+    TENS_JOINTS,
+    find_spoken_time,
+    join_number_words,
+)
+from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
+
+__all__ = [
+    "FRACTION_PARTS",
+    "MONTHS",
+    "NUMBER_NAMES",
+    "NUMBER_WORDS",
+    "ONE_WORDS",
+    "SPOKEN_MARKS",
+    "TENS_JOINTS",
+    "Quantity",
+    "find_spoken_time",
+    "find_stretch",
+    "is_continued",
+    "join_number_words",
+    "read_quantities",
+]

@@ -1,0 +1,349 @@
+"""Numbers with what belongs to them: sign, currency, scale and unit; and digits that are no amount."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import Decimal
+
+from ctxmetrics.text.quantities.forms import (
+    FRACTIONS,
+    LISTS,
+    MEASURES,
+    MONEY,
+    NUMBER_WORDS,
+    SCALES_AND_MEASURES,
+    SHORT_SCALES,
+    Unit,
+    Value,
+    name_at,
+)
+
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+# A word that may be a number, with what is joined to it: twenty-one, vingt-et-un, three-year.
+WORDED = re.compile(
+    rf"(?<![^\W_])(?:(?P<tens>{_TENS})[- ](?=one|two|three|four|five|six|seven|eight|nine))?"
+    r"(?P<word>[^\W\d_]{2,32})(?P<joined>(?:-[^\W\d_]{2,32}){0,3})(?![^\W_])",
+    re.IGNORECASE,
+)
+# Groups and parts are limited so that a long row of numbers is read once.
+_GROUPED = re.compile(
+    r"""
+    (?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,20})?               # 1,234.56
+    |\d{1,2}(?:,\d\d){1,5},\d{3}(?:\.\d{1,20})?            # 12,34,567.5
+    |\d{1,3}(?:'\d{3}){1,6}(?:[.,]\d{1,20})?               # 1'234,56
+    |\d{1,3}(?:[ ]\d{3}){1,6}(?:[.,]\d{1,20})?(?![ ]\d{3}) # 1 234,56
+    |\d{1,3}(?:\.\d{3}){1,6},\d{1,20}                      # 1.234,56
+    |\d{1,3}(?:\.\d{3}){2,6}                               # 1.234.567
+    )(?![.,']?\d)
+    """,
+    re.VERBOSE,
+)
+_SIMPLE = re.compile(r"(?:\d{1,20}(?:\.\d{1,20}){0,4}|\d{1,20},\d{1,20})(?!\d|,\d)")
+_FRACTION = re.compile(
+    rf"(?P<vulgar>[{FRACTIONS}])|(?P<top>\d{{1,9}})/(?P<bottom>[1-9]\d{{0,8}})(?![/\d])"
+)
+# A fraction behind a whole number.
+_MIXED = re.compile(
+    rf"[ ]?(?P<vulgar>[{FRACTIONS}])|[ ](?P<top>\d{{1,2}})/(?P<bottom>[1-9]\d?)(?![/\d])"
+)
+# What may stand behind the first digits of a number that has more.
+_MAY_GO_ON = re.compile(rf"[,.'/]\d|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
+_MOST_DIGITS = 20
+_POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+# A number in thousands or with a fraction of three digits, which is not known.
+_UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
+_OLD = re.compile(r"[ -]old(?![^\W_])")
+_WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
+_YEAR = re.compile(r"1\d{3}|20\d\d")
+_MONTHS_OF_YEAR = 12
+
+
+def read_number(text: str, start: int) -> Value | None:
+    """Read a number with its sign, currency, scale and unit; a plain number has no kind."""
+    integer = INTEGER.match(text, start)
+    is_plain_amount = integer is not None and _ENDS_AMOUNT.match(text, integer.end()) is not None
+    # Otherwise it may be a code, a date or a ratio.
+    if not is_plain_amount or text.startswith(("°", "º"), integer.end() if integer else start):
+        code = _read_code(text, start) or _read_terms(text, start)
+        if code is not None:
+            return code
+    sign, place = _read_sign(text, start)
+    currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
+    if currency is not None:
+        place = currency[1] + text.startswith(" ", currency[1])
+    digits = (None if text.isascii() else _read_east_asian(text, place)) or _read_digits(text, place)
+    if digits is None:
+        return None
+    number, place = digits
+    return _read_unit(text, place, sign + _shorten(number), None if currency is None else currency[0])
+
+
+def _read_sign(text: str, start: int) -> tuple[str, int]:
+    """Return ``-`` for a negative number, ``±`` for a tolerance, and where its digits or currency begin."""
+    if text[start] == "±":
+        return "±", start + 1 + text.startswith(" ", start + 1)
+    if text[start] in "+-":
+        return ("-" if text[start] == "-" else ""), start + 1
+    if text[start].isalpha():
+        word = _WORD.match(text, start)
+        if word is not None and word[1].lower() in LISTS["minus"]:
+            return "-", word.end()
+    return "", start
+
+
+def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Value:
+    """Read the scale and the unit behind a number."""
+    digits_end = place
+    behind = name_at(text, place, SCALES_AND_MEASURES)
+    if behind is None and currency is not None:
+        behind = name_at(text, place, SHORT_SCALES)
+    is_scaled = behind is not None and isinstance(behind[0], Decimal)
+    if behind is not None and is_scaled:
+        factor, place = behind
+        place += text.startswith(". ", place)  # 5 Mio. Euro
+        if _is_certain(number):
+            number = write_number(Decimal(number) * factor)
+        behind = name_at(text, place, MEASURES)
+    unit = currency
+    if behind is not None and _is_unit_of(text, place, behind[1]) and currency in {None, behind[0]}:
+        unit, place = behind
+    if unit is not None and unit.factor == _MONTHS_OF_YEAR and _YEAR.fullmatch(number):
+        return build_amount(digits_end, number, None)  # в 1890 году
+    if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):
+        # An age is also written without its unit; it is no duration.
+        return build_amount(place, number, unit)._replace(kind="age", parts=(number,))
+    amount = build_amount(place, number, unit)
+    return amount._replace(kind="number") if is_scaled and unit is None else amount
+
+
+def _is_unit_of(text: str, start: int, end: int) -> bool:
+    """Whether a unit belongs to the number before it: it is no decade (1990s) and no currency of the next number."""
+    return not text.startswith("s", start) and not text[end : end + 1].isdecimal()
+
+
+def _is_certain(number: str) -> bool:
+    """Whether a number has one value: ``1.200`` may be in thousands, ``3.11.2`` is a version."""
+    if number.isdecimal() and len(number) <= _MOST_DIGITS:
+        return True  # the usual case
+    return _DECIMAL.fullmatch(number) is not None and _UNCERTAIN.fullmatch(number) is None
+
+
+def build_amount(end: int, number: str, unit: Unit | None) -> Value:
+    """Return the value of a number and its unit."""
+    if unit is None:
+        is_plain = number.replace(".", "").isdecimal()
+        return Value(end, "" if is_plain else "number", number, (), number)
+    amount = f"{number} {unit.factor}"
+    if _is_certain(number):
+        amount = write_number(Decimal(number) * unit.factor)
+    return Value(end, unit.kind, f"{amount} {unit.base}", (f"{number}~",), number, unit)
+
+
+def write_number(number: Decimal) -> str:
+    """Write a number without an exponent and without zeros at its end."""
+    text = f"{number:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text or "0"
+
+
+# --- digits -------------------------------------------------------------------------------------------------------
+
+
+def _read_digits(text: str, start: int) -> tuple[str, int] | None:
+    """Return a number with a decimal point and without groups, and where it ends."""
+    digits = INTEGER.match(text, start)
+    if digits is None:
+        return _read_worded(text, start)
+    if not _MAY_GO_ON.match(text, digits.end()) and digits.end() - start <= _MOST_DIGITS:
+        return digits[0], digits.end()  # the usual case
+    fraction = _FRACTION.match(text, start)
+    if fraction is not None:
+        return "/".join(_terms(fraction)), fraction.end()
+    match = _GROUPED.match(text, start)
+    if match is not None:
+        return _ungroup(match[0]), match.end()
+    match = _SIMPLE.match(text, start)
+    if match is None:
+        return None
+    return _read_end(text, match[0].replace(",", "."), match.end())
+
+
+# What a part of a Chinese, Japanese or Korean number counts, and what a group of parts does: 1億2千3百万 is 123,000,000.
+_PART_SCALES = {"": 1, "十": 10, "십": 10, "百": 100, "백": 100, "千": 1_000, "천": 1_000}
+_GROUP_SCALES = {
+    "": 1,
+    **dict.fromkeys("万萬만", 10**4),
+    **dict.fromkeys("億亿억", 10**8),
+    **dict.fromkeys("兆조", 10**12),
+}
+_SCALES = "".join((*_PART_SCALES, *_GROUP_SCALES))
+# More than any scale.
+_LARGEST = 10**16
+# A part; behind a blank it has a scale or three digits, and it is no year.
+_PART = re.compile(
+    rf"""
+    (?:[ ](?=[\d,]{{1,5}}[{_SCALES}]|\d,?\d\d\d?(?![\d,.]|[年년])))?
+    (?P<digits>\d,\d{{3}}|\d{{1,4}})(?!\d|[,.:/]\d)
+    (?P<part>[{"".join(_PART_SCALES)}]?)(?P<group>[{"".join(_GROUP_SCALES)}]?)
+    """,
+    re.VERBOSE,
+)
+
+
+def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
+    """Return a number of several parts, each with a smaller scale than the one before it, and where it ends; None for another one."""
+    number = group = count = 0
+    place = start
+    smallest_part = smallest_group = _LARGEST
+    while match := _PART.match(text, place):
+        part_scale = _PART_SCALES[match["part"]]
+        group_scale = _GROUP_SCALES[match["group"]]
+        if part_scale >= smallest_part or group_scale >= smallest_group:
+            break
+        group += int(match["digits"].replace(",", "")) * part_scale
+        smallest_part = part_scale
+        if group_scale > 1:
+            number += group * group_scale
+            group = 0
+            smallest_group = group_scale
+            smallest_part = _LARGEST
+        count += 1
+        place = match.end()
+    return (str(number + group), place) if count > 1 else None
+
+
+def _read_worded(text: str, start: int) -> tuple[str, int] | None:
+    """Return the number of a number word or of the sign of a fraction, and where it ends."""
+    fraction = _FRACTION.match(text, start)
+    if fraction is not None:
+        return "/".join(_terms(fraction)), fraction.end()
+    worded = WORDED.match(text, start)
+    return None if worded is None else read_number_word(worded)
+
+
+def read_number_word(match: re.Match[str]) -> tuple[str, int] | None:
+    """Return the number that a match of `WORDED` names, and where it ends; None for another word."""
+    word = match["word"].lower()
+    if match["joined"]:
+        number = NUMBER_WORDS.get(word + match["joined"].lower())
+        if number is not None:
+            return number, match.end()
+    number = NUMBER_WORDS.get(word)
+    if number is None:
+        return None
+    if match["tens"]:
+        number = NUMBER_WORDS[match["tens"].lower()][0] + number
+    return number, match.end("word")
+
+
+def _read_end(text: str, digits: str, end: int) -> tuple[str, int]:
+    """Read the fraction or the power behind a number."""
+    mixed = _MIXED.match(text, end) if digits.isdecimal() else None
+    if mixed is not None:
+        top, bottom = _terms(mixed)
+        return write_number(Decimal(digits) + Decimal(top) / Decimal(bottom)), mixed.end()
+    power = _POWER.match(text, end)
+    if power is not None:
+        return f"{digits}^{power[0].lstrip('^').translate(_RAISED)}", power.end()
+    return digits, end
+
+
+def _terms(fraction: re.Match[str]) -> tuple[str, str]:
+    """Return what stands above and below the line of a fraction."""
+    if fraction["vulgar"]:
+        top, _, bottom = unicodedata.normalize("NFKD", fraction["vulgar"]).partition("⁄")
+        return top, bottom
+    return str(int(fraction["top"])), str(int(fraction["bottom"]))
+
+
+def _ungroup(number: str) -> str:
+    """Return a number without the marks of its thousands: the last mark, if it is another one, begins the fraction."""
+    marks = [character for character in number if not character.isdecimal()]
+    whole = number
+    fraction = ""
+    if len(set(marks)) > 1:
+        whole, _, fraction = number.rpartition(marks[-1])
+    digits = "".join(filter(str.isdecimal, whole))
+    return f"{digits}.{fraction}" if fraction else digits
+
+
+# Zeros before another digit.
+_LEADING_ZEROS = re.compile(r"\A0+(?=\d)")
+
+
+def _shorten(digits: str) -> str:
+    """Return a number without zeros at its beginning, and without a fraction of zeros; a version stays."""
+    if digits[0] != "0" and "." not in digits:
+        return digits  # the usual case
+    if digits.count(".") > 1:
+        return digits
+    whole, _, fraction = digits.partition(".")
+    return _LEADING_ZEROS.sub("", whole) + (f".{fraction}" if fraction.strip("0") else "")
+
+
+# --- digits that are no amount --------------------------------------------------------------------------------------
+
+INTEGER = re.compile(r"\d+")
+# What stands behind the digits of an amount.
+_ENDS_AMOUNT = re.compile(r"\Z|[^-/:\w. ]|\.(?!\d)|[ ](?!:)|[^\W\d_A-Za-z]")
+ZONE = re.compile(r"(?:UTC|GMT)[+-]\d{1,2}(?::\d\d)?(?!\d)")
+TELEPHONE = re.compile(r"\(\d{3}\)[ ]?\d{3}-\d{4}(?!\d)")
+_DASHED = re.compile(
+    r"""
+    \d{1,15}(?:-\d{1,15}){2,7}(?!\d)
+    |\+\d{1,3}(?:[ -]\(?\d{1,12}\)?){2,7}(?!\d)
+    """,
+    re.VERBOSE,
+)
+_SLASHED = re.compile(r"(\d{1,9})/(\d{1,9})(?![/\d]|\.\d)")
+_RATIO = re.compile(r"\d{1,9}(?:\.\d{1,9})?(?:[ ]?:[ ]?\d{1,9}(?:\.\d{1,9})?){1,7}(?![\d:])")
+_LETTERED = re.compile(r"(\d{1,15})-?([A-Z]{1,3}|[a-z]{1,2})(?![^\W_\u2e80-\U0010ffff])")
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "s", "er", "e", "o", "a"))
+
+
+_COORDINATE = re.compile(
+    r"""
+    (\d{1,3}(?:\.\d{1,9})?)
+    (?:[ ]?[°º][ ]?(?:(\d{1,2}(?:\.\d{1,9})?)[ ]?['′][ ]?(?:(\d{1,2}(?:\.\d{1,9})?)[ ]?["″][ ]?)?)?  # 52°31′
+    |(?<=\.\d\d)[ ]?|(?<=\.\d\d\d)[ ]?|(?<=\.\d\d\d\d)[ ]?)                                     # 41.73
+    ([NSEW])(?![^\W_])
+    """,
+    re.VERBOSE,
+)
+
+
+def _read_code(text: str, start: int) -> Value | None:
+    """Read digits that count nothing: a telephone number, a time zone, a place on the globe."""
+    coordinate = _COORDINATE.match(text, start)
+    if coordinate is not None:
+        parts = [part for part in coordinate.groups() if part]
+        return Value(coordinate.end(), "coordinate", " ".join(parts))
+    zone = ZONE.match(text, start)
+    if zone is not None:
+        return Value(zone.end(), "zone", zone[0].lower())
+    code = TELEPHONE.match(text, start) or _DASHED.match(text, start)
+    if code is not None:
+        return Value(code.end(), "code", "".join(filter(str.isdecimal, code[0])).lstrip("0") or "0")
+    return None
+
+
+def _read_terms(text: str, start: int) -> Value | None:
+    """Read numbers with a mark between them (a fraction, a ratio), or a number with letters such as 3D."""
+    slashed = _SLASHED.match(text, start)
+    if slashed is not None:
+        if name_at(text, slashed.end(), MEASURES) is not None:
+            return None
+        return Value(slashed.end(), "fraction", f"{int(slashed[1])}/{int(slashed[2])}")
+    ratio = _RATIO.match(text, start)
+    if ratio is not None:
+        terms = [term.strip().lstrip("0") or "0" for term in ratio[0].split(":")]
+        return Value(ratio.end(), "ratio", ":".join(terms))
+    match = _LETTERED.match(text, start)
+    if match is None or match[2] in _ORDINALS or match[2] in MEASURES:
+        return None
+    letters = match[2].lower()
+    return Value(match.end(), f"code {letters}", f"{match[1].lstrip('0') or '0'}{letters}")

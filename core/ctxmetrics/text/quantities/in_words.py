@@ -1,0 +1,191 @@
+"""Values of several words: numbers and clock times.
+
+A number (treinta y uno, двадцать один, two thirds) is written as one in digits. The hour of a time (half past nine, halb zehn,
+wpół do dziesiątej) is a word or digits; the phrases stand in ``forms.json`` by the minutes that they add to the hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS
+
+_AROUND = ".,;:!?()[]\"'“”„‘’«»…"
+_HOURS = 12
+_MINUTES = 60
+_LAST_HOUR = 24
+
+
+class SpokenTime(NamedTuple):
+    """A time in words.
+
+    Attributes:
+        begin: The place of its first word.
+        end: One past that of its last.
+        key: Hours and minutes, as of a time in digits.
+    """
+
+    begin: int
+    end: int
+    key: str
+
+
+class _Phrase(NamedTuple):
+    """Words before or behind an hour.
+
+    Attributes:
+        words: The words.
+        mark: Which of them the phrase is recognised by.
+        minutes: What they add to the hour.
+        hours: The names of hours.
+    """
+
+    words: tuple[str, ...]
+    mark: int
+    minutes: int
+    hours: Mapping[str, int]
+
+
+def _rate(word: str) -> int:
+    """Return how seldom a word is: long ones are, and numbers count nothing."""
+    return 0 if word.partition("-")[0] in NUMBER_WORDS else len(word)
+
+
+def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
+    """Return the phrases before or behind an hour, by the word of each that stands most seldom elsewhere."""
+    phrases: dict[str, list[_Phrase]] = {}
+    form: dict[str, Any]
+    for form in LISTS["spoken_times"]:
+        hours = {name: number for number, names in enumerate(form["hours"], 1) for name in names}
+        for minutes, names in form.get(side, {}).items():
+            for name in names:
+                words = tuple(name.split())
+                mark = max(words, key=_rate)
+                phrase = _Phrase(words, words.index(mark), int(minutes), hours)
+                phrases.setdefault(mark, []).append(phrase)
+    return phrases
+
+
+_BEFORE = _read_phrases("before")
+_BEHIND = _read_phrases("behind")
+_EVENING = frozenset(LISTS["evening"])
+_DAY_PARTS = frozenset((*LISTS["evening"], *LISTS["morning"]))
+# A time in words has one of these words.
+SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND))
+
+
+def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
+    """Find the time in words that has its mark at a place.
+
+    Args:
+        chunks: The pieces of a text between white space.
+        place: The place of a word of `SPOKEN_MARKS`.
+
+    >>> find_spoken_time(["at", "half", "past", "nine."], 1)
+    SpokenTime(begin=1, end=4, key='09:30')
+    """
+    mark = _clean(chunks[place])
+    for phrase in _BEFORE.get(mark, ()):
+        begin = place - phrase.mark
+        last = begin + len(phrase.words)
+        if begin >= 0 and last < len(chunks) and _match(chunks, begin, phrase.words):
+            hour = _read_hour(chunks[last], phrase.hours)
+            if hour is not None:
+                return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
+    for phrase in _BEHIND.get(mark, ()):
+        begin = place - phrase.mark - 1
+        last = begin + len(phrase.words)
+        if begin >= 0 and last < len(chunks) and _match(chunks, begin + 1, phrase.words):
+            hour = _read_hour(chunks[begin], phrase.hours)
+            if hour is not None and (phrase.minutes or not chunks[begin][0].isdecimal()):
+                return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
+    return None
+
+
+def _match(chunks: Sequence[str], place: int, words: Sequence[str]) -> bool:
+    return all(_clean(chunks[place + number]) == word for number, word in enumerate(words))
+
+
+def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
+    word = _clean(chunk)
+    if word.isascii() and word.isdecimal() and len(word) <= len("12") and 0 < int(word) <= _LAST_HOUR:
+        return int(word)
+    return hours.get(word)
+
+
+def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> SpokenTime:
+    """Return a time of so many minutes, with what says behind it that it is after noon."""
+    noon = _HOURS * _MINUTES
+    for size in (1, 2, 3):
+        if end + size <= len(chunks):
+            part = " ".join(map(_clean, chunks[end : end + size]))
+            if part in _DAY_PARTS:
+                end += size
+                time = time % noon + (noon if part in _EVENING else 0)
+                break
+    if time < _MINUTES:  # before one o'clock is after twelve
+        time += noon
+    return SpokenTime(begin, end, f"{time // _MINUTES:02}:{time % _MINUTES:02}")
+
+
+def _clean(chunk: str) -> str:
+    return chunk.strip(_AROUND).lower()
+
+
+_ONES: dict[str, str] = {word: one for word, one in NUMBER_WORDS.items() if one in set("123456789")} | (
+    dict.fromkeys(LISTS["ones"], "1")
+)
+_TENS = {
+    word: ten for word, ten in NUMBER_WORDS.items() if len(ten) > 1 and ten[1:] == "0" and ten != "10"
+}
+# Words for one that are no numbers by themselves, and what stands between tens and ones.
+ONE_WORDS = frozenset(LISTS["ones"])
+TENS_JOINTS = frozenset(LISTS["tens_and_ones"])
+FRACTION_PARTS: dict[str, str] = {
+    word: number for number, words in LISTS["parts"].items() for word in words
+}
+
+
+def join_number_words(chunks: Sequence[str]) -> list[str]:
+    """Return the pieces of a text, a number of several words as one of them.
+
+    >>> join_number_words("El comité tiene treinta y uno miembros, dos tercios son mujeres.".split())
+    ['El', 'comité', 'tiene', '31', 'miembros,', '2/3', 'son', 'mujeres.']
+    """
+    joined: list[str] = []
+    place = 0
+    while place < len(chunks):
+        end, number = _read_number(chunks, place)
+        joined.append(number or chunks[place])
+        place = end
+    return joined
+
+
+def _read_number(chunks: Sequence[str], place: int) -> tuple[int, str]:
+    """Return where a number of several words ends, and its digits with the marks around it; else one more, and nothing."""
+    first = chunks[place].lstrip(_AROUND).lower()
+    if first in _TENS:
+        second = place + 1
+        if second < len(chunks) and chunks[second].lower() in TENS_JOINTS:
+            second += 1
+        one = _get(chunks, second, _ONES)
+        if one:
+            return second + 1, _write_number(chunks, place, second, _TENS[first][0] + one)
+    elif first in _ONES:
+        part = _get(chunks, place + 1, FRACTION_PARTS)
+        if part:
+            return place + 2, _write_number(chunks, place, place + 1, f"{_ONES[first]}/{part}")
+    return place + 1, ""
+
+
+def _get(chunks: Sequence[str], place: int, table: dict[str, str]) -> str:
+    return table.get(chunks[place].rstrip(_AROUND).lower(), "") if place < len(chunks) else ""
+
+
+def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> str:
+    """Write a number with the marks before its first word and behind its last."""
+    opening = chunks[first]
+    closing = chunks[last]
+    before = opening[: len(opening) - len(opening.lstrip(_AROUND))]
+    return before + number + closing[len(closing.rstrip(_AROUND)) :]

@@ -1,0 +1,182 @@
+"""What is made of two values or more: a range, a dimension, a duration."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from ctxmetrics.text.quantities.amounts import build_amount, read_number, write_number
+from ctxmetrics.text.quantities.dates import LAST_MONTH, build_date, read_date
+from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives
+from ctxmetrics.text.quantities.times import LAST_HOUR, NOON, read_time
+
+_TO = re.compile(
+    rf"[ ]?-[ ]?(?=[\d(+$€£¥{FRACTIONS}]|[^\W\d_])|[ ](?:{alternatives('ranges')})[ ]|[ ]?[至到~][ ]?|から[ ]?|부터[ ]?",
+    re.IGNORECASE,
+)
+_JOINTS = frozenset(word for name in ("ranges", "and", "by") for word in LISTS[name])
+_MAY_JOIN = re.compile(r"[ ]?[-x×X~至到か부]|[ ]([^\W\d_]{1,9})[ ]")
+_AND = re.compile(rf"[ ](?:{alternatives('and')})[ ]", re.IGNORECASE)
+_BY = re.compile(r"[ ]?[x×X][ ]?(?=\d)|[ ](?:by|mal|на)[ ](?=\d)")
+_RANGE_LEADS = frozenset(LISTS["range_leads"])
+_BETWEEN = frozenset(LISTS["between"])
+_ANY_CLOCK_LEAD = "um"
+
+
+def read_joined(text: str, begin: int, first: Value, lead: str) -> Value | None:
+    """Read what a value is the first part of: a range or a dimension."""
+    if first.kind in {"ratio", "fraction", "code"} or first.key.count(".") > 1:
+        return None
+    mark = _MAY_JOIN.match(text, first.end)
+    if mark is None or (mark[1] and mark[1].lower() not in _JOINTS):
+        return None  # the usual case
+    if first.kind != "time" and first.number is not None:
+        dimension = _read_dimension(text, first)
+        if dimension is not None:
+            return dimension
+    start = _skip_joint(text, first.end, lead)
+    if start == len(text):
+        return None
+    second = read_date(text, start) or read_time(text, start, "") or read_number(text, start)
+    if second is None:
+        return None
+    if lead in _RANGE_LEADS and second.kind == "s":  # de 9h à 18h
+        opening = first if first.kind == "" else read_time(text, begin, _ANY_CLOCK_LEAD)
+        closing = read_time(text, start, _ANY_CLOCK_LEAD)
+        if opening is not None and closing is not None:
+            first = opening
+            second = closing
+    return _join(text, first, second)
+
+
+def _skip_joint(text: str, end: int, lead: str) -> int:
+    """Return where the second value of a range begins; the end of the text where there is none."""
+    joint = _TO.match(text, end)
+    if joint is None and lead in _BETWEEN:
+        joint = _AND.match(text, end)
+    return len(text) if joint is None else joint.end()
+
+
+def _read_dimension(text: str, first: Value) -> Value | None:
+    values = [first]
+    while joint := _BY.match(text, values[-1].end):
+        value = read_number(text, joint.end())
+        if value is None or value.number is None or "/" in value.number:
+            break
+        values.append(value)
+    if len(values) == 1:
+        return None
+    unit = values[-1].unit
+    measured = [build_amount(value.end, value.number or "", value.unit or unit) for value in values]
+    if len({value.unit.base if value.unit else "" for value in measured}) > 1:
+        return None
+    parts = tuple(value.key for value in measured) if unit else ()
+    return Value(values[-1].end, "dimension", " x ".join(value.key for value in measured), parts)
+
+
+def _join(text: str, first: Value, second: Value) -> Value | None:
+    """Return the range of two values; None where they are no range."""
+    opening: Value | None = first
+    closing: Value | None = second
+    if second.kind == "time":
+        opening = _as_time(first, second)
+    elif second.kind == "date":
+        opening = _as_date(first, second)
+    elif first.kind == "date":
+        opening, closing = _complete_dates(text, first, second)
+    elif first.unit is None and second.unit is not None and first.number is not None:
+        opening = build_amount(first.end, first.number, second.unit)
+    elif second.unit is None and first.kind == "money" and second.number is not None:
+        closing = build_amount(second.end, second.number, first.unit)
+    elif second.kind == "" and re.fullmatch(r"1\d{3}|20\d\d", first.key):
+        closing = _complete_year(first, second)
+    if opening is None or closing is None or opening.kind != closing.kind:
+        return None
+    if closing.kind in {"ratio", "fraction", "code", "dimension"}:
+        return None
+    parts = (opening.key, *opening.parts, closing.key, *closing.parts)
+    return Value(closing.end, opening.kind or "range", _write_range(opening, closing), parts)
+
+
+def _write_range(first: Value, second: Value) -> str:
+    """Return the key of a range; a plain one that falls is a result or ratio."""
+    is_plain = first.kind == "" and first.key.isdigit() and second.key.isdigit()
+    if is_plain and int(first.key) > int(second.key):
+        return f"{first.key}:{second.key}"
+    return f"{first.key}..{second.key}"
+
+
+def _as_time(first: Value, second: Value) -> Value | None:
+    """Read the number before a time as the time at which a range begins: 6 to 8 pm."""
+    written = first.number or ""
+    if not written.isdigit() or int(written) > LAST_HOUR:
+        return first if first.kind == "time" else None
+    if first.kind not in {"", "time"}:
+        return None
+    hour = int(written)
+    minutes = first.key[2:] if first.kind == "time" else ":00"
+    half = (second.number or "")[-2:]
+    if half in {"am", "pm"} and hour <= NOON:
+        hour = hour % NOON + (NOON if half == "pm" else 0)
+        if f"{hour:02}{minutes}" >= second.key:  # 11 to 2 pm
+            hour = (hour + NOON) % LAST_HOUR
+    return Value(first.end, "time", f"{hour:02}{minutes}")
+
+
+_DATE_KEY = re.compile(r"(\d{4}|-)-(\d\d)-(\d\d)")
+
+
+def _as_date(first: Value, second: Value) -> Value | None:
+    """Read what stands before a date as the date at which a range begins: 12 to 14 May 2024, 12 May to 3 June 2024."""
+    match = _DATE_KEY.fullmatch(second.key)
+    if match is None:
+        return first if first.kind == "date" else None
+    year = None if match[1] == "-" else match[1]
+    if first.kind == "" and first.key.isdigit():
+        return build_date(first.end, year, int(match[2]), int(first.key))
+    own = _DATE_KEY.fullmatch(first.key)
+    if own is not None and own[1] == "-":
+        return build_date(first.end, year, int(own[2]), int(own[3]))
+    return first if first.kind == "date" else None
+
+
+_YEAR_BEHIND = re.compile(r",?[ ](\d{4})(?!\d|[.,:]\d)")
+
+
+def _complete_dates(text: str, first: Value, second: Value) -> tuple[Value | None, Value | None]:
+    """Read the day behind a date as the date at which a range ends: May 12 to 14, 2024."""
+    own = _DATE_KEY.fullmatch(first.key)
+    if second.kind != "" or own is None or own[1] != "-" or not second.key.isdigit():
+        return None, None
+    match = _YEAR_BEHIND.match(text, second.end)
+    year = match[1] if match else None
+    end = match.end() if match else second.end
+    opening = build_date(first.end, year, int(own[2]), int(own[3]))
+    return opening, build_date(end, year, int(own[2]), int(second.key))
+
+
+def _complete_year(first: Value, second: Value) -> Value:
+    """Read the two digits behind a year as a year: 1914-18. Up to 12 they may be a month."""
+    if len(second.key) != 2 or int(second.key) <= max(LAST_MONTH, int(first.key) % 100):  # noqa: PLR2004 - two digits
+        return second
+    return second._replace(key=first.key[:2] + second.key, number=first.key[:2] + second.key)
+
+
+_AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
+
+
+def read_duration(text: str, value: Value) -> Value:
+    """Read hours, minutes and seconds as one duration."""
+    while value.unit is not None and value.unit.base == "s" and value.unit.factor > 1:
+        joint = _AND_MINUTES.match(text, value.end)
+        after = read_number(text, joint.end()) if joint else None
+        if (
+            after is None
+            or after.unit is None
+            or after.unit.base != "s"
+            or after.unit.factor >= value.unit.factor
+        ):
+            break
+        seconds = Decimal(value.key.split()[0]) + Decimal(after.key.split()[0])
+        value = after._replace(key=f"{write_number(seconds)} s")
+    return value

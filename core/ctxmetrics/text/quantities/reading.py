@@ -1,0 +1,300 @@
+"""Going through a text for its quantities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from functools import lru_cache
+
+from ctxmetrics.text.quantities.amounts import (
+    TELEPHONE,
+    WORDED,
+    ZONE,
+    read_number,
+    read_number_word,
+)
+from ctxmetrics.text.quantities.dates import read_date
+from ctxmetrics.text.quantities.forms import (
+    DAY_PARTS_BEFORE,
+    FORMS,
+    FRACTIONS,
+    LISTS,
+    MEASURES,
+    MONEY,
+    MONTHS,
+    SCALES,
+    Quantity,
+    Value,
+    is_month,
+)
+from ctxmetrics.text.quantities.ranges import read_duration, read_joined
+from ctxmetrics.text.quantities.times import read_time
+
+# Words behind a plain number that may make more of it, and before it.
+_BEHIND = frozenset(
+    word.split()[0].rstrip(".").lower()
+    for word in [
+        *MEASURES,
+        *SCALES,
+        *MONTHS,
+        *(
+            word
+            for name in ("ranges", "by", "clock", "clock_behind_lead", "morning", "evening", "night")
+            for word in LISTS[name]
+        ),
+        *("n", "e"),  # 41.73 N
+    ]
+)
+_AHEAD = frozenset(
+    [
+        *MONTHS,
+        *(word.lower() for word in MONEY),
+        *(
+            word
+            for name in (
+                "minus",
+                "between",
+                "range_leads",
+                "hour_leads",
+                "clock_leads",
+                "sure_clock_leads",
+            )
+            for word in LISTS[name]
+        ),
+        "de",
+        "of",
+        "del",
+    ]
+)
+
+
+# Words that stand between the parts of a quantity, and never at its end.
+_LINKS = frozenset(
+    [
+        *(word for name in ("ranges", "and", "by", "range_leads", "between") for word in LISTS[name]),
+        *("in", "the", "of", "de", "del", "la", "du", "da", "po", "per", "at", "à", "a"),
+    ]
+)
+# Words that stand inside a quantity behind its first number.
+_WITHIN = frozenset(
+    [
+        *_BEHIND,
+        *_AHEAD,
+        *_LINKS,
+        *(word.rstrip(".").lower() for name in [*MEASURES, *SCALES] for word in name.split()),
+        *(
+            word.rstrip(".")
+            for name in ("morning", "evening", "night")
+            for phrase in LISTS[name]
+            for word in phrase.split()
+        ),
+    ]
+)
+# Marks before and behind a word.
+_AROUND = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
+_MOST_AHEAD = 3
+_MOST_WITHIN = 16
+
+
+_DIGITS = re.compile(rf"[0-9]+|[{FRACTIONS}]")
+_DIGITS_OR_WORDED = re.compile(rf"[0-9]+|[{FRACTIONS}]|{WORDED.pattern}", re.IGNORECASE)
+# A plain number, marks, and the word behind a blank.
+_PLAIN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th|s)?([.,;:!?)\]\"']*)(?:\s+|\Z)(\S*)")
+_OPENING = frozenset(" \n\t(\"'[")
+_NOT_JOINED = frozenset(" \n\t(\"'[#*|>=:,;")
+_CONTINUING = frozenset("0123456789-:/%‰٪°℃℉~^×x¼½¾$€£¥₽₹₩₴₺¢")
+# A word with digits, to its end.
+_CODE_END = re.compile(r"[^\W\u2e80-\U0010ffff]*(?:[-.][^\W\u2e80-\U0010ffff]+)*")
+
+
+def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
+    """Read the quantities of a text in order; they do not overlap.
+
+    Args:
+        text: The text.
+        number_words: Whether number words are looked for beside digits ("three years").
+
+    >>> [(one.kind, one.key) for one in read_quantities("On May 12, 2024 it opens from 11:00 to 6 pm for $5.")]
+    [('date', '2024-05-12'), ('time', '11:00..18:00'), ('money', '5 usd')]
+    """
+    if not text.isascii():
+        text = text.translate(FORMS)
+    pattern = _DIGITS_OR_WORDED if number_words else _DIGITS
+    quantities: list[Quantity] = []
+    floor = place = 0
+    while match := pattern.search(text, max(floor, place)):
+        start, end = match.span()
+        if match.lastgroup is not None:
+            worded = read_number_word(match)
+            if worded is None:
+                place = match.end("word")
+                continue
+            end = worded[1]
+        if _is_plain(text, floor, start):
+            floor = end
+            continue
+        begin, lead = _find_begin(text, floor, start)
+        first = read_date(text, begin) or read_time(text, begin, lead) or read_number(text, begin)
+        quantity = None
+        if first is not None:
+            value = read_joined(text, begin, first, lead) or read_duration(text, first)
+            quantity = _name_kind(text, begin, value, lead if value == first else "")
+        if quantity is None:
+            before = text[start - 1 : start]
+            # A number in a word, such as B12, is read with the word.
+            is_code = start > floor and before.isalpha() and before < "\u2e80"
+            floor = _skip_code(text, end) if is_code else end
+            continue
+        quantities.append(quantity)
+        floor = quantity.end
+    return quantities
+
+
+def find_stretch(
+    chunks: Sequence[str], numbers: Container[int], place: int, floor: int
+) -> tuple[int, int]:
+    """Return where the chunks begin and end that may be one quantity with the number in one of them.
+
+    Args:
+        chunks: The pieces of a text between white space.
+        numbers: The places of those with a digit or a number word.
+        place: The one with a number.
+        floor: The first one that may belong to it.
+    """
+    begin = place
+    lowest = place - _MOST_AHEAD
+    while begin > floor and begin > lowest and _may_lead(chunks[begin - 1]):
+        begin -= 1
+    end = place + 1
+    highest = end + _MOST_WITHIN
+    while end < len(chunks) and end < highest and (end in numbers or _may_follow(chunks[end])):
+        end += 1
+    while end - 1 > place and chunks[end - 1].lower() in _LINKS:
+        end -= 1
+    return begin, end
+
+
+@lru_cache(maxsize=1 << 14)
+def _may_lead(chunk: str) -> bool:
+    return chunk.strip(_AROUND).lower() in _AHEAD or chunk in DAY_PARTS_BEFORE or chunk[-1] in MONEY
+
+
+@lru_cache(maxsize=1 << 14)
+def _may_follow(chunk: str) -> bool:
+    if chunk[0] in _CONTINUING or chunk[0] >= "\u2e80":
+        return True
+    return chunk.strip(_AROUND).lower().partition("-")[0] in _WITHIN
+
+
+def is_continued(word: str) -> bool:
+    """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
+    return word.rstrip(_AROUND).lower() in _BEHIND or word[:1] >= "\u2000"
+
+
+def _skip_code(text: str, end: int) -> int:
+    """Return the end of the word that a number is a part of, such as B12."""
+    match = _CODE_END.match(text, end)
+    return match.end() if match else end
+
+
+def _is_plain(text: str, floor: int, start: int) -> bool:
+    """Whether a number stands alone: no unit, currency or date around it. A quick check for the usual case."""
+    if start > floor and text[start - 1] not in _NOT_JOINED:
+        return False
+    match = _PLAIN.match(text, start)
+    if match is None or (match[1] == ")" and TELEPHONE.match(text, start - 1)):
+        return False
+    if match[2] and match[1] in {"", ".", ","} and _may_continue(text, match):
+        return False
+    if start - 1 <= floor:
+        return True
+    word_start = text.rfind(" ", floor, start - 1) + 1
+    word = text[max(word_start, floor) : start - 1]
+    return word.strip(_AROUND).lower() not in _AHEAD and word[-1:] not in MONEY
+
+
+def _may_continue(text: str, match: re.Match[str]) -> bool:
+    """Whether the word after a number may be part of a quantity, as in "5 km", or "of" in "5 of May"; "de" always may."""
+    word = match[2]
+    if word == "of":
+        next_words = text[match.end() : match.end() + _LONGEST_WORD].split()
+        return bool(next_words) and is_continued(next_words[0])
+    return word[0] in _CONTINUING or word == "de" or is_continued(word.partition("-")[0])
+
+
+def _name_kind(text: str, begin: int, value: Value, lead: str) -> Quantity | None:
+    """Return a value as a quantity; None for a plain number in one word."""
+    kind = value.kind
+    if kind == "s" and lead in _HOUR_LEADS:  # до 21 часа: a time, if it is no duration
+        time = read_time(text, begin, "um")
+        if time is not None:
+            value = value._replace(parts=(*value.parts, time.key))
+    if not kind:
+        if _IN_ONE_WORD.fullmatch(text, begin, value.end):
+            return None
+        kind = "number"
+    return Quantity(begin, value.end, kind, value.key, value.parts)
+
+
+_HOUR_LEADS = frozenset(LISTS["hour_leads"])
+# What is a plain number, to be read as a word.
+_IN_ONE_WORD = re.compile(r"[\d.,']+|[^\W\d_]+(?:-[^\W\d_]+)?")
+
+
+def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
+    """Return where the quantity of a number begins, and the word before it in small letters.
+
+    A sign, a currency, a month and a part of the day may stand before a number.
+    """
+    begin = start
+    if begin > floor and text[begin - 1] == "(" and TELEPHONE.match(text, begin - 1):
+        return begin - 1, ""
+    if begin - 4 >= floor and text[begin - 1] in "+-" and ZONE.match(text, begin - 4):
+        return begin - 4, ""
+    if (
+        begin > floor
+        and text[begin - 1] in "+-±"
+        and (begin - 1 == floor or not text[begin - 2].isalnum())
+    ):
+        is_sign = begin - 1 == floor or text[begin - 2] in _OPENING or text[begin - 2] in MONEY
+        begin -= is_sign
+    word_start, word = _word_before(text, floor, begin)
+    if not word or (word[-1] < "\u2e80" and word[-1].isalpha() and word.lower() not in _AHEAD):
+        return begin, ""
+    if word in MONEY or word.lower() in MONEY:
+        begin = word_start
+        if (
+            begin > floor
+            and text[begin - 1] == "-"
+            and (begin - 1 == floor or text[begin - 2] in _OPENING)
+        ):
+            begin -= 1
+        word_start, word = _word_before(text, floor, begin)
+    elif word.lower() in {"de", "of", "del"}:
+        month_start, month = _word_before(text, floor, word_start)
+        if is_month(month):
+            return month_start, ""
+    elif is_month(word) or word.lower() in LISTS["minus"] or word in DAY_PARTS_BEFORE:
+        begin = word_start
+        word_start, word = _word_before(text, floor, begin)
+    return begin, word.lower().strip(".")
+
+
+_LONGEST_WORD = 16
+_LAST_WORD = re.compile(r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_][^\W\d_.']*\.?)\Z")
+
+
+def _word_before(text: str, floor: int, end: int) -> tuple[int, str]:
+    """Return the word before a place, behind one blank or none, and where it begins."""
+    if end > floor and text[end - 1] == " ":
+        end -= 1
+    lowest = max(floor, end - _LONGEST_WORD)
+    match = _LAST_WORD.search(text, lowest, end)
+    if match is None:
+        return end, ""
+    word = match[0]
+    if word[-1] >= "\u2e80":
+        for size in (2, 3):
+            if word[-size:] in DAY_PARTS_BEFORE:
+                return end - size, word[-size:]
+    return match.start(), word

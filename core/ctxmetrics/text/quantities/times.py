@@ -1,0 +1,116 @@
+"""Clock times: of 24 hours, or of 12 with what says which half of the day is meant."""
+
+from __future__ import annotations
+
+import re
+
+from ctxmetrics.text.quantities.forms import (
+    DAY_PARTS_BEFORE,
+    LISTS,
+    MEASURES,
+    Value,
+    alternatives,
+    name_at,
+)
+
+_TIME = re.compile(
+    r"""
+    (?P<hour>\d{1,2})
+    (?:(?P<mark>[:.])(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?!\d|[:.,]\d)  # 18:00, 18.00, 18:00:05
+    |[ ]?(?:h|H|u)[ ]?(?P<minute_behind>\d\d)(?!\d|[ ]?(?:m|м)|[.,:]\d)              # 18h30
+    |[ ]?[Uu]hr[ ](?P<minute_of_clock>\d\d)(?!\d|[.,:]\d)                            # 18 Uhr 30
+    |[ ]?(?P<east_asian>[时時点點시])(?![间間간])[ ]?(?:(?P<half>[半반])|(?P<minute_east>\d{1,2})[ ]?[分분])?
+    |(?!\d|[:.,/]\d))
+    """,
+    re.VERBOSE,
+)
+_DAY_PART = re.compile(
+    rf"[ ]?(?:(?P<clock>{alternatives('clock')})|(?P<clock_behind>{alternatives('clock_behind_lead')}))?"
+    rf"(?P<part>[ -]?(?:(?P<morning>{alternatives('morning')})|(?P<evening>{alternatives('evening')})|(?P<night>{alternatives('night')})))?",
+    re.IGNORECASE,
+)
+# The first word of what may stand behind a time.
+_MARK = re.compile(r"[ -]?('?[^\W\d_]{1,24})")
+_MARKS = frozenset(
+    re.split("(?<!^)[ .'-]", word)[0]
+    for name in ("clock", "clock_behind_lead", "morning", "evening", "night")
+    for word in LISTS[name]
+)
+_EVENING = frozenset(LISTS["evening_before"])
+_CLOCK_LEADS = frozenset(LISTS["clock_leads"])
+_SURE_CLOCK_LEADS = frozenset(word.strip(".") for word in LISTS["sure_clock_leads"])
+_DOTTED_LEADS = frozenset(word.strip(".") for word in LISTS["dotted_leads"])
+NOON = 12
+LAST_HOUR = 24
+_LAST_MINUTE = 59
+# At night, the hours up to this one are those of the morning.
+_EARLY = 5
+
+
+def read_time(text: str, start: int, lead: str) -> Value | None:
+    """Read a clock time.
+
+    Args:
+        text: The text.
+        start: Where it begins.
+        lead: The word before it, which may say that an hour is meant: at, um, à.
+    """
+    if text[start : start + 3].isdecimal() and len(text) > start + 2:
+        return None
+    is_evening, start = _read_half_before(text, start)
+    match = _TIME.match(text, start)
+    if match is None:
+        return None
+    hour = int(match["hour"])
+    is_hour_alone = match.lastgroup == "hour"
+    minute = 0 if is_hour_alone else _read_minute(match)
+    if hour > LAST_HOUR or minute > _LAST_MINUTE:
+        return None
+    end = match.end()
+    is_clock = is_evening is not None
+    if not is_clock:
+        is_clock = lead in _SURE_CLOCK_LEADS if is_hour_alone else _is_clock(text, match, lead)
+    mark = _MARK.match(text, end)
+    behind = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
+    if behind is not None:
+        has_lead = is_clock or lead in _CLOCK_LEADS or behind["part"]
+        if behind["clock"] or behind["part"] or (behind["clock_behind"] and has_lead):
+            end = behind.end()
+            is_clock = True
+        if behind["part"]:
+            late = behind["night"] and _EARLY < hour < NOON
+            is_evening = bool(behind["evening"] or late)
+    if not is_clock:
+        return None
+    written = match["hour"]
+    if is_evening is not None and hour <= NOON:
+        hour = hour % NOON + (NOON if is_evening else 0)
+        written += "pm" if is_evening else "am"
+    seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
+    return Value(end, "time", f"{hour:02}:{minute:02}{seconds}", (), written)
+
+
+def _read_half_before(text: str, start: int) -> tuple[bool | None, int]:
+    """Return whether what stands before a time says that it is after noon, and where the time begins."""
+    if text[start] < "\u2e80":
+        return None, start
+    for name in DAY_PARTS_BEFORE:
+        if text.startswith(name, start):
+            end = start + len(name)
+            return name in _EVENING, end + text.startswith(" ", end)
+    return None, start
+
+
+def _read_minute(match: re.Match[str]) -> int:
+    if match["half"]:
+        return 30
+    names = ("minute", "minute_behind", "minute_of_clock", "minute_east")
+    return int(next(filter(None, map(match.__getitem__, names)), 0))
+
+
+def _is_clock(text: str, match: re.Match[str], lead: str) -> bool:
+    """Whether the form of a time, or the word before it, says that it is one."""
+    if match["mark"] == ".":
+        return lead in _DOTTED_LEADS and name_at(text, match.end(), MEASURES) is None
+    marks = ("mark", "east_asian", "minute_behind", "minute_of_clock")
+    return lead in _SURE_CLOCK_LEADS or any(map(match.__getitem__, marks))

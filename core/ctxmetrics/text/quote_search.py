@@ -1,0 +1,309 @@
+"""Finding a quote in a context."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+from ctxmetrics.text.character_spans import Span, has_content
+from ctxmetrics.text.markup import count_marks, may_hold_markup
+from ctxmetrics.text.normal_form import normalise, normalise_with_origin
+from ctxmetrics.text.numbers import INSIDE_NUMBER_PATTERN, NUMBER, is_inside
+from ctxmetrics.text.visible import VisibleText, see
+
+# Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
+FUZZY_BAR = 0.9
+# Shorter quotes must be found to the letter (after normalising).
+FUZZY_MIN_CHARACTERS = 16
+_WIDEN = 20
+# In longer contexts only exact and normalised matches are searched: alignment would take seconds.
+FUZZY_MAX_CONTEXT = 200_000
+# The same for longer quotes.
+FUZZY_MAX_QUOTE = 2_000
+# Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second, and up to about
+# twice that with texts made to be slow.
+MOST_STEPS = 200_000_000
+# What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
+_STEPS_A_CHARACTER = 600
+_STEPS_A_PIECE = 250
+# What it takes to read what is seen: for each character, and for each that may be a mark.
+_STEPS_TO_SEE = 100
+_STEPS_A_MARK = 3_500
+_ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.(?:\s?\.){2,}|…)(?:\s*\])?")
+
+
+@dataclass(slots=True)
+class Effort:
+    """Bounds the work of finding quotes. It counts steps, not time, so that equal replies get equal verdicts.
+
+    Attributes:
+        left: Steps of work that are left.
+    """
+
+    left: float = MOST_STEPS
+    _normalised: set[str] = field(init=False, default_factory=set)
+    _seen: set[str] = field(init=False, default_factory=set)
+
+    def spend(self, steps: float) -> None:
+        """Take steps.
+
+        Raises:
+            EffortExceededError: So many are not left.
+        """
+        if steps > self.left:
+            raise EffortExceededError
+        self.left -= steps
+
+    def see(self, text: str) -> VisibleText:
+        """Read what is seen of a text, and count the steps for it once, whether it is remembered or not.
+
+        Raises:
+            EffortExceededError: So many steps are not left.
+        """
+        if text not in self._seen:
+            self._seen.add(text)
+            self.spend(len(text))
+            if may_hold_markup(text):
+                self.spend(_STEPS_TO_SEE * len(text) + _STEPS_A_MARK * count_marks(text))
+        return see(text)
+
+    def normalise(self, context: str) -> tuple[str, list[int]]:
+        """Normalise a context, and count the steps for it once, whether it is remembered or not.
+
+        Raises:
+            EffortExceededError: So many steps are not left.
+        """
+        new = context not in self._normalised
+        self._normalised.add(context)
+        if new:
+            self.spend(_STEPS_A_CHARACTER * len(context))
+        if len(context) <= FUZZY_MAX_CONTEXT:
+            characters, origin = _normalised_context(context)
+        else:
+            characters, origin = _normalised_long_context(context)
+        if new:
+            self.spend(_STEPS_A_PIECE * len(origin))
+        return characters, origin
+
+
+class EffortExceededError(Exception):
+    """Finding a quote takes more work than is left; whether it is there is not known."""
+
+
+@lru_cache(maxsize=256)
+def _normalised_context(context: str) -> tuple[str, list[int]]:
+    characters, origin = normalise_with_origin(context)
+    return "".join(characters), origin
+
+
+# The same for contexts whose normalised form takes much memory.
+_normalised_long_context = lru_cache(maxsize=2)(_normalised_context.__wrapped__)
+
+
+def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[Span, ...]:
+    """Find the spans of a context that a quote claims to be copied from.
+
+    Tried in order: the exact text; the normalised text (`normalise`); the normalised text of what a reader sees of
+    both (`see`); the best alignment of at least `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more
+    and only where every number of the quote stands in the span. A quote with an ellipsis is looked for as it stands;
+    else it is there when all its parts are, in order. A number is found only as a whole: 19 is not found in 1932, 3
+    not in 3.5.
+
+    Args:
+        quote: What the judge says it copied. Untrusted.
+        context: The retrieved text.
+        effort: Bounds the work; None: as much as for one reply.
+
+    Returns:
+        One span a part, in order; empty when the quote is not there or says too little to be evidence (fewer
+        than three letters or digits, unless it is a number or written without spaces).
+
+    Raises:
+        EffortExceededError: Finding it takes more work than is left.
+    """
+    search = _Search(context, effort or Effort())
+    search.effort.spend(1000 + 50 * len(quote))
+    pieces = [piece.strip() for piece in _ELLIPSIS.split(quote) if has_content(piece)]
+    if len(pieces) > 1 and _says_enough(quote):
+        whole = search.find_literally(quote.strip(), 0)
+        if whole is not None:
+            return (whole,)
+    if not pieces or (len(pieces) == 1 and not _says_enough(pieces[0])):
+        return ()
+    spans: list[Span] = []
+    position = 0
+    for piece in pieces:
+        span = search.find_literally(piece, position) or search.align(piece, position)
+        if span is None:
+            return ()
+        spans.append(span)
+        position = span.end
+    # A short part counts where the dots beside it are those of the context.
+    gaps = [has_content(context[before.end : after.start]) for before, after in pairwise(spans)]
+    for piece, before, after in zip(pieces, [False, *gaps], [*gaps, False], strict=True):
+        if (before or after) and not _says_enough(piece):
+            return ()
+    return tuple(spans)
+
+
+def _says_enough(piece: str) -> bool:
+    """Whether a part of a quote has three letters, or one digit or letter of a script without spaces (from Thai on)."""
+    letters = [character for character in piece if character.isalnum()]
+    return len(letters) > 2 or any(one.isdigit() or ord(one) >= 0x0E00 for one in letters)  # noqa: PLR2004 - see above
+
+
+class _Search:
+    """Looks for the parts of one quote in a context.
+
+    Attributes:
+        context: The context.
+        effort: Bounds the work.
+    """
+
+    def __init__(self, context: str, effort: Effort) -> None:
+        self.context = context
+        self.effort = effort
+
+    @cached_property
+    def view(self) -> VisibleText:
+        """What is seen of the context."""
+        return self.effort.see(self.context)
+
+    def find_literally(self, part: str, position: int) -> Span | None:
+        """Find a part behind a place: to the letter, normalised, or in what is seen."""
+        start = _find(part, self.context, position, self.effort)
+        if start >= 0:
+            return Span(start, start + len(part))
+        span = self._find_normalised(part, self.context, position)
+        if span is not None:
+            return span
+        seen = _read_quote(part, self.effort)
+        if self.view.is_plain and seen == part:
+            return None
+        span = self._find_normalised(seen, self.view.text, self.view.to_visible(position))
+        return None if span is None else self.view.to_source(span)
+
+    def align(self, part: str, position: int) -> Span | None:
+        """Find what is nearly a part behind a place: in what is seen, else in the context."""
+        if not self.view.is_plain:
+            seen = _read_quote(part, self.effort)
+            span = self._find_normalised(
+                seen, self.view.text, self.view.to_visible(position), nearly=True
+            )
+            if span is not None:
+                return self.view.to_source(span)
+        return self._find_normalised(part, self.context, position, nearly=True)
+
+    def _find_normalised(
+        self, part: str, text: str, position: int, *, nearly: bool = False
+    ) -> Span | None:
+        """Find the normal form of a part in that of a text; or what is nearly it."""
+        self.effort.spend(_STEPS_A_CHARACTER * len(part))
+        needle = normalise(part).strip("\"'")
+        self.effort.spend(_STEPS_A_PIECE * len(needle))
+        if not needle:
+            return None
+        haystack, origin = self.effort.normalise(text)
+        first = bisect_left(origin, position) if position else 0
+        if nearly:
+            aligned = None
+            if len(text) <= FUZZY_MAX_CONTEXT:
+                aligned = _align(needle, haystack[first:], self.effort)
+            if aligned is None:
+                return None
+            start, end = aligned.start + first, aligned.end + first
+        else:
+            start = _find(needle, haystack, first, self.effort)
+            if start < 0:
+                return None
+            end = start + len(needle)
+        # The combining marks that belong to the last character are taken in, and outer white space is dropped.
+        first, last = origin[start], origin[end - 1] + 1
+        while last < len(text) and unicodedata.combining(text[last]):
+            last += 1
+        first = last - len(text[first:last].lstrip())
+        return Span(first, first + len(text[first:last].rstrip()))
+
+
+# The bars between cells that a quote repeats.
+_CELL_MARK = re.compile(r"(?:(?<=\s)|^)\|(?=\s|$)")
+
+
+def _read_quote(quote: str, effort: Effort) -> str:
+    """Return what a reader sees of a quote, without the bars between cells."""
+    return _CELL_MARK.sub(" ", effort.see(quote).text).strip()
+
+
+# The sentences and contexts of one sample are compared with each other.
+_remembered = lru_cache(maxsize=128)(normalise)
+
+
+def stands_in(sentence: str, context: str) -> bool:
+    """Whether a context holds a sentence as it is, or as it is seen, apart from its form (`normalise`) and its last full stop.
+
+    Sentences of fewer than `FUZZY_MIN_CHARACTERS` are not looked for: they say too little.
+    """
+    view = see(context)
+    if _holds(sentence, context):
+        return True
+    seen = see(sentence).text
+    return not (view.is_plain and seen == sentence) and _holds(seen, view.text)
+
+
+def _holds(sentence: str, context: str) -> bool:
+    """Whether the normal form of a sentence stands in that of a context."""
+    needle = _remembered(sentence).rstrip(".!?。！？ ")
+    if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
+        return False
+    haystack = _remembered(context) if context.isascii() else _normalised_context(context)[0]
+    if needle not in haystack:
+        return False
+    for match in re.finditer(re.escape(needle), haystack):
+        if not any(is_inside(haystack, place) for place in match.span()):
+            return True
+    return False
+
+
+def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
+    """Find a text where it does not begin or end inside a number."""
+    effort.spend(len(haystack) + 1000)
+    start = haystack.find(needle, position)
+    while start >= 0:
+        end = start + len(needle)
+        if not (
+            INSIDE_NUMBER_PATTERN.match(haystack, start) or INSIDE_NUMBER_PATTERN.match(haystack, end)
+        ):
+            break
+        effort.spend(len(needle) + 1500)
+        start = haystack.find(needle, start + 1)
+    return start
+
+
+def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
+    if not FUZZY_MIN_CHARACTERS <= len(needle) <= min(FUZZY_MAX_QUOTE, 2 * len(haystack)):
+        return None
+    # Every window of the needle's length, also those that overlap an end, compared 64 characters at a time.
+    windows = len(haystack) + 2 * len(needle)
+    effort.spend(windows * (250 + len(needle) * -(-len(needle) // 64) // 2))
+    from rapidfuzz import fuzz
+
+    match = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
+    if match is None or match.dest_end - match.dest_start < FUZZY_BAR * len(needle):
+        return None
+    span = _whole_words(haystack, Span(match.dest_start, match.dest_end))
+    numbers = set(NUMBER.findall(haystack[span.start : span.end]))
+    return span if numbers.issuperset(NUMBER.findall(needle)) else None
+
+
+def _whole_words(text: str, span: Span) -> Span:
+    """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
+    start, end = span
+    while start > 0 and span.start - start < _WIDEN and is_inside(text, start):
+        start -= 1
+    while end < len(text) and end - span.end < _WIDEN and is_inside(text, end):
+        end += 1
+    return Span(start, end)

@@ -1,0 +1,363 @@
+"""Cutting a text into sentences.
+
+Splitting is `sentencex`_ (more than 240 languages); what it leaves open is decided here and stated: blank pieces and pieces
+without a letter or digit are no units, list items that start a line are units of their own, and Thai, which has no sentence
+mark, is cut at the spaces between two Thai letters.
+
+.. _sentencex: https://github.com/wikimedia/sentencex
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from ctxmetrics.text.character_spans import Span, has_content
+from ctxmetrics.text.languages import detect_language
+from ctxmetrics.text.list_marks import ITEM_WORD, LISTS, MONTH, any_of
+from ctxmetrics.text.visible import see
+
+_LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
+_LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
+# What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
+# behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
+# what says who spoke.
+_MARK_ALONE = re.compile(
+    rf"""
+    (?:{ITEM_WORD}\s*)?
+    \(?(?:\d{{1,3}}(?:\.\d{{1,3}})*[.)．）]|(?:[IVXL]{{1,5}}|[ivx]{{2,5}})\.|[a-zа-я]\))
+    |§{{1,2}}\s*\d{{1,4}}[a-z]?\.
+    """,
+    re.VERBOSE,
+)
+_NUMBER_ALONE = re.compile(r"\(?(\d{1,3})[.)．）]")
+_ANY_MARK = re.compile(r"(?:(?<!\S)|(?<=[。！？]))\(?(\d{1,3})[.)．）](?!\d)")
+_MARK_BEHIND = re.compile(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.)．）]$")
+# The word before a full stop at the end. Greedy, so that it is looked for from the end.
+_LAST_WORD = re.compile(r".*(?<!\w)([^\W\d_]+)\.", re.DOTALL)
+_ABBREVIATIONS = frozenset(LISTS["abbreviations"])
+_ORDINAL = re.compile(rf"\b(?<!I )(?:{any_of('articles')})\s+\d{{1,4}}\.$", re.IGNORECASE)
+_TITLE = re.compile(
+    rf"(?<![.\w])(?:{any_of('titles')}|(?-i:{any_of('exact_titles')}))\.$", re.IGNORECASE
+)
+_TITLES = frozenset(word.lower() for word in LISTS["titles"] + LISTS["exact_titles"])
+_DAY = re.compile(r"\b\d{1,2}\.$")
+# An abbreviation before a word in small letters, whatever the language: a word with stops ("o.a. in"), one without a vowel
+# ("tj. autorzy"), and a Roman number ("Friedrich II. regierte").
+_VOWELS = "aeiouyäöüàâéèêëíîïóôúùûąęýаеёиоуыэюяіїє"
+_CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
+_SHORTENED = re.compile(
+    rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
+)
+_MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
+_QUOTATION_ENDS = frozenset('»”"」』')
+_DASHES = frozenset("—–")
+_SAYING = re.compile(
+    r"[—–-]\s*[^\W\d_]|(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))|[^\W\d_]"
+)
+_DASH_BEFORE_SAYING = re.compile(r"[—–]\s*[^\W\d_]")
+# A name that ends with a mark: "Yahoo!の".
+_NAME_WITH_MARK = re.compile(r"[A-Za-z][!?]$")
+_KANA = re.compile(r"[\u3040-\u309f]")
+# How much of a sentence is read, from its end, to see whether it ends there; and of the text behind it. With the whole of
+# them, the time would grow with the square of a sentence of many pieces.
+_TAIL = 40
+_HEAD = 20
+# The most pieces that are put together to one sentence: no bibliography is a sentence.
+_MOST_PIECES = 10
+# Characters of ASCII at which the splitter may begin a sentence in a language of Latin script.
+_SENTENCE_END = re.compile(r"[\n!.?)]")
+_THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
+# Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
+_BEFORE_STOP = re.compile(r"(?<=[^\W\d_])\s+(?=\.)")
+_WIDE_SPACE = re.compile(r"[^\S\n]")
+_HALVES = re.compile("[\ud800-\udfff]")
+# Characters without which neither of the two patterns above matches: a lone surrogate, or white space
+# outside ASCII. They are looked for first, which is ten times faster.
+_NOT_FOR_SPLITTER = re.compile(
+    "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
+# The most characters that the splitter gets at once.
+_BLOCK = 8_000
+# The same of languages whose sentences have a quarter of the characters, and for which it is slowest.
+_SMALL_BLOCK = 2_000
+_SHORT_SENTENCES = frozenset(("zh", "ja"))
+# Characters of a block within which a sentence has to end: a longer one is cut there.
+_LONGEST_SENTENCE = 32_000
+
+
+@lru_cache(maxsize=1)
+def splitter() -> str:
+    """Return the splitter's name and version: another version may cut a text otherwise."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"sentencex {version('sentencex')}"
+    except PackageNotFoundError:  # bundled without its metadata
+        return "sentencex"
+
+
+@lru_cache(maxsize=64)  # the metrics of a sample ask for the same reference
+def split_sentences(text: str, language: str | None = None) -> tuple[str, ...]:
+    """Cut a text into sentences, the units of recall.
+
+    Args:
+        text: The reference or response.
+        language: ISO 639 code; detected from the script where None.
+
+    Returns:
+        The sentences in order, without surrounding white space or list marks. Empty when no piece holds a
+        letter or a digit.
+
+    >>> split_sentences("Mr. Fogg came at 3.5 p.m. today. He left!  ***")
+    ('Mr. Fogg came at 3.5 p.m. today.', 'He left!')
+    """
+    return tuple(text[span.start : span.end] for span in sentence_spans(text, language))
+
+
+def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
+    """Return where the sentences of `split_sentences` stand in the text.
+
+    What is cut is the visible text: no sentence ends in an address or a tag, and one may go on behind a page number.
+    """
+    view = see(text)
+    spans = (Span(*ends) for ends in split_visible(view.text, language))
+    return tuple(spans) if view.is_plain else tuple(map(view.to_source, spans))
+
+
+def split_visible(text: str, language: str | None = None) -> Sequence[tuple[int, int]]:
+    """Return where each sentence of a text begins and ends, as `sentence_spans` does; what is seen of the text is all of it."""
+    if not has_content(text):
+        return ()
+    # sentencex takes whole characters only; every place stays the same
+    if not text.isascii() and _NOT_FOR_SPLITTER.search(text):
+        text = _HALVES.sub("\ufffd", text)
+        text = _BEFORE_STOP.sub(lambda match: _WIDE_SPACE.sub(" ", match[0]), text)
+    whole = Span(0, len(text))
+    if language is None and _is_one_sentence(text, whole):
+        return _join_pieces(text, [whole], _ListMarks(text))
+    language = language or detect_language(text)
+    blocks = _cut(text, whole, _LIST_ITEM) if "\n" in text else [whole]
+    marks = _ListMarks(text)
+    spans: list[tuple[int, int]] = []
+    for block in blocks:
+        if language == "th":
+            pieces: Iterable[tuple[int, int]] = _cut(text, block, _THAI_SPACE)
+        else:
+            pieces = _segments(language, text, block)
+        spans += _join_pieces(text, pieces, marks)
+    return spans
+
+
+def _join_pieces(
+    text: str, pieces: Iterable[tuple[int, int]], marks: _ListMarks
+) -> list[tuple[int, int]]:
+    """Return the sentences of some pieces, without the white space around them: those that were cut too early are joined."""
+    spans: list[tuple[int, int]] = []
+    count = 0  # pieces of the last sentence
+    for first, last in pieces:
+        if first == last:
+            continue
+        start = first
+        end = last
+        if text[end - 1].isspace():
+            end = first + len(text[first:last].rstrip())
+        head = text[start]
+        if not head.isalpha():
+            start = last - len(text[first:last].lstrip())
+            if not text[start : start + 1].isalpha():
+                start = _skip_mark(text, start, last)
+                if not has_content(text[start:end]):
+                    continue
+            head = text[start]
+        if spans and not (head.isupper() and _ends_plainly(text, spans[-1])):
+            before = _without_mark(text, Span(*spans[-1]), marks)
+            span = Span(start, end)
+            if count < _MOST_PIECES and _continues(text, before, span, marks):
+                spans[-1] = _join(text, before, span)
+                count += 1
+                continue
+            spans[-1] = before
+        spans.append((start, end))
+        count = 1
+    return spans
+
+
+class _ListMarks:
+    """The marks of lists in a text; they are read once, where one of them is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _numbers(self) -> frozenset[int]:
+        return frozenset(int(match[1]) for match in _ANY_MARK.finditer(self._text))
+
+    def has(self, mark: re.Match[str], tail: str) -> bool:
+        """Whether a number with a stop is the mark of a list: the first, or one beside another, and behind no abbreviation."""
+        if _ends_with_abbreviation(tail):
+            return False
+        number = int(mark[1])
+        return number <= 1 or not self._numbers.isdisjoint((number - 1, number + 1))
+
+
+def _get_tail(text: str, piece: Span) -> str:
+    """Return the end of a piece, or all of a short one."""
+    return text[max(piece.start, piece.end - _TAIL) : piece.end]
+
+
+def _ends_with_abbreviation(tail: str) -> bool:
+    """Whether a piece ends with an abbreviation that stands before a number."""
+    word = _LAST_WORD.fullmatch(tail)
+    return word is not None and word[1].lower() in _ABBREVIATIONS
+
+
+def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
+    """Whether a piece before a capital letter ends as most sentences do: with a word that is no title, or with no full stop."""
+    start, end = piece
+    mark = text[end - 1]
+    if mark != ".":
+        return mark not in ")．）"
+    if end - start > _HEAD:
+        start = end - _HEAD
+    before = text.rfind(" ", start, end)
+    word = text[before + 1 : end - 1] if before > 0 else ""
+    return word.isalpha() and word.lower() not in _TITLES
+
+
+def _skip_mark(text: str, start: int, last: int) -> int:
+    """Return where a piece begins behind the mark of a list, which stands at the beginning of a line; "3. Mai" has none."""
+    mark = _LIST_MARK.match(text, start, last)
+    if mark is None or MONTH.match(text, mark.end()) or not _begins_line(text, start):
+        return start
+    return mark.end()
+
+
+def _begins_line(text: str, place: int) -> bool:
+    """Whether nothing but blanks stands between a place and the beginning of its line."""
+    while place and text[place - 1] in " \t":
+        place -= 1
+    return not place or text[place - 1] == "\n"
+
+
+def _join(text: str, before: Span, span: Span) -> Span:
+    """Return a piece with the one before it, which is left out where it is the mark of a list."""
+    is_mark = _LIST_MARK.fullmatch(f"{_get_tail(text, before)} ")
+    if is_mark and not MONTH.match(text, span.start):
+        return span
+    return Span(before.start, span.end)
+
+
+def _without_mark(text: str, piece: Span, marks: _ListMarks) -> Span:
+    """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
+    if text[piece.end - 1] not in ".)．）" or not text[piece.end - 2].isdigit():
+        return piece
+    tail = _get_tail(text, piece)
+    mark = _MARK_BEHIND.search(tail)
+    if mark is None or not marks.has(mark, tail[: mark.start()]):
+        return piece
+    return Span(piece.start, piece.end - len(tail) + mark.start())
+
+
+def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
+    """Whether a piece continues the one before it, which the splitter ended too early."""
+    start = span.start
+    tail = _get_tail(text, before)
+    rest = text[start : start + _HEAD]
+    number = _NUMBER_ALONE.fullmatch(text, *span)
+    if number and "\n" not in text[before.end : start] and not marks.has(number, tail):
+        return True  # "ст. 10."
+    if _is_said(tail, rest):
+        return True
+    if tail[-1] in ".)．）" and len(tail) < _TAIL and _MARK_ALONE.fullmatch(tail):
+        return True
+    if tail[-1] != ".":
+        return _KANA.match(rest) is not None and _NAME_WITH_MARK.search(tail) is not None
+    begins_small = text[before.start].islower()
+    begins_name = start == before.end and (tail[-2:-1].isspace() or rest[0] == "-")
+    return begins_name or _needs_more(tail, rest, begins_small=begins_small)  # ".NET", "J.-C."
+
+
+def _is_said(tail: str, rest: str) -> bool:
+    """Whether a quotation ends, and what follows says who spoke."""
+    saying = None
+    if tail[-1] in _QUOTATION_ENDS:
+        saying = _SAYING.match(rest)
+    elif rest[0] in _DASHES:
+        saying = _DASH_BEFORE_SAYING.match(rest)
+    return saying is not None and (saying[0][-1].islower() or saying.lastindex is not None)
+
+
+def _needs_more(tail: str, rest: str, *, begins_small: bool) -> bool:
+    """Whether a piece ends with what stands before a number or word: an abbreviation, an ordinal, a title, or a day before its month."""
+    if rest[0].isdigit():
+        return _ends_with_abbreviation(tail)
+    if not rest[0].isalpha():
+        return False
+    word = tail.rsplit(maxsplit=1)[-1]
+    if _TITLE.search(word):
+        return True
+    if rest[0].islower():  # "3. maja", "o.a. in"
+        return bool(_DAY.search(word) or (not begins_small and _SHORTENED.search(tail)))
+    if not rest[0].isupper():  # "5. 3. 시작"
+        return _MONTH_AND_DAY.search(tail) is not None
+    return bool(_ORDINAL.search(tail) or (_DAY.search(word) and MONTH.match(rest)))
+
+
+def _is_one_sentence(text: str, stretch: Span) -> bool:
+    """Whether the splitter would leave a stretch of a text whole, whichever language of Latin script it is in: seen at once."""
+    if not text.isascii():
+        return False
+    end_mark = _SENTENCE_END.search(text, stretch.start, stretch.end)
+    return end_mark is None or end_mark.end() == stretch.end
+
+
+def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, int]]:
+    """Yield the splitter's pieces of a stretch of a text; a long one is handed over in blocks.
+
+    The splitter's time grows with the square of a Chinese text, and of quotation marks that are never closed. Of a block
+    only the pieces that end in its first half are taken, so that what decides about them (a closing quotation mark, an
+    abbreviation) is in the block too. The next block begins where they end.
+    """
+    start, stop = stretch
+    if language == "en" and _is_one_sentence(text, stretch):
+        yield stretch
+        return
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
+
+    usual = _SMALL_BLOCK if language in _SHORT_SENTENCES else _BLOCK
+    size = usual
+    while start < stop:
+        block = text[start : min(start + size, stop)]
+        last = start + size >= stop
+        end = 0
+        pieces = segment(language, block)
+        # Nearly always: then each piece begins where the one before it ends.
+        is_whole = "".join(pieces) == block
+        position = 0
+        for piece in pieces:
+            begin = position
+            position += len(piece)
+            if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
+                continue
+            if not is_whole:
+                begin = block.index(piece, end)
+            after = begin + len(piece)
+            if not last and after > size // 2 and (end or size < _LONGEST_SENTENCE):
+                break
+            yield start + begin, start + after
+            end = after
+        if last:
+            return
+        start = start + end
+        size = usual if end else 2 * size  # a sentence longer than a block
+
+
+def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
+    spans = []
+    position = block.start
+    for match in boundary.finditer(text, block.start, block.end):
+        spans.append(Span(position, match.start()))
+        position = match.end()
+    return [*spans, Span(position, block.end)]

@@ -1,0 +1,129 @@
+"""What a reader sees of a text that holds markup, with the place of each visible character in the text.
+
+`ctxmetrics.text.markup` says what is markup. A text without it is its own visible text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.markup import Edit, find_markup, may_hold_markup
+
+# Of longer texts few are remembered: their edits take much memory.
+_LONG = 200_000
+
+
+class VisibleText:
+    """What a reader sees of a text.
+
+    Attributes:
+        source: The text.
+        text: What is seen of it; the text itself where it holds no markup.
+    """
+
+    __slots__ = ("_edits", "_ends", "_places", "_starts", "source", "text")
+
+    def __init__(self, source: str, edits: Sequence[Edit] = ()) -> None:
+        self.source: str = source
+        self.text: str = source
+        self._edits = edits
+        # Where each edit begins and ends in the source, and where its replacement begins in the visible text.
+        self._starts: Sequence[int] = ()
+        self._ends: Sequence[int] = ()
+        self._places: Sequence[int] = ()
+        if edits:
+            self._apply(edits)
+
+    def _apply(self, edits: Sequence[Edit]) -> None:
+        """Write the visible text."""
+        places: list[int] = []
+        pieces: list[str] = []
+        position = length = 0
+        for edit in edits:
+            pieces += (self.source[position : edit.start], edit.text)
+            length += edit.start - position
+            places.append(length)
+            length += len(edit.text)
+            position = edit.end
+        self.text = "".join((*pieces, self.source[position:]))
+        self._starts = [edit.start for edit in edits]
+        self._ends = [edit.end for edit in edits]
+        self._places = places
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text holds no markup."""
+        return not self._edits
+
+    def to_source(self, span: Span) -> Span:
+        """Return where a stretch of the visible text stands in the source.
+
+        Marks around the whole stretch, or around a part at its end, belong to it: ``**fee**``, not ``fee**``.
+        """
+        if not self._edits or span.start >= span.end:
+            return span
+        start = self._find_source(span.start, last=False)
+        end = self._find_source(span.end - 1, last=True)
+        number = bisect_left(self._ends, start)
+        while number >= 0 and self._is_at(number, self._ends, start):
+            if not start < self._edits[number].partner <= end:
+                break
+            start = self._starts[number]
+            number -= 1
+        number = bisect_left(self._starts, end)
+        while self._is_at(number, self._starts, end):
+            if not start <= self._edits[number].partner < end:
+                break
+            end = self._ends[number]
+            number += 1
+        return Span(start, end)
+
+    def to_visible(self, place: int) -> int:
+        """Return where a place of the source stands in the visible text."""
+        number = bisect_right(self._starts, place) - 1
+        if number < 0:
+            return place
+        if place == self._starts[number]:
+            return self._places[number]
+        beyond = max(0, place - self._ends[number])
+        return self._places[number] + len(self._edits[number].text) + beyond
+
+    def cut(self, span: Span) -> str:
+        """Return what is seen of a stretch of the source."""
+        if not self._edits:
+            return self.source[span.start : span.end]
+        return self.text[self.to_visible(span.start) : self.to_visible(span.end)]
+
+    def _find_source(self, place: int, *, last: bool) -> int:
+        """Return where a visible character begins in the source; where it ends, if it is the last one."""
+        number = bisect_right(self._places, place) - 1
+        if number < 0:
+            return place + last
+        beyond = place - self._places[number] - len(self._edits[number].text)
+        if beyond >= 0:
+            return self._ends[number] + beyond + last
+        return self._ends[number] if last else self._starts[number]
+
+    @staticmethod
+    def _is_at(number: int, places: Sequence[int], place: int) -> bool:
+        return number < len(places) and places[number] == place
+
+
+def see(text: str) -> VisibleText:
+    """Return what a reader sees of a text.
+
+    >>> see("The **fee** is 20&nbsp;euros.[1]").text
+    'The fee is 20 euros.'
+    """
+    return _read(text) if len(text) <= _LONG else _read_long(text)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> VisibleText:
+    return VisibleText(text, find_markup(text) if may_hold_markup(text) else ())
+
+
+_read_long = lru_cache(maxsize=2)(_read.__wrapped__)

@@ -1,0 +1,61 @@
+"""Pickles that name the modules of an earlier layout are read."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxmetrics._internal import moved_modules
+
+# Written at commit e7645ad6: public objects of each kind, each pickled alone.
+_PICKLES: dict[str, bytes] = pickle.loads(  # noqa: S301 - a file of the tests
+    Path(__file__).with_name("public_objects.pickle").read_bytes()
+)
+
+
+def load(name: str) -> Any:
+    return pickle.loads(_PICKLES[name])  # noqa: S301 - the same
+
+
+@pytest.mark.parametrize("name", sorted(_PICKLES))
+def test_a_pickle_of_the_earlier_layout_is_read(name: str) -> None:
+    load(name)
+
+
+def test_values_of_earlier_pickles_are_whole() -> None:
+    sample, stages, searches = load("samples")
+    assert sample.reference_facts[0].importance == "vital"
+    assert [*stages.stages] == ["search", "rerank"]
+    assert searches.searches[0].query == "q"
+    (row,) = load("results")
+    # "It is tall." stands in no context; the one expected id was retrieved.
+    assert row["context_recall"].value == 0.5
+    assert row["id_based_context_recall"].value == 1.0
+
+
+def test_a_metric_of_an_earlier_pickle_scores() -> None:
+    sample = load("samples")[0]
+    for metric in load("metrics"):
+        if metric.base_name == "context_recall":
+            assert metric.name == "context_recall"
+            assert metric.score(sample).value == 0.5
+
+
+def test_each_former_module_gives_the_names_of_its_home() -> None:
+    for former, home in moved_modules._MOVED.items():
+        module = import_module(former)
+        assert module.__name__ == former
+        for name, value in vars(import_module(home)).items():
+            if isinstance(value, type):
+                assert getattr(module, name) is value
+
+
+def test_an_unknown_former_module_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        import_module("ctxmetrics.results.nothing")
+    assert sum(type(finder).__name__ == "_MovedModules" for finder in sys.meta_path) == 1

@@ -1,0 +1,57 @@
+"""Every end of a batch, and of a request in one, has its state: what may help is asked once more, nothing is a zero."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from ctxmetrics import Batch
+from support import FakeOpenAIServer, answer_from
+from support.batch_runs import ANTHROPIC, OPENAI, faulty_reply, make_samples, run, values_of
+
+
+def test_faults_change_no_value(form, tmp_path):
+    batches = form.fake(share=0.1)
+    samples = make_samples(100)
+    with FakeOpenAIServer(faulty_reply, batches=batches) as server:
+        ordinary = run(server, samples)
+        sent = server.count
+        results = run(server, samples, batch=Batch(poll=0.01, folder=tmp_path / "run.batch"))
+        online = server.count - sent
+    assert results.stopped is None
+    assert values_of(results) == values_of(ordinary)
+    assert set(batches.hit) == {*form.item_faults}
+    assert online == 1
+    paid = Counter(batches.answered.values())
+    assert set(paid) <= {0, 1}
+
+
+@pytest.mark.parametrize("fault", sorted({*OPENAI.batch_faults, *ANTHROPIC.batch_faults}))
+def test_a_batch_that_ends_badly_is_asked_once_more(form, fault, tmp_path):
+    if fault not in form.batch_faults:
+        pytest.skip("that provider has no such end")
+    batches = form.fake(batch_faults=(fault,))
+    samples = make_samples(12)
+    with FakeOpenAIServer(answer_from(), batches=batches) as server:
+        ordinary = run(server, samples)
+        results = run(server, samples, batch=Batch(poll=0.01, folder=tmp_path / "run.batch"))
+    assert results.batches is not None
+    if fault == "bad_line":  # the provider says which line is wrong: that one is not asked again
+        missing = [row for row in results if row["context_recall"].value is None]
+        assert len(missing) == 1
+        assert missing[0]["context_recall"].reason_code == "not_judged"
+        assert "the batch was refused" in str(missing[0]["context_recall"].message)
+    else:
+        assert values_of(results) == values_of(ordinary)
+    assert any("batch_0" in note for note in results.batches.notes), results.batches.notes
+
+
+def test_a_request_that_fails_twice_is_said(form, tmp_path):
+    batches = form.fake(batch_faults=("errors_only",) * 2)
+    with FakeOpenAIServer(answer_from(), batches=batches) as server:
+        results = run(server, make_samples(4), batch=Batch(poll=0.01, folder=tmp_path / "run.batch"))
+    codes = {verdict.code for row in results for verdict in row["context_recall"].verdicts}
+    assert codes == {None, "server_error"}
+    assert batches.made == 2
+    assert results.stopped is None

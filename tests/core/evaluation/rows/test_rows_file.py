@@ -1,0 +1,446 @@
+"""Results as lines of JSON, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+from typer.testing import CliRunner
+
+import ctxmetrics
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    IDBasedContextPrecision,
+    IDBasedContextRecall,
+    IDBasedNDCG,
+    Results,
+    Sample,
+    compare,
+    evaluate,
+)
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.cli import app
+from ctxmetrics.evaluation.rows.line_forms import declare
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import check_types, to_lines
+from ctxmetrics.metrics.catalog import metric_named
+from support.cases import each_case
+from support.rows import read_rows
+
+SAMPLES = [
+    Sample(
+        id=f"n{number}",
+        user_input="Where is it?",
+        response="There.",
+        reference="Paris is the capital of France. The tower is 330 metres tall.",
+        retrieved_contexts=["Berlin is a city.", "Paris is the capital of France.\u2028"][
+            : number or None
+        ],
+        labels={"unit_supported": [True, False]},
+        metadata={"topic": "cities", "nested": {"a": [1, None]}},
+    )
+    for number in range(3)
+]
+METRICS = [ContextRecall(threshold=0.5), ContextPrecision(), ContextRecall(top_k=1, convention="aegis")]
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return evaluate(SAMPLES, METRICS, progress=False)
+
+
+def digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize("keep_texts", [False, True])
+def test_what_was_written_is_read_and_written_alike(results, tmp_path, keep_texts):
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    results.to_jsonl(one, keep_texts=keep_texts)
+    read = Results.from_jsonl(one)
+    read.to_jsonl(other)
+    assert one.read_bytes() == other.read_bytes()
+    assert read.metrics == results.metrics
+    assert str(read.summary()) == str(results.summary())
+    assert [[score.pretty() for score in row.values()] for row in read] == [
+        [score.pretty() for score in row.values()] for row in results
+    ]
+
+
+def test_a_row_holds_the_question_and_hashes_and_no_text(results, tmp_path):
+    results.to_jsonl(tmp_path / "a.jsonl")
+    line = read_rows(tmp_path / "a.jsonl")[-1]
+    sample = SAMPLES[2]
+    assert line["sample"]["user_input"] == sample.user_input
+    assert line["sample"]["hash"] == digest([sample.user_input, sample.reference])
+    assert line["sample"]["context_hashes"] == [digest(text) for text in sample.retrieved_contexts]
+    assert {"response", "reference", "retrieved_contexts"}.isdisjoint(line["sample"])
+    row = Results.from_jsonl(tmp_path / "a.jsonl")[2]
+    assert row.sample == Sample(
+        id="n2", user_input=sample.user_input, labels=sample.labels, metadata=sample.metadata
+    )
+
+
+def test_all_fields_are_there_where_they_were_asked_for(results, tmp_path):
+    results.to_jsonl(tmp_path / "a.jsonl", keep_texts=True)
+    assert [row.sample for row in Results.from_jsonl(tmp_path / "a.jsonl")] == SAMPLES
+    evaluate(SAMPLES, METRICS, progress=False, out=tmp_path / "b.jsonl", keep_texts=True)
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
+    run = CliRunner().invoke(
+        app, ["score", str(data), "--out", str(tmp_path / "c.jsonl"), "--keep-texts"]
+    )
+    assert run.exit_code == 0, run.output
+    assert [row.sample for row in Results.from_jsonl(tmp_path / "c.jsonl")] == SAMPLES
+
+
+def test_samples_without_an_id_and_with_equal_texts_stay_apart(tmp_path):
+    same = [Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])] * 3
+    evaluate(same, [IDBasedContextRecall()], progress=False).to_jsonl(tmp_path / "a.jsonl")
+    read = Results.from_jsonl(tmp_path / "a.jsonl")
+    assert [row.index for row in read] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda lines: [], "holds no results"),
+        (lambda lines: ['{"user_input": "x"}'], "line 1: this is no line of results"),
+        (lambda lines: [*lines[:2], lines[2][:40]], "line 3: the line is cut off"),
+        (
+            lambda lines: [lines[0].replace('"value": true', '"value": "yes"')],
+            "line 1: this is no line",
+        ),
+        (
+            lambda lines: [*lines[:3], *lines[4:]],
+            r"line 5: the sample has context_precision, .*those before it",
+        ),
+        (lambda lines: lines[:-1], "line 8: the sample has"),
+        (
+            lambda lines: [lines[0].replace('"user_input"', '"question_"')],
+            "line 1: the sample .* cannot be read",
+        ),
+    ],
+)
+def test_what_is_no_results_is_refused_with_its_line(results, tmp_path, edit, told):
+    file = tmp_path / "a.jsonl"
+    results.to_jsonl(file)
+    before = [json.dumps(row) for row in read_rows(file)]  # as earlier versions wrote them
+    lines = edit(before)
+    assert lines != before
+    file.write_text("\n".join(lines))
+    with pytest.raises(InputFileError, match=told):
+        Results.from_jsonl(file)
+    with pytest.raises(InputFileError, match="cannot be read"):
+        Results.from_jsonl(tmp_path / "absent.jsonl")
+
+
+RANKED = Sample(
+    id="r",
+    user_input="Where?",
+    reference="The mill is in Ghent. It is red.",
+    retrieved_contexts=[
+        "Tea is sold.",
+        "The mill is in Ghent.",
+        "Rain fell.",
+        "The mill is red. It is in Ghent.",
+    ],
+    retrieved_context_ids=["a", "b", "a", "c"],
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        (ContextRecall(), 1.0),
+        (ContextRecall(convention="aegis"), 100.0),
+        (ContextRecall(top_k=1), 0.0),
+        (ContextPrecision(), (1 / 2 + 2 / 4) / 2),
+        (ContextPrecision(formula="share"), 0.5),
+        (ContextPrecision(convention="ragas"), (1 / 2 + 2 / 4) / (2 + 1e-10)),
+        (ContextPrecision(strict=True), 0.0),
+    ],
+)
+def test_a_value_that_contradicts_its_verdicts_is_refused(tmp_path, metric, value):
+    file, changed = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    (row,) = evaluate([RANKED], [metric], progress=False)
+    assert row.scores[0].value == pytest.approx(value, abs=1e-12)
+    Results.to_jsonl(evaluate([RANKED], [metric], progress=False), file)
+    assert Results.from_jsonl(file)[0].scores[0].value == row.scores[0].value
+    (line,) = read_rows(file)
+    scale = 100 if value == 100 else 1
+    for lie in (value / 2 or scale / 2, value * 0.9 or scale / 4):
+        changed.write_text(json.dumps({**line, "value": lie}) + "\n")
+        with pytest.raises(InputFileError, match=r"line 1: .* value: .* is not what the verdicts give"):
+            compare(file, changed)
+    line["verdicts"][0]["value"] = None
+    changed.write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputFileError, match="a verdict is missing, so there is no value"):
+        compare(file, changed)
+
+
+def test_values_whose_sum_is_not_in_the_row_are_read(tmp_path):
+    sample = replace(
+        RANKED,
+        reference_facts=[
+            {"text": "The mill is in Ghent.", "importance": "vital"},
+            {"text": "It is blue.", "importance": "okay"},
+        ],
+    )
+    metrics = [ContextRecall(unit="fact", convention="trec"), ContextPrecision(group="source")]
+    results = evaluate([sample], metrics, progress=False)
+    results.to_jsonl(tmp_path / "a.jsonl")
+    read = Results.from_jsonl(tmp_path / "a.jsonl")
+    assert [score.value for score in read[0].scores] == [score.value for score in results[0].scores]
+
+
+@pytest.mark.parametrize("metric", [*METRICS, ContextPrecision(formula="share", strict=True)])
+def test_a_metric_is_found_by_its_name(metric):
+    assert metric_named(metric.name, metric.convention) == replace(metric, threshold=None)
+    assert metric_named("mine") is None
+    assert metric_named("context_recall(top_k=x)") is None
+
+
+def edited(line: dict, path: str, value: object) -> dict:
+    """The line with another value at a path such as ``verdicts.0.id``."""
+    *parents, last = path.split(".")
+    found = line
+    for name in parents:
+        found = found[int(name) if isinstance(found, list) else name]
+    found[int(last) if isinstance(found, list) else last] = value
+    return line
+
+
+DEEP = json.loads("[" * 150 + "]" * 150)
+HOSTILE = [
+    *(("value", value) for value in (1.7, -0.1, "1", True, [1], 10**400)),
+    *(("threshold", value) for value in (1.5, "0.5", False)),
+    *(("metric", value) for value in (None, 7, ["context_recall"], {})),
+    *(("sample_id", value) for value in (7, ["n2"], {"id": "n2"})),
+    *(("sample", value) for value in ("text", [1], True)),
+    *(("sample.context_hashes", value) for value in ("abc", [7], {"a": 1})),
+    *(
+        ("sample.retrieved_contexts", value)
+        for value in ("abc", [7], ["Other text.", "Still other text."])
+    ),
+    *(("sample.metadata", value) for value in ("topic", [1])),
+    *(("verdicts", value) for value in ({}, "s1", [1], [None], [[]], DEEP)),
+    *(("verdicts.0", value) for value in ({}, {"id": "s1"}, "s1", None)),
+    *(("verdicts.0.id", value) for value in ("s2", "s9", "", "c1", 1, None)),
+    *(("verdicts.0.value", value) for value in ("yes", 1, 0, "true", [True])),
+    *(("verdicts.0.text", value) for value in (None, 7, ["a"])),
+    *(("verdicts.0.code", value) for value in (7, ["weak_evidence"])),
+    *(("verdicts.0.details", value) for value in ("missing", [1], 7)),
+    *(("verdicts.0.evidence", value) for value in (None, "quote", {}, [1], [{}])),
+    *(("verdicts.0.evidence.0.context", value) for value in (2, -1, 10**30, "1", 1.5, None)),
+    *(("verdicts.0.evidence.0.start", value) for value in (5, -3, 10**30, "0", None)),
+    *(("verdicts.0.evidence.0.end", value) for value in (3, 10**6, "31", None)),
+    *(("verdicts.0.evidence.0.quote", value) for value in ("Paris", "", 7, None)),
+    *(("verdicts.0.evidence.0.whole", value) for value in ("yes", 1, None)),
+    *(("usage", value) for value in ([], {"calls": -1}, {"calls": "1"}, None)),
+    *(("context_lengths", value) for value in ("abc", [1.5], [-1], [17], {"a": 1})),
+    *(("provenance", value) for value in ([], None, "lexical")),
+    *(("provenance.convention", value) for value in ("unheard", None, 7)),
+    *(("provenance.warnings", value) for value in ("text", [7], None)),
+    *(("provenance.judge", value) for value in (7, ["lexical"])),
+]
+
+
+@each_case(("path", "value"), HOSTILE)
+def test_a_line_is_checked_like_a_reply(results, tmp_path, path, value):
+    """A value off its scale, a wrong id, a span outside its text, a wrong type or shape: no number, but the line."""
+    file, good = tmp_path / "a.jsonl", tmp_path / "good.jsonl"
+    results.to_jsonl(good, keep_texts=True)
+    lines = read_rows(good)
+    lines[6] = edited(lines[6], path, value)
+    if path.startswith("sample."):  # which all lines of a sample say
+        lines[7]["sample"] = lines[8]["sample"] = lines[6]["sample"]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for read in (
+        Results.from_jsonl,
+        lambda file: compare(good, file),
+        lambda file: compare(file, good),
+    ):
+        with pytest.raises(InputFileError, match=r"a\.jsonl, line [79]: "):
+            read(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["null", "7", "[]", '"text"', "{", "NaN", '{"value": NaN}', "[" * 100_000, '{"a":' * 100_000],
+)
+def test_a_line_that_is_no_object_is_refused(tmp_path, text):
+    (tmp_path / "a.jsonl").write_text(text + "\n")
+    with pytest.raises(InputFileError, match=r"a\.jsonl, line 1: this is no line of results"):
+        Results.from_jsonl(tmp_path / "a.jsonl")
+
+
+def test_value_off_the_scale_is_named_with_file_and_line(results, tmp_path):
+    good, file = tmp_path / "good.jsonl", tmp_path / "a.jsonl"
+    results.to_jsonl(good)
+    file.write_text(good.read_text().replace('"value":0.5', '"value":1.7'))
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxmetrics", "compare", good, file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"a\.jsonl, line \d: this is no line of results: value: 1.7", done.stderr)
+
+
+def test_a_value_at_the_top_of_another_scale_is_read(tmp_path):
+    """100 is a value under aegis, and no value under the default."""
+    evaluate(SAMPLES[2:], [ContextRecall(convention="aegis")], progress=False).to_jsonl(
+        tmp_path / "a.jsonl"
+    )
+    text = (tmp_path / "a.jsonl").read_text().replace('"value":50.0', '"value":100')
+    text = text.replace('"value":false', '"value":true')
+    (tmp_path / "a.jsonl").write_text(text)
+    assert Results.from_jsonl(tmp_path / "a.jsonl")[0].scores[0].value == 100
+    (tmp_path / "a.jsonl").write_text(text.replace('"convention":"aegis"', '"convention":"default"'))
+    with pytest.raises(InputFileError, match=r"line 3: .* value: 100 is no number from 0 to 1"):
+        Results.from_jsonl(tmp_path / "a.jsonl")
+
+
+IDS = st.lists(st.text(max_size=6), max_size=6)
+
+
+@given(retrieved=IDS, reference=IDS, k=st.sampled_from([None, 0, 2]))
+def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
+    sample = Sample(id="a", retrieved_context_ids=retrieved, reference_context_ids=reference)
+    for kind in (IDBasedContextRecall, IDBasedContextPrecision, IDBasedNDCG):
+        score = kind(top_k=k).score(sample)
+        line = list(to_lines(Row(0, sample, "a", (score,)), {}))[-1]
+        expected = [{"id": item.id, "value": item.value} for item in score.verdicts]
+        assert line.get("verdicts", []) == expected
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [{"reason": "own"}, {"code": "uncertain"}, {"details": {"weight": 2.0}}, {"text": "the text"}],
+)
+def test_verdicts_with_more_than_an_id_keep_it(tmp_path, rest):
+    class Marked(IDBasedContextRecall):
+        def verdicts(self, hits, retrieved, reference):
+            return [replace(item, **rest) for item in super().verdicts(hits, retrieved, reference)]
+
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
+    evaluate([sample], [Marked()]).to_jsonl(tmp_path / "x.jsonl")
+    (row,) = read_rows(tmp_path / "x.jsonl")
+    (verdict,) = row["verdicts"]
+    assert {name: verdict[name] for name in rest} == rest
+    assert row.get("doubtful", {}) == ({"uncertain": 1} if "code" in rest else {})
+    assert Marked().score(sample).doubtful == row.get("doubtful", {})
+
+
+# A field that is not there today, the class it is added to, and a value that is not its default.
+NEW_FIELDS = [
+    ("Provenance", "seed: int | None = None", -1),
+    ("Provenance", "temperature: float = 0.0", 0.5),
+    ("Provenance", "evidence: tuple[tuple[str, int], ...] = ()", (("a", 1),)),
+    ("Provenance", "kind: Literal['a', 'b'] = 'a'", "b"),
+    ("Verdict", "margin: float | None = None", 0.25),
+    ("Verdict", "votes: Mapping[str, int] = EMPTY", {"yes": 2}),
+    ("Verdict", "rivals: list[str] = field(default_factory=list)", ["c1"]),
+    ("Evidence", "page: int = 0", 3),
+    ("Usage", "seconds: float = 0.0", 1.5),
+    ("Score", "attempts: int = 1", 2),
+    ("Score", "first: Verdict | None = None", None),
+    ("Score", "sides: tuple[str, str] = ('a', 'b')", ("b", "a")),
+    ("Score", "either: int | str = 0", "many"),
+]
+# Writes scores with a value in each new field, reads them, and reads a file that was written without these fields.
+READ_BACK = """
+import json, sys
+from dataclasses import replace
+from pathlib import Path
+from ctxmetrics import ContextRecall, Results, Sample
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.rows_file import to_lines
+
+old, new, values = Path(sys.argv[1]), Path(sys.argv[2]), eval(sys.argv[3])
+Results.from_jsonl(old)
+sample = Sample(id="a", reference="Tea is sold.", retrieved_contexts=["Tea is sold."])
+score = ContextRecall().score(sample)
+(verdict,) = score.verdicts
+(span,) = verdict.evidence
+span = replace(span, **values["Evidence"])
+values["Score"]["first"] = verdict
+verdict = replace(verdict, evidence=(span,), **values["Verdict"])
+score = replace(
+    score,
+    verdicts=(verdict,),
+    provenance=replace(score.provenance, **values["Provenance"]),
+    usage=replace(score.usage, **values["Usage"]),
+    **values["Score"],
+)
+lines = [json.dumps(line) + "\\n" for line in to_lines(Row(0, sample, "a", (score,)), {})]
+new.write_text("".join(lines))
+(read,) = Results.from_jsonl(new)[0].scores
+assert read == score, (read, score)
+assert read.verdicts == score.verdicts, (read.verdicts, score.verdicts)
+assert hash(read.provenance) == hash(score.provenance)
+print("read back")
+"""
+
+
+def test_a_new_field_is_read_back_by_its_type(results, tmp_path):
+    """The type of a field decides how it is read, so that a field which a later version adds needs no more code."""
+    values = {name: {} for name, _, _ in NEW_FIELDS}
+    for name, field, value in NEW_FIELDS:
+        values[name][field.partition(":")[0]] = value
+    package = tmp_path / "ctxmetrics"
+    shutil.copytree(
+        Path(ctxmetrics.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for file in (package / "verdicts.py", package / "scores" / "score.py"):
+        text = file.read_text()
+        for name, field, _ in reversed(NEW_FIELDS):
+            # Behind the lines of the class's fields.
+            fields = rf'(\nclass {name}\b[\s\S]*?\n    """\n\n(?:    \w.*\n)+)'
+            text = re.sub(fields, rf"\1    {field}\n", text, count=1)
+        file.write_text(text)
+    old = tmp_path / "old.jsonl"
+    results.to_jsonl(old)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_BACK, old, tmp_path / "new.jsonl", repr(values)],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "read back\n", done.stderr
+
+
+@pytest.mark.parametrize("value", ["7", 7.5, [7], True])
+def test_a_new_field_of_another_type_is_refused(value):
+    @dataclass(frozen=True)
+    class Seeded:
+        seed: int | None = None
+
+    form = TypeAdapter(declare(Seeded))
+    assert check_types(form, {"seed": 7}) == {"seed": 7}
+    with pytest.raises(InputFileError, match="seed"):
+        check_types(form, {"seed": value})
+
+
+def test_a_run_with_stages_and_all_texts_is_read(tmp_path):
+    stages = {"search": ["Rain fell.", "Tea is sold."], "rerank": ["Tea is sold."]}
+    sample = Sample(id="a", reference="Tea is sold.", stages=stages)
+    results = evaluate([sample], [ContextRecall()], progress=False)
+    results.to_jsonl(tmp_path / "a.jsonl", keep_texts=True)
+    assert Results.from_jsonl(tmp_path / "a.jsonl")[0].sample == sample

@@ -1,0 +1,163 @@
+"""What labels of a part of the samples decide: never less than the judge where they agree, the paired test where all are labelled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxmetrics.evaluation.statistics.labelled import (
+    LabelledDifference,
+    choose_p,
+    decide_loss,
+    decide_no_loss,
+    find_detectable_loss,
+    labelled_difference,
+)
+from ctxmetrics.evaluation.statistics.paired import LEVEL, holm, paired_mean
+
+DIFFERENCES = [-1.0, -0.5, -1 / 3, -0.2, 0.0, 0.0, 0.0, 0.0, 0.25, 1.0]
+MARGINS = [0.0, 0.02, 0.05, 0.1, 0.3]
+
+
+@st.composite
+def labelled_runs(draw: st.DrawFn) -> dict[str, Any]:
+    """Differences of a judge, how many are labelled, their weights and clusters."""
+    judge = draw(st.lists(st.sampled_from(DIFFERENCES), min_size=2, max_size=80))
+    share = draw(st.integers(0, 3))
+    judge += [draw(st.sampled_from([-1.0, -0.25, 0.5]))] * (share * len(judge) // 2)
+    labels = draw(st.integers(1, len(judge)))
+    weights = draw(
+        st.none() | st.lists(st.sampled_from([1.0, 1.5, 4.0]), min_size=labels, max_size=labels)
+    )
+    names = st.lists(st.integers(0, 12), min_size=len(judge), max_size=len(judge))
+    clusters = draw(st.none() | names.filter(lambda found: len(set(found)) > 1))
+    return {
+        "judge": draw(st.permutations(judge)),
+        "labels": labels,
+        "weights": weights,
+        "clusters": clusters,
+    }
+
+
+def correct(people: list[float], case: dict[str, Any]) -> LabelledDifference:
+    judge, labels = case["judge"], case["labels"]
+    return labelled_difference(
+        people,
+        judge[:labels],
+        judge[labels:],
+        weights=case["weights"],
+        clusters=case["clusters"],
+    )
+
+
+@given(labelled_runs(), st.sampled_from(MARGINS))
+def test_labels_that_agree_change_no_decision(case: dict[str, Any], margin: float) -> None:
+    judge = case["judge"]
+    alone = paired_mean(judge, case["clusters"])
+    labels = correct(judge[: case["labels"]], case)
+    p = choose_p(alone.mean, alone.p, labels)
+    assert p == pytest.approx(alone.p, abs=1e-9) or (p > LEVEL and alone.p > LEVEL)
+    margins = [margin]
+    if alone.interval is not None:
+        # The gates are decided by a hair; no loss is larger than the scale.
+        for end in alone.interval:
+            margins += [min(max(0.0, -end + hair), 0.999) for hair in (-1e-6, 1e-6)]
+    for bar in margins:
+        assert decide_loss(alone.interval, labels, bar) == decide_loss(alone.interval, None, bar)
+        passes = decide_no_loss(alone.interval, None, bar)
+        assert decide_no_loss(alone.interval, labels, bar) == passes
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(st.lists(labelled_runs(), min_size=2, max_size=4))
+def test_labels_that_agree_change_no_verdict_by_holm(cases: list[dict[str, Any]]) -> None:
+    alone = [paired_mean(case["judge"], case["clusters"]) for case in cases]
+    labels = [correct(case["judge"][: case["labels"]], case) for case in cases]
+    adjusted = holm([choose_p(one.mean, one.p, item) for one, item in zip(alone, labels, strict=True)])
+    without = holm([one.p for one in alone])
+    assert [p <= LEVEL for p in adjusted] == [p <= LEVEL for p in without]
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(labelled_runs(), st.data(), st.sampled_from(MARGINS))
+def test_all_labelled_is_the_paired_test_of_people(
+    case: dict[str, Any], data: st.DataObject, margin: float
+) -> None:
+    judge, clusters = case["judge"], case["clusters"]
+    size = len(judge)
+    people = data.draw(st.lists(st.sampled_from(DIFFERENCES), min_size=size, max_size=size))
+    alone, expected = paired_mean(judge, clusters), paired_mean(people, clusters)
+    labels = labelled_difference(people, judge, [], clusters=clusters)
+    assert (labels.difference, labels.interval, labels.p) == (
+        expected.mean,
+        expected.interval,
+        expected.p,
+    )
+    assert choose_p(alone.mean, alone.p, labels) == expected.p
+    assert decide_loss(alone.interval, labels, margin) == decide_loss(expected.interval, None, margin)
+    if expected.interval is not None or expected.mean >= -margin:
+        passes = decide_no_loss(expected.interval, None, margin)
+        assert decide_no_loss(alone.interval, labels, margin) == passes
+
+
+@given(labelled_runs(), st.data())
+def test_labelled_interval_holds_the_difference(case: dict[str, Any], data: st.DataObject) -> None:
+    labels = case["labels"]
+    people = data.draw(st.lists(st.sampled_from(DIFFERENCES), min_size=labels, max_size=labels))
+    found = correct(people, case)
+    assert all(math.isfinite(value) for value in (found.difference, found.p, found.error))
+    if found.interval is not None and not found.complete:
+        low, high = found.interval
+        assert -1 <= low <= high <= 1
+        assert low <= min(max(found.difference, -1), 1) <= high
+
+
+def test_post_stratified_difference_and_errors_by_hand() -> None:
+    """Ten of 100 samples changed by the judge, two of them labelled (one is no loss); eight of 90 others, one is a loss."""
+    found = labelled_difference(
+        [-1.0, 0.0] + [-1.0] + [0.0] * 7, [-1.0, -1.0] + [0.0] * 8, [-1.0] * 8 + [0.0] * 82
+    )
+    # Below ten labels the judge counts in full: errors are 0 and 1, and -1 and seven times 0.
+    assert found.difference == pytest.approx(0.1 * (0.5 - 1) + 0.9 * (-1 / 8))
+    changed = 0.1**2 * (1 - 2 / 10) * 0.5 / 2
+    equal = 0.9**2 * (1 - 8 / 90) * (7 / 64 / 8 * 8 / 7) * 8 / 8
+    assert found.label_error**2 == pytest.approx(changed + equal)
+    square = 0.1 * 0.5 + 0.9 / 8
+    assert found.sample_error**2 == pytest.approx((square - found.difference**2) / 99)
+    unseen = (
+        1.25 / 10
+    )  # one of ten labels is expected among the changed, and nine among the others: eight are as good
+    half = 2.262157162740992 * math.hypot(found.error, unseen)  # t(0.975), 9 degrees of freedom
+    assert found.interval == pytest.approx((found.difference - half, found.difference + half))
+    assert found.size == 10
+
+
+LOSSES = [-1.0] * 20 + [0.0] * 180
+
+
+def test_detectable_is_the_judges_where_labels_agree() -> None:
+    alone = paired_mean(LOSSES)
+    labels = labelled_difference(LOSSES[:30], LOSSES[:30], LOSSES[30:])
+    assert find_detectable_loss(alone, None) == alone.detectable
+    assert find_detectable_loss(alone, labels) == pytest.approx(alone.detectable)
+
+
+def test_detectable_is_peoples_where_all_are_labelled() -> None:
+    people = [-1.0] * 60 + [0.0] * 140
+    labels = labelled_difference(people, LOSSES, [])
+    expected = paired_mean(people).detectable
+    assert find_detectable_loss(paired_mean(LOSSES), labels) == pytest.approx(expected)
+
+
+def test_detectable_is_that_of_labels_that_contradict() -> None:
+    """The judge calls everything equal; 60 of 200 samples are labelled, and half of them lost."""
+    judge = [0.0] * 200
+    labels = labelled_difference([-1.0, 0.0] * 30, judge[:60], judge[60:])
+    stats = pytest.importorskip("scipy.stats")
+    error = math.hypot(labels.label_error, labels.sample_error, 1.25 / 60)
+    expected = (stats.t.ppf(0.975, 59) + stats.t.ppf(0.8, 59)) * error
+    assert find_detectable_loss(paired_mean(judge), labels) == pytest.approx(expected)

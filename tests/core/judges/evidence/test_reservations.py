@@ -1,0 +1,88 @@
+"""Evidence that takes back what it says without a "not"."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
+from ctxmetrics.judges.evidence.reservations import find_reservation
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence"),
+    [
+        ("The expedition reached the coast.", "The expedition failed to reach the coast."),
+        ("The expedition reached the coast.", "The expedition almost reached the coast."),
+        ("The expedition reached the coast.", "The expedition was unable to reach the coast."),
+        ("The yard has a paper roof.", "The yard lacks a paper roof."),
+        ("The works belong to the Tann family.", "The works belonged to the Tann family until 2019."),
+        ("The works belong to the Tann family.", "The works used to belong to the Tann family."),
+        ("The tower is open on Sundays.", "The tower may be open on Sundays."),
+        ("The ferry stops at noon.", "The ferry stops at noon if the river is frozen."),
+        ("The ferry stops at noon.", "If the river is frozen, the ferry stops at noon."),
+        ("The ferry stops at noon.", "The ferry stops at noon unless it is full."),
+        ("The song was written by Abbot Lull.", "Reportedly the song was written by Abbot Lull."),
+        ("The song was written by Abbot Lull.", "The song is said to be written by Abbot Lull."),
+        (
+            "The works reached the coast by rail.",
+            "The works failed to reach the coast by rail, and an heir reached old age.",
+        ),
+        (
+            "The song was written by Abbot Lull.",
+            "Critics dispute the claim that the song was written by Abbot Lull.",
+        ),
+        ("Башня открыта по воскресеньям.", "Башня, возможно, открыта по воскресеньям."),
+        ("Песню написал аббат Лулл.", "Песню якобы написал аббат Лулл."),
+    ],
+)
+def test_evidence_with_a_reservation_is_found(unit: str, sentence: str) -> None:
+    language = "ru" if unit[0] > "z" else "en"
+    found = find_reservation(unit, [sentence], language)
+    assert found is not None
+    assert found.kind == "reservation"
+    assert QuotedUnit(unit, unit, [sentence], language).denial([sentence], [sentence]) is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "language"),
+    [
+        ("Le bateau atteint la côte en mai.", "Le bateau atteint presque la côte en mai.", "fr"),
+        ("El barco alcanzó la costa en mayo.", "El barco alcanzó casi la costa en mayo.", "es"),
+        ("Лодка в порт вошла в мае.", "Лодка почти в порт вошла в мае.", "ru"),
+    ],
+)
+def test_an_article_stands_behind_the_marker(unit: str, sentence: str, language: str) -> None:
+    """The first content word is looked for behind words that are none in the text's language."""
+    assert find_reservation(unit, [sentence], language) is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentences"),
+    [
+        # The unit has the reservation itself.
+        ("The tower may be open on Sundays.", ["The tower may be open on Sundays, too."]),
+        (
+            "The works belonged to the Tann family until 2019.",
+            ["They belonged to the Tann family until 2019."],
+        ),
+        ("The expedition did not reach the coast.", ["The expedition failed to reach the coast."]),
+        # The word takes back something else, or nothing.
+        ("The tower is open on Sundays.", ["The tower is open on Sundays, and May is cold."]),
+        ("The ferry stops at noon.", ["The ferry stops at noon, even if it is full."]),
+        ("The pump is used to clean the yard.", ["The old pump is used to clean the yard."]),
+        # The sentence says it again, without.
+        (
+            "A papyrus dates the books to the 2nd century.",
+            ["Scholars tried to date it late, but a papyrus dates the books to the 2nd century."],
+        ),
+        ("Marrow is found in bones.", ["Marrow is a tissue which may be found in bones."]),
+        # Another sentence says it without.
+        ("The ferry stops at noon.", ["The ferry may stop at noon.", "The ferry stops at noon."]),
+        # The sentence holds little of the unit.
+        ("The red ferry of Graz carries mail, bread and fish.", ["The ferry may be late."]),
+        ("El ferry para al mediodia.", ["El ferry para al mediodia."]),
+        ("北京是中国的首都。", ["北京是中国的首都。"]),
+    ],
+)
+def test_what_takes_nothing_back_is_not_found(unit: str, sentences: list[str]) -> None:
+    assert find_reservation(unit, sentences, "es" if unit.startswith("El") else "en") is None

@@ -1,0 +1,56 @@
+"""A quantity in a reference is supported by the same value, in whatever form, and by nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics import ContextRecall, LexicalJudge, Results, Sample
+from support.cases import each_case
+from support.command import run_command
+
+TABLE = json.loads(
+    Path(__file__).parents[2].joinpath("text", "quantities.json").read_text(encoding="utf-8")
+)
+PAIRS = [tuple(row) for row in TABLE["pairs"]]
+# The five of the issue: each was 1.0 without a flag.
+REPORTED = [
+    ("The cafe closes at 18:00.", "The cafe closes at 20:00. It has 18 seats."),
+    ("The last ferry leaves at 21:30.", "The last ferry leaves at 21:00 and takes 30 minutes."),
+    ("Hot meals are served from 11:00 to 18:00.", "Hot meals are served from 18:00 to 11:00."),
+    ("The date is 2024-05-12.", "The date is 2024-12-05."),
+    ("The ratio is 3:1.", "The ratio is 1:3."),
+]
+
+
+@each_case(("language", "reference", "context", "expected", "form"), PAIRS)
+def test_only_the_same_quantity_supports(language, reference, context, expected, form):
+    sample = Sample(reference=reference, retrieved_contexts=[context])
+    metric = ContextRecall(judge=LexicalJudge(), language=language)
+    (verdict,) = metric.score(sample).verdicts
+    verdicts = {(True, None): "yes", (True, "uncertain"): "flag", (False, None): "no"}
+    assert verdicts[verdict.value, verdict.code] == expected
+
+
+def test_the_table_is_large_enough():
+    assert len(PAIRS) >= 150
+    assert len({language for language, *_ in PAIRS}) >= 8
+    assert sum(form == "other" for *_, form in PAIRS) >= 40
+
+
+@pytest.mark.parametrize(("reference", "context"), REPORTED)
+def test_reported_quantities_are_not_supported(reference, context):
+    assert ContextRecall().score(Sample(reference=reference, retrieved_contexts=[context])).value == 0.0
+
+
+def test_command_line_reads_a_quantity_whole(tmp_path):
+    rows = [
+        {"reference": reference, "retrieved_contexts": [context]} for reference, context in REPORTED
+    ]
+    samples, out = tmp_path / "samples.jsonl", tmp_path / "out.jsonl"
+    samples.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    run_command("score", samples, "--metric", "context_recall", "--out", out)
+    results = Results.from_jsonl(out)
+    assert [row["context_recall"].value for row in results] == [0.0] * len(REPORTED)

@@ -1,0 +1,292 @@
+"""Notes about the ids and labels of a run: where they appear, and where they must not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxmetrics import (
+    ContextRecall,
+    IDBasedContextRecall,
+    LexicalJudge,
+    NonLLMContextRecall,
+    Results,
+    Sample,
+    compare,
+    evaluate,
+)
+from support.command import run_command
+
+COLOURS = ("red", "blue", "green", "grey", "white", "black", "brown", "pink")
+
+
+def over_ids(pairs: list[tuple[list[str], list[str]]]) -> Results:
+    samples = [
+        Sample(id=str(number), retrieved_context_ids=found, reference_context_ids=wanted)
+        for number, (found, wanted) in enumerate(pairs)
+    ]
+    return evaluate(samples, [IDBasedContextRecall()], progress=False)
+
+
+def notes(pairs: list[tuple[list[str], list[str]]]) -> tuple[str, ...]:
+    return over_ids(pairs).summary().notes
+
+
+# --- ids that were never retrieved ---
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "way"),
+    [
+        ("doc_{}#c0", "doc_{}", "with the end of the reference ids cut they would match: doc_0#c0 and doc_0, doc_1#c0 and doc_1"),
+        ("doc_{}", "doc_{}:12", "with the end of the retrieved ids cut they would match: doc_0 and doc_0:12"),
+        ("kb/en/doc_{}", "doc_{}", "with the beginning of the reference ids cut they would match: kb/en/doc_0 and doc_0"),
+        ("doc_{}", "https://kb.example/doc_{}", "with the beginning of the retrieved ids cut they would match: doc_0 and"),
+        ("{}", "doc{}", "with the beginning of the retrieved ids cut they would match: 0 and doc0, 1 and doc1"),
+        ("{}p", "{}", "with the end of the reference ids cut they would match: 0p and 0"),
+        ("DOC-{}", "doc-{}", "in one case they would match: DOC-0 and doc-0"),
+        ("00{}", "{}.0", "as numbers they would match: 000 and 0.0"),
+        ("a{}", "b{}", "no cut, case or form of a number would match them"),
+    ],
+)  # fmt: skip
+def test_labels_that_meet_no_id_are_named_with_what_would_match(
+    wanted: str, found: str, way: str
+) -> None:
+    (note,) = notes([([found.format(number)], [wanted.format(number)]) for number in range(30)])
+    assert note.startswith("no reference id was ever retrieved, in 30 samples; ")
+    assert way in note
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "way"),
+    [
+        ("{}.0", "{}", "as numbers they would match: 7.0 and 7"),  # a column of pandas with a hole
+        ("d{} ", "d{}", "without blanks around them they would match: d7 and d7"),
+        ("D{}", "d{}", "in one case they would match: D7 and d7"),
+        ("d{}#c0", "d{}", None),  # a cut may be chance in one sample
+        ("a{}", "b{}", None),
+    ],
+)
+def test_in_few_samples_only_a_sure_change_is_named(wanted: str, found: str, way: str | None) -> None:
+    said = notes([([found.format(7), "x"], [wanted.format(7)])])
+    assert len(said) == (0 if way is None else 1)
+    if way is not None:
+        assert said[0] == f"no reference id was ever retrieved, in 1 sample; {way}"
+
+
+def test_labels_of_a_part_are_counted() -> None:
+    """Of 30 samples 20 have labels of an index that was built anew."""
+    pairs = [([f"new{n}"], [f"old{n}" if n < 20 else f"new{n}"]) for n in range(30)]
+    (note,) = notes(pairs)
+    assert note.startswith(
+        "20 of 30 reference ids were retrieved for no sample; 20 of 30 samples have such labels"
+    )
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param([([f"d{n}"], [f"d{(n + 7) % 30}"]) for n in range(30)], id="a legal zero on a hard set"),
+        pytest.param([([f"d{n}", "x"], [f"d{n}", f"old{n}"]) for n in range(30)], id="half is no more than half"),
+        pytest.param([([f"{n}"], [f"doc_{n}#c0"]) for n in range(3)], id="three samples"),
+        pytest.param([([str(n), str(n + 1)], [str(n)]) for n in range(30)], id="numbers as ids"),
+        pytest.param([([f"a#char={n},9{n}"], [f"a#char={n},8{n}"]) for n in range(9)], id="spans"),
+        pytest.param([([], [f"d{n}"]) for n in range(30)], id="nothing was retrieved"),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_labels_that_meet_their_index(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    assert notes(pairs) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("doc_{}", "page_{}"),  # the numbers alone would match: two cuts
+        ("{}", "1{}"),  # a digit is no part of its own
+        ("ab{}", "b{}"),  # nor is a letter
+        ("report", "report_{}"),  # all would be one
+        ("a-{}-x", "b-{}-y"),
+        ("{}", "2{}.5"),
+    ],
+)
+def test_ids_that_really_differ_match_in_no_way(wanted: str, found: str) -> None:
+    (note,) = notes([([found.format(n)], [wanted.format(n)]) for n in range(10, 40)])
+    assert note.endswith(
+        "no cut, case or form of a number would match them: are these labels of this index?"
+    )
+
+
+# --- labels that repeat what was retrieved ---
+
+
+def told(**changed: object) -> tuple[str, ...]:
+    samples = [
+        Sample(
+            **{
+                "reference": f"The pump is {colour}.",
+                "response": f"It is {colour}.",
+                "retrieved_contexts": [f"Of pump {colour}: it is loud."],
+                "reference_contexts": [f"The {colour} pump."],
+                **{name: [text.format(colour) for text in value] if isinstance(value, list) else value.format(colour)
+                   for name, value in changed.items()},  # type: ignore[attr-defined]
+            }
+        )
+        for colour in COLOURS
+    ]  # fmt: skip
+    metrics = [ContextRecall(), NonLLMContextRecall()]
+    return evaluate(samples, metrics, judge=LexicalJudge(), progress=False).summary().notes
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({"reference_contexts": ["Of pump {}: it is loud."]}, "the reference contexts are the retrieved contexts"),
+        ({"reference": "Of pump {}: it is loud."}, "the whole reference is one of the retrieved contexts"),
+        ({"response": "The pump is {}."}, "the response is the reference"),
+    ],
+)  # fmt: skip
+def test_labels_that_repeat_a_text_in_every_sample_are_named(
+    changed: dict[str, object], note: str
+) -> None:
+    assert told(**changed) == (f"{note}, in all 8 samples: such labels prove nothing",)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"reference": "it is loud."},  # word for word, but a part
+        {"response": "The pump is {}"},
+        {"reference_contexts": ["Of pump {}: it is loud.", "Another."]},
+        {
+            "retrieved_contexts": ["The pump is {}. It is loud."],
+            "response": "The pump is {}. It is loud.",
+        },
+    ],
+)
+def test_texts_that_are_quoted_are_no_circle(changed: dict[str, object]) -> None:
+    assert told(**changed) == ()
+
+
+def test_one_sample_that_differs_and_a_run_of_four_say_nothing() -> None:
+    same = [Sample(retrieved_contexts=[text], reference_contexts=[text]) for text in COLOURS]
+    other = Sample(retrieved_contexts=["x"], reference_contexts=["y"])
+    for samples in ([*same, other], [other, *same], same[:4]):
+        assert evaluate(samples, [NonLLMContextRecall()], progress=False).summary().notes == ()
+
+
+# --- where they are shown ---
+
+
+def test_they_stand_in_table_json_page_and_command(tmp_path) -> None:
+    results = over_ids([([f"doc_{n}"], [f"doc_{n}#c0"]) for n in range(30)])
+    summary, note = results.summary(), "no reference id was ever retrieved"
+    assert f"labels: {note}" in str(summary)
+    assert summary.to_dict()["notes"] == list(summary.notes)
+    results.to_html(tmp_path / "page.html")
+    assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
+    results.to_jsonl(tmp_path / "run.jsonl")
+    assert Results.from_jsonl(tmp_path / "run.jsonl").summary().notes == summary.notes
+    lines = [json.dumps(row.sample.to_dict()) for row in results if row.sample]
+    (tmp_path / "samples.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    done = run_command("score", str(tmp_path / "samples.jsonl"), "--metric", "id_based_context_recall")
+    assert note in done.stdout
+
+
+def test_ids_of_strangers_do_not_act_in_a_terminal() -> None:
+    (note,) = notes([([f"\x1b[2Jd{n}"], [f"\x1b[2JD{n}"]) for n in range(9)])
+    assert "\x1b" not in note
+
+
+# --- two runs ---
+
+
+def run_of(ids: str, text: str, wanted: str = "d{}", many: int = 60) -> Results:
+    samples = [
+        Sample(
+            id=f"q{n}",
+            user_input=f"question {n}",
+            reference=f"Pump {n} was built in {1900 + n}.",
+            retrieved_contexts=[text.format(n, 1900 + n)],
+            retrieved_context_ids=[ids.format(n)],
+            reference_context_ids=[wanted.format(n)],
+        )
+        for n in range(many)
+    ]
+    metrics = [ContextRecall(), IDBasedContextRecall()]
+    return evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
+
+
+SAYS, SILENT = "Pump {} was built in {}.", "Nothing is said about it: {} {} days."
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_rebuilt_index_is_reported_without_losses(tmp_path, *, written: bool) -> None:
+    before, after = run_of("d{}", SAYS), run_of("n{}", SAYS)
+    if written:
+        after.to_jsonl(tmp_path / "after.jsonl")
+        before.to_jsonl(tmp_path / "before.jsonl")
+        before, after = (Results.from_jsonl(tmp_path / f"{name}.jsonl") for name in ("before", "after"))
+    found = compare(before, after)
+    text = str(found)
+    assert "another index, or other ids: of 60 retrieved ids 0 are in both runs" in text
+    assert "second run only: no reference id was ever retrieved, in 60 samples" in text
+    assert (found.worst, found.lost) == ((), ())
+    assert "context_recall: no difference shown" in text or found["context_recall"].difference == 0
+
+
+def test_fifty_units_lost_by_a_true_regression_are_named() -> None:
+    before, after = run_of("d{}", SAYS), run_of("d{}", SILENT)
+    assert len(compare(before, after).lost) == 60
+    rebuilt = compare(before, run_of("n{}", SILENT))
+    assert len(rebuilt.lost) == 60  # verdicts about texts stand, whatever the ids
+    assert {held.retrieved_by_both for unit in rebuilt.lost for held in unit.contexts} == {None}
+    assert {item.metric for item in rebuilt.worst} == {"context_recall"}
+
+
+def test_ids_with_another_text_are_counted_and_not_missing() -> None:
+    found = compare(run_of("d{}", SAYS), run_of("d{}", SILENT))
+    assert "another text under 60 of 60 ids of both runs: d0, d1" in found.notes
+    assert {held.retrieved_by_both for unit in found.lost for held in unit.contexts} == {None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(("d{}", SAYS), ("d{}", SAYS), id="the same"),
+        pytest.param(
+            ("d{}", SAYS, "x{}"), ("d{}", SAYS, "x{}"), id="both have the labels of another index"
+        ),
+        pytest.param(("d{}", SAYS, "d{}", 6), ("n{}", SAYS, "d{}", 4), id="few"),
+    ],
+)
+def test_nothing_is_said_of_two_runs_over_one_index(before: tuple, after: tuple) -> None:
+    assert [
+        note
+        for note in compare(run_of(*before), run_of(*after)).notes
+        if "run only" in note or "another" in note
+    ] == []
+
+
+def test_another_retriever_over_the_same_index_keeps_its_losses() -> None:
+    """It finds the neighbour of what is wanted: half of the ids are in both runs, and each loss is one."""
+    before = run_of("d{}", SAYS)
+    other = [
+        Sample(
+            id=f"q{n}",
+            user_input=f"question {n}",
+            reference=f"Pump {n} was built in {1900 + n}.",
+            retrieved_contexts=[SAYS.format((n + 30) % 90, 1900 + (n + 30) % 90)],
+            retrieved_context_ids=[f"d{(n + 30) % 90}"],
+            reference_context_ids=[f"d{n}"],
+        )
+        for n in range(60)
+    ]
+    metrics = [ContextRecall(), IDBasedContextRecall()]
+    found = compare(before, evaluate(other, metrics, judge=LexicalJudge(), progress=False))
+    assert found.notes == ()
+    assert {item.metric for item in found.worst} == {"context_recall", "id_based_context_recall"}
+    assert {held.retrieved_by_both for unit in found.lost for held in unit.contexts} == {False}

@@ -1,0 +1,306 @@
+r"""What a reader sees of a text: a table by hand, the places in the text, and texts without markup that stay as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.markup import may_hold_markup
+from ctxmetrics.text.quote_search import find_quote
+from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.text.visible import see
+from support.cases import each_case
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+# Text that looks like markup: all of it is seen.
+TEXTS = [
+    "Dear {{ name }}, {{convert|5|km}} are 3 miles.",
+    "a < b and c > d",
+    "if a<b and c>d: return",
+    "Map<String, List<String>> index = build();",
+    "vector<b> rows; Box<Input> field;",
+    "the <em> element stresses a word",
+    "x <= 3 && y >= 4",
+    "def f(*args, **kwargs): return g(*args, **kwargs)",
+    "char *first, *second;",
+    "snake_case_names and other_names",
+    "the __init__ method and the __main__ module",
+    "obj.__dict__ and __name__ == '__main__'",
+    "2 * 3 * 4 = 24",
+    "2*3*4 = 24",
+    "x**2 + y**2 = z**2",
+    "5 * (2 + 3) * 4",
+    "The fee* is due. *Members pay less.",
+    "Fees rose [sic] again.",
+    "a[0] = b[1] + c[i]",
+    "f(x)[1] and rows[0][1]",
+    "matrix[i][j] = 0",
+    "values in [0, 1] or [2, 5]",
+    "the interval [2, 5] and the pair [3, 4]",
+    "Press [1] to go on.",
+    "[1] Smith, J. The mill. 1999.",
+    '"size":[970,90],"id":3',
+    "x[\"name\"] and x['name']",
+    "write to <a@b.org> now",
+    "It costs $5 and $10.",
+    "It costs $5, or $10 a day.",
+    "US$5 and C$10",
+    "export PATH=$HOME/my_bin:$PATH",
+    "open C:\\new\\temp\\names.txt",
+    "\\\\server\\new\\texts",
+    "match \\d+\\.\\d* and \\bword\\b",
+    "~/dir and ~5 km",
+    "#hashtag and #1",
+    "C# and F# are languages",
+    "a|b and a||b",
+    "the norm |x| or ||x||",
+    "5' 10'' tall and 6' 2'' tall",
+    "a == b == c",
+    "AT&T and R&D; Q&A; too",
+    "?a=1&copy=2&lt=3",
+    "x^2 + y^2",
+    "> 90 % of them agreed",
+    "Population\n12\nmillion",
+    "Mon: 9\nTue\n24/7\n\nFri: 9",
+    "one\ntwo\n3\nfour",
+    "if (a && b) { c = {x: 1}; }",
+    "let f = (x) => { return x; };",
+    "SELECT * FROM t WHERE a = '' OR b = ''",
+    "ls *.txt and *.py",
+    "[x](y)",
+    "a well-\nknown mill",
+    "well-known and co-operate",
+    "The mill — old as it is — stands.",
+    "25 m² and 10⁶ cells",
+    "See p. 12 of the book.",
+    "regex [^1]+ and [^abc]",
+    "a_1 and b_2 and MAX_10",
+    "{{ name }} and {key}",
+    "He said 'no', 'never' and 'why'.",
+    "C:\\u and D:\\t",
+    "5 < 6 <b and b> 7",
+]
+
+# Text, and what is seen of it.
+SEEN = [
+    # HTML and XML
+    ("The <b>fee</b> is <i>20</i> euros.", "The fee is 20 euros."),
+    ("un<b>believ</b>able", "unbelievable"),
+    ("The fee<br>is 20<br/>euros.", "The fee\nis 20\neuros."),
+    ('<a href="x?a=1&amp;b=2">deck</a> plan', "deck plan"),
+    ("<mark>fee</mark> and <EM>tax</EM>", "fee and tax"),
+    ('<span class="hl">fee</span> of 20', "fee of 20"),
+    ("fee<!-- 30 --> of 20", "fee of 20"),
+    ("a<script>var fee = 30;</script>b", "ab"),
+    ("a<style>p { color: red }</style>b", "ab"),
+    ("word<sup>1</sup> and on.<sup>[2]</sup> So", "word and on. So"),
+    ('word<sup id="r1"><a href="#n1">[1]</a></sup> so', "word so"),
+    ("10<sup>6</sup> cells on 5 km<sup>2</sup>", "10⁶ cells on 5 km²"),
+    ("CO<sub>2</sub> and H<sub>2</sub>O", "CO2 and H2O"),
+    ("the 21<sup>st</sup> day", "the 21st day"),
+    ('<img src="a.png" alt="a map"> here', "a map here"),
+    ('text<ref name="a">A note.</ref> and<ref name="b"/> on', "text and on"),
+    ("<hl>fee</hl> of 20", "fee of 20"),
+    ("at <https://a.org/b> now", "at https://a.org/b now"),
+    ("a < b and <b>c</b>", "a < b and c"),
+    # entities
+    ("20&nbsp;euros", "20 euros"),
+    ("Tom &amp; Ann&#39;s &ldquo;inn&rdquo; &#x27;x&#x27;", "Tom & Ann's “inn” 'x'"),
+    ("20&amp;nbsp;euros", "20 euros"),
+    ("&lt;b&gt; is a tag", "<b> is a tag"),
+    ("foot&shy;ball", "football"),
+    # Markdown
+    ("The **fee** is *20* euros.", "The fee is 20 euros."),
+    ("__fee__ and _tax_ and ***both***", "fee and tax and both"),
+    ("un**believ**able", "unbelievable"),
+    ("The ~~old~~ fee", "The old fee"),
+    ("**Note:**the fee", "Note:the fee"),
+    ("这是**重点**内容", "这是重点内容"),
+    ("run `x = 1` now", "run x = 1 now"),
+    ("run ``a `b` c`` now", "run a `b` c now"),
+    ("`**kwargs` and `<b>x</b>`", "**kwargs and <b>x</b>"),
+    ("```py\na[1] = **b**\n```\nDone.", "a[1] = **b**\nDone."),
+    ("see the [deck](address) plan", "see the deck plan"),
+    ('the [deck](https://a.org/b_(c) "A title") plan', "the deck plan"),
+    ("[**bold** deck](/plan)", "bold deck"),
+    ("![a map](map.png) here", "a map here"),
+    ("[![logo](a.png)](https://a.org) here", "logo here"),
+    (
+        "the [report here][1] and [that one][]\n\n[that one]: /x",
+        "the report here and that one\n\n[that one]: /x",
+    ),
+    ("## Fees ##\nThe fee", "Fees\nThe fee"),
+    ("> The ferry\n> leaves", "The ferry\nleaves"),
+    ("1\\*2 and snake\\_case and \\[x\\]", "1*2 and snake_case and [x]"),
+    ("| Fee | Price |\n|---|:-:|\n| Adult | 20 |", "Fee\tPrice\nAdult\t20"),
+    ("Fee | Price\n--- | ---\nAdult | 20", "Fee\tPrice\nAdult\t20"),
+    ("| Adult fee | 20 euros |", "Adult fee\t20 euros"),
+    ("|Adult|20 euros|\n|Child|5 euros|", "Adult\t20 euros\nChild\t5 euros"),
+    ("| Fee | Price |\r\n|---|---|\r\n| Adult | 20 |\r\n", "Fee\tPrice\nAdult\t20\n"),
+    # marks of notes
+    ("It is red.[1] It is blue.[2][3]", "It is red. It is blue."),
+    ("the ferry[4] leaves, daily[5,6]", "the ferry leaves, daily"),
+    ("the method [12] shows", "the method shows"),
+    ("the ferry [1, 2] leaves [3]–[5] daily", "the ferry leaves  daily"),
+    ("a claim[citation needed] and one[note 2]", "a claim and one"),
+    ("a claim.[^1] One[^note] more", "a claim. One more"),
+    ("the ferry[[1]](#cite_note-1) leaves", "the ferry leaves"),
+    ("the ferry¹ leaves.²", "the ferry leaves."),
+    ("It is so【4†source】.", "It is so."),
+    # wiki and boards
+    ("the [[Old mill|mill]] in [[Ghent]]", "the mill in Ghent"),
+    ("'''Ghent''' is a ''city''", "Ghent is a city"),
+    ("== Fees ==\nThe fee", " Fees \nThe fee"),
+    ("the [https://a.org old mill] here", "the old mill here"),
+    ("[b]fee[/b] [url=https://a.org]here[/url]", "fee here"),
+    # LaTeX
+    ("Water is $H_2O$.", "Water is H2O."),
+    ("$x^2$ and \\(a_1\\) and $$\\frac{a}{b}$$", "x² and a1 and a/b"),
+    ("\\textbf{fee} of \\emph{20 \\textit{euros}}", "fee of 20 euros"),
+    ("$\\text{CO}_2$ at 20$^\\circ$C", "CO2 at 20°C"),
+    ("about $5 \\times 10^{-3}$ m", "about 5 × 10⁻³ m"),
+    ("shown \\cite{smith} before", "shown  before"),
+    ("90\\% of \\$5", "90% of $5"),
+    ("H_2SO_4 and CO_2", "H2SO4 and CO2"),
+    ("CO₂ and H₂O", "CO2 and H2O"),
+    ("the ``old'' mill", 'the "old" mill'),
+    # breaks of pages and lines
+    ("The ferry leaves at\n\n- 12 -\n\nnine.", "The ferry leaves at nine."),
+    ("The ferry leaves at\nPage 12 of 30\nnine.", "The ferry leaves at nine."),
+    ("The ferry leaves the old harbour at\n12\n\fnine.", "The ferry leaves the old harbour at nine."),
+    ("The ferry gives infor-\n12\nmation.", "The ferry gives infor-\n12\nmation."),
+    ("The ferry gives infor-\n- 12 -\nmation.", "The ferry gives information."),
+    ("more informa-\ntion here", "more information here"),
+    ("more infor\u00ad\nmation and foot\u00adball", "more information and football"),
+    ("The ferry leaves at\r\n\r\n- 12 -\r\n\r\nnine.", "The ferry leaves at nine."),
+    ("more informa-\r\ntion here", "more information here"),
+    ("zero\u200bwidth", "zerowidth"),
+    ("It opens at nine {{citation needed|date=May 2020}} daily{{cn}}.", "It opens at nine daily."),
+    ("The `lower deck <http://x.org>`_ opens", "The lower deck opens"),
+    # search engines and JSON
+    ("<<<em>>>fee<<</em>>> of 20", "fee of 20"),
+    ("@@HIGHLIGHT@@fee@@ENDHIGHLIGHT@@ of 20", "fee of 20"),
+    ("It leaves.\\nIt is \\u00e9t\\u00e9.", "It leaves.\nIt is été."),
+    ("The fee\\nis 20 euros.", "The fee\nis 20 euros."),
+    ('He said \\"no\\".', 'He said "no".'),
+]
+
+
+@each_case("text", TEXTS)
+def test_text_that_looks_like_markup_is_seen(text):
+    view = see(text)
+    assert view.text == text
+    assert view.to_source(Span(0, len(text))) == (0, len(text))
+
+
+@each_case(("text", "seen"), SEEN)
+def test_markup_is_not_seen(text, seen):
+    assert may_hold_markup(text)
+    assert see(text).text == seen
+
+
+@each_case(("text", "seen"), SEEN)
+def test_each_visible_word_has_its_place(text, seen):
+    view, position = see(text), 0
+    for word in seen.split():
+        start = view.text.index(word, position)
+        position = start + len(word)
+        span = view.to_source(Span(start, position))
+        assert view.cut(span) == ("a map" if "alt=" in text and word in "a map" else word)
+        assert view.to_visible(span.start) <= start
+
+
+def test_every_place_of_a_visible_text_grows():
+    text = "a **b** &amp; [c](d) <i>e</i>\n| f | g |\n|---|---|\n" * 3
+    view = see(text)
+    places = [view.to_source(Span(place, place + 1)).start for place in range(len(view.text))]
+    assert places == sorted(places)
+    assert [view.to_visible(place) for place in places[1:]] == sorted(
+        view.to_visible(place) for place in places[1:]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "shown"),
+    [
+        ("The **fee** is 20.", "fee", "**fee**"),
+        ("See the [deck](x).", "deck", "[deck](x)"),
+        ("See [the deck](x).", "deck", "deck"),
+        ("See [the deck](x).", "See the deck", "See [the deck](x)"),
+        ("<b>The <i>fee</i></b> is", "fee", "<i>fee</i>"),
+        ("<p>The fee</p>", "The fee", "The fee"),
+        ("20&nbsp;euros", "20 euros", "20&nbsp;euros"),
+    ],
+)
+def test_shown_text_has_the_marks_around_it(text, word, shown):
+    view = see(text)
+    start = view.text.index(word)
+    first, last = view.to_source(Span(start, start + len(word)))
+    assert text[first:last] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("<p>One is here.</p><p>Two is there.</p>", ["One is here.", "Two is there."]),
+        ("<ul><li>Tea is sold</li><li>Dogs travel free</li></ul>", ["Tea is sold", "Dogs travel free"]),
+        ("See [the plan](https://a.org/x.y?z). Then go.", ["See [the plan](https://a.org/x.y?z).", "Then go."]),
+        ("**Fee:** it is 20. **Tax:** it is 3.", ["**Fee:** it is 20.", "**Tax:** it is 3."]),
+        ("The ferry leaves the harbour at\n\n- 12 -\n\nnine. It is red.",
+         ["The ferry leaves the harbour at\n\n- 12 -\n\nnine.", "It is red."]),
+        ("It is red.[1] It is blue.", ["It is red.", "It is blue."]),
+    ],
+)  # fmt: skip
+def test_sentences_are_those_that_are_seen(text, sentences):
+    assert [*split_sentences(text)] == sentences
+
+
+def read_families() -> list[str]:
+    """Every text of the labelled families, once."""
+    if not DATA.is_dir():
+        pytest.skip("the labelled families are not here")
+    texts: set[str] = set()
+    for path in sorted(DATA.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            for key in ("reference", "response", "user_input"):
+                texts.add(row.get(key) or "")
+            for key in ("retrieved_contexts", "reference_contexts"):
+                texts.update(row.get(key) or ())
+    return sorted(text for text in texts if isinstance(text, str))
+
+
+# Marks without which a text of the families has no markup: written here, not taken from the code.
+HOLDS_MARKUP = (
+    "](", "[edit", "[ edit", "</", "<br", "<http", "&", "**", "##", "$", "\\", "`", "''", "\u00ad", "\u200b", "\ufeff",
+    "[citation", "[ citation", "*", "_", "|", "³", "²", "¹", "₂", "₄", "-\n", "\u2060", "\n12",
+)  # fmt: skip
+
+
+def test_families_change_only_where_they_hold_markup():
+    texts, changed = read_families(), 0
+    assert len(texts) >= 10_000
+    for text in texts:
+        view = see(text)
+        if view.text == text:
+            continue
+        changed += 1
+        has_note = any(f"[{number}" in text.replace("[ ", "[") for number in range(1, 10))
+        has_line_mark = any(line.lstrip().startswith((">", "#")) for line in text.split("\n"))
+        assert has_note or has_line_mark or any(mark in text for mark in HOLDS_MARKUP), text
+        # Every word that is seen is a word of the text, or of one that an entity or a hyphen had cut.
+        assert len(view.text) <= len(text) + 2 * text.count("<")
+    print(f"{changed} of {len(texts)} texts hold markup")
+    assert 0 < changed < len(texts) / 20
+
+
+def test_a_quote_in_a_long_table_is_near_its_row():
+    rows = "".join(
+        f"<tr><td>Room {number}</td><td>{number + 20} beds</td></tr>" for number in range(500)
+    )
+    (span,) = find_quote("Room 321 341 beds", rows)
+    assert rows[span.start : span.end] == "Room 321</td><td>341 beds"

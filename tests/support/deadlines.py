@@ -1,0 +1,36 @@
+"""A deadline that comes when the test says so: how fast a machine is decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+DEADLINE = 1800.0
+"""Seconds to give a run whose deadline the test brings itself."""
+
+
+class HeldDeadline:
+    """Hold the timer of a run with `deadline=DEADLINE`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._timers: list[tuple[Any, Callable[[], object]]] = []
+        call_later = asyncio.BaseEventLoop.call_later
+
+        def hold(loop: Any, delay: float, callback: Any, *arguments: Any, **options: Any) -> Any:
+            if delay == DEADLINE:
+                self._timers.append((loop, partial(callback, *arguments)))
+            return call_later(loop, delay, callback, *arguments, **options)
+
+        monkeypatch.setattr(asyncio.BaseEventLoop, "call_later", hold)
+
+    def bring(self) -> None:
+        """End the run: at once in its loop, soon from another thread."""
+        ((loop, end),) = self._timers
+        if asyncio._get_running_loop() is loop:
+            end()
+        else:
+            loop.call_soon_threadsafe(end)
