@@ -29,6 +29,8 @@ os.environ.update(
         "LANGSMITH_TRACING": "false",
         "LOGFIRE_IGNORE_NO_CONFIG": "1",
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        # Else ten threads write the spans of one trace to SQLite, and a span that cannot be written is dropped in silence.
+        "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false",
         "MLFLOW_TRACKING_URI": f"sqlite:///{_recorded_spans.name}/mlflow.db",
         # Logfire's plugin costs every process a third of a second.
         "PYDANTIC_DISABLE_PLUGINS": "__all__",
