@@ -41,6 +41,11 @@ class Browser:
         """Run a script in the page; return what it gives."""
         return self.driver.execute_script(script, *arguments)
 
+    def set_width(self, width: int) -> None:
+        """Show pages as wide as a screen, or a telephone."""
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
     def requests(self) -> list[str]:
         """Every address that pages asked for since the last look; the browser's own first page is left out."""
         driver: Any = self.driver  # its log has no types

@@ -1,4 +1,4 @@
-"""`ctxmetrics label` as a process of its own, for the tests of its page."""
+"""`ctxmetrics label` as a process of its own, and its page in a browser, as a person uses them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ import sys
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any, Self
 
+from support.browser import Browser
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+# How long a page may take.
+_SECONDS = 60
 
 
 class LabelProcess:
@@ -107,3 +113,37 @@ class LabelProcess:
         assert status == 200, body
         found: dict[str, Any] = json.loads(body)
         return found
+
+
+class LabelPage(Browser):
+    """The page in a browser, and what a person does to it."""
+
+    def open(self, address: str) -> None:
+        """Open the page, and wait for its first question."""
+        self.driver.get(address)
+        self.wait(lambda: self.run("return shown !== null && !busy"))
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        """Wait until a condition holds."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, _SECONDS, poll_frequency=0.02).until(lambda _: condition())
+
+    def press(self, *keys: str) -> None:
+        """Press keys one by one, each when the page is ready for it."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+            self.wait(lambda: not self.run("return busy && !ended"))
+
+    def text(self, identifier: str) -> str:
+        """Return the text of an element."""
+        found: str = self.run("return document.getElementById(arguments[0]).textContent", identifier)
+        return found
+
+    @property
+    def question(self) -> tuple[str, str]:
+        """The id of the sample and the item that is asked about."""
+        name, item = self.run("return [shown.name, shown.item]")
+        return name, item

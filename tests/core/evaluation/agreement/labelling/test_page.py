@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ctxmetrics import Sample
-from support.browser import LACKING, Browser
-from support.labelling import LabelProcess
+from support.browser import LACKING
+from support.labelling import LabelPage, LabelProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}"),
 ]
 
-SECONDS = 60
 CONTEXTS = ("Berlin is a city.", "Paris is the capital of France.", "It rains.")
 HOSTILE = (
     "<script>window.owned = 1</script>",
@@ -47,38 +46,9 @@ def written(folder: Path, samples) -> Path:
     return file
 
 
-class Page(Browser):
-    """The page in a browser, and what a person does to it."""
-
-    def open(self, address: str) -> None:
-        self.driver.get(address)
-        self.wait(lambda: self.run("return shown !== null && !busy"))
-
-    def wait(self, condition) -> None:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(lambda _: condition())
-
-    def press(self, *keys: str) -> None:
-        """Press keys one by one, each when the page is ready for it."""
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        for key in keys:
-            ActionChains(self.driver).send_keys(key).perform()
-            self.wait(lambda: not self.run("return busy && !ended"))
-
-    def text(self, identifier: str) -> str:
-        return self.run("return document.getElementById(arguments[0]).textContent", identifier)
-
-    @property
-    def question(self) -> tuple[str, str]:
-        """The id of the sample and the item that is asked about."""
-        return tuple(self.run("return [shown.name, shown.item]"))
-
-
 @pytest.fixture
 def page(tmp_path):
-    made = Page(tmp_path / "browser")
+    made = LabelPage(tmp_path / "browser")
     yield made
     made.driver.quit()
 
