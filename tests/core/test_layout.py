@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def imports_of(path: Path, known: dict[str, Path]) -> set[str]:
     return found & known.keys()
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     known = modules()
     # `ctxmetrics` itself loads its public names on first use, from all over the package.
