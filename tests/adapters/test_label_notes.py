@@ -46,6 +46,7 @@ def told(runner: Runner, metric: Any, caplog: Any, wanted: str, text: str, many:
     return [record.getMessage() for record in caplog.records if "labels" in record.getMessage()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_a_run_of_a_framework_says_what_its_labels_are_worth(name: str, caplog: Any) -> None:
     runner = runner_of(name)

@@ -217,6 +217,7 @@ def scores_of(results: Results) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_results_are_those_of_the_core_on_the_handbook(run: Callable[..., Results]) -> None:
     samples = list(read_samples(HANDBOOK))
     results, core = run(samples), evaluate(samples, METRICS, progress=False)
@@ -291,6 +292,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
 def test_they_go_on_as_after_evaluate(
     runs: tuple[Results, Results], step: Callable[..., None], tmp_path: Path

@@ -495,6 +495,7 @@ def test_langsmith_evaluates_the_messages_of_an_agent() -> None:
     assert "several_searches" in str(precision.comment)
 
 
+@pytest.mark.slow
 def test_inspect_scores_the_messages_of_a_state(tmp_path: Path) -> None:
     messages = inspect_messages()
     import inspect_ai

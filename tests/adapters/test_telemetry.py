@@ -101,6 +101,7 @@ def run_mlflow(**options: Any) -> None:
 RUNS = [run_ragas, run_ragas_collections, run_deepeval, run_langchain, run_mlflow]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_runner_sends_one_event_for_a_score(
     events: Callable[[], list[Any]], run: Callable[..., None]
@@ -123,6 +124,7 @@ def test_missing_provider_is_named_by_the_metric(
         run(telemetry=True)
 
 
+@pytest.mark.slow
 def test_inspect_sends_one_event_for_a_score(events: Callable[[], list[Any]], tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample
@@ -181,6 +183,7 @@ for item in exporter.get_finished_logs():
 """
 
 
+@pytest.mark.slow
 def test_pydantic_evals_writes_the_event_itself_and_once(python: Callable[..., str]) -> None:
     online = pytest.importorskip("pydantic_evals.online")
     if not hasattr(online, "wait_for_evaluations"):

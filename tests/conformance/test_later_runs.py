@@ -74,6 +74,7 @@ def test_the_next_run_with_a_new_judge_asks_and_scores(name: str) -> None:
         assert server.count == before + 14
 
 
+@pytest.mark.slow
 @each(SHOW_THEIR_RUNS, "core")
 def test_the_next_run_with_the_same_metric_asks_and_scores(name: str) -> None:
     with serving("500") as server:
@@ -90,6 +91,7 @@ def test_replies_without_content_never_outlast_a_run(name: str) -> None:
         assert score(name, same, "Today") == [0.5] * 14
 
 
+@pytest.mark.slow
 @each(OTHERS, "langchain.lcel")
 def test_where_no_run_shows_all_are_scored_after_the_cool_down(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +110,7 @@ def scored(metric: ContextRecall, word: str) -> Iterator[tuple[float | None, str
         yield found.value, found.verdicts[0].code
 
 
+@pytest.mark.slow
 def test_sync_scores_one_after_the_other() -> None:
     """Outside of runs a judge that is down is not asked for each sample; another metric object asks it."""
     with serving("500") as server:
@@ -120,6 +123,7 @@ def test_sync_scores_one_after_the_other() -> None:
             assert other.score(samples("Today")[0]).value is not None
 
 
+@pytest.mark.slow
 def test_forget_forgets_that_a_judge_is_down() -> None:
     with serving("500") as server:
         down = metric(server)

@@ -49,6 +49,7 @@ def generated(number):
     return sample, tuple(tuple("whole" if cell else "none" for cell in row) for row in truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", CASES)
 def test_the_joint_judgement_is_that_of_each_context_alone(count):
     responder = answer_from(supported=stated, useful=useful)

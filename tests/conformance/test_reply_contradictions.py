@@ -25,6 +25,7 @@ def count(path: str, kinds: list[str], samples: int) -> dict[str, int]:
     return {key: sum(counted[key] for counted in found.values()) for key in keys}
 
 
+@pytest.mark.slow
 def test_quick_kinds_are_never_wrong_without_a_flag():
     assert count("core", QUICK, 2)["silent"] == 0
 

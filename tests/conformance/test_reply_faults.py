@@ -62,6 +62,7 @@ def test_every_path_gives_the_outcomes_of_the_core(path, core):
     assert {line.partition(":")[0] for line in found} == hidden, found
 
 
+@pytest.mark.slow
 def test_a_path_that_hides_a_fault_is_seen(core):
     (case,) = (case for case in CASES if case.id == "recall-reply-repeated-verdict-key")
     coerced = BENCHMARK.Outcome(1.0, (("s1", True, None), ("s2", True, None)))

@@ -112,6 +112,7 @@ def test_the_cases_that_come_with_the_library_are_these() -> None:
     assert load_cases() == CASES
 
 
+@pytest.mark.slow
 def test_every_case_is_in_one_batch_with_its_own_sample() -> None:
     found = batches(SCORED)
     assert sorted(case.id for batch in found for case in batch.cases) == sorted(
@@ -152,6 +153,7 @@ IDS = [case for case in SCORED if case.metric == "id_based_context_recall"][:20]
 JUDGED = [case for case in SCORED if case.metric == "context_recall" and not case.params][:40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "change", "cases"),
     [

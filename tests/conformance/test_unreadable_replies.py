@@ -98,6 +98,7 @@ class OwnModel:
         return Reply(content=json.loads(raw.text)["choices"][0]["message"]["content"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_model_of_ones_own(body):
     with unreadable_at_first(body) as server:
@@ -118,6 +119,7 @@ def test_model_with_only_unreadable_replies_ends_the_run():
     assert 30 <= model.calls <= 30 + 16  # and what was on its way by then
 
 
+@pytest.mark.slow
 def test_ragas(server):
     pytest.importorskip("ragas")
     from openai import AsyncOpenAI
@@ -147,6 +149,7 @@ def test_deepeval(server):
     assert judged(runner.score(ContextRecall(judge=LLMJudge(model)), SAMPLES)) >= COUNT - UNREADABLE
 
 
+@pytest.mark.slow
 def test_langchain(server):
     pytest.importorskip("langchain_openai")
     from langchain_openai import ChatOpenAI

@@ -42,6 +42,7 @@ def test_id_metrics_load_nothing_heavy() -> None:
     assert loaded_by(code).isdisjoint(HEAVY - {"numpy"})
 
 
+@pytest.mark.slow
 def test_judging_loads_no_framework() -> None:
     code = "from ctxmetrics import ContextRecall, Sample; ContextRecall().score(Sample(reference='A b c.', retrieved_contexts=['A b c.']))"
     assert loaded_by(code).isdisjoint(
@@ -56,6 +57,7 @@ def test_the_options_of_commands_load_no_readers() -> None:
     assert loaded >= set(get_args(Missing))  # what the statement printed
 
 
+@pytest.mark.slow
 def test_a_score_without_a_baseline_loads_no_comparison(tmp_path: Path) -> None:
     file = tmp_path / "ids.jsonl"
     file.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n')

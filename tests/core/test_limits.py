@@ -75,6 +75,7 @@ print(*deepest)
 """
 
 
+@pytest.mark.slow
 def test_a_metric_in_ragas_loads_the_number_alone() -> None:
     pytest.importorskip("ragas")
     run = subprocess.run(
@@ -99,6 +100,7 @@ def number_files() -> list[Path]:
     ]
 
 
+@pytest.mark.slow
 def test_two_gates_lead_from_the_number_to_the_evaluation() -> None:
     gates = set()
     naming = set()
@@ -118,6 +120,7 @@ def test_two_gates_lead_from_the_number_to_the_evaluation() -> None:
     assert naming == GATES_BY_NAME | FORMER_NAMES
 
 
+@pytest.mark.slow
 def test_one_judged_sample_goes_no_deeper() -> None:
     path = f"{Path(__file__).parents[1]}"
     run = subprocess.run(

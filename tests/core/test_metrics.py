@@ -55,6 +55,7 @@ def test_no_class_variable_is_written_on_an_object(metric: type[Metric], convent
     assert [name for name in own if "ClassVar" in str(hints[name])] == []
 
 
+@pytest.mark.slow
 def test_the_embedded_judge_needs_no_thread_in_score() -> None:
     code = (
         "import threading\n"

@@ -78,6 +78,7 @@ def test_every_extra_that_a_page_or_a_message_names_exists() -> None:
     assert {item for item in named if item[1] not in extras} == set()
 
 
+@pytest.mark.slow
 def test_every_extra_named_to_people_exists() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     told = {
@@ -111,6 +112,7 @@ def test_the_extra_that_a_message_names_brings_the_package(package: str) -> None
     assert package in needed_by(EXTRAS[package])
 
 
+@pytest.mark.slow
 def test_version_in_a_message_is_the_lowest_of_the_extra() -> None:
     told = {
         (node.args[0].value, node.args[1].value)
@@ -144,6 +146,7 @@ def test_package_without_its_own_dependency_is_not_missing(missing: str, message
         raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
 
 
+@pytest.mark.slow
 def test_broken_openai_package_is_not_called_missing(tmp_path: Path) -> None:
     package = tmp_path / "openai"
     package.mkdir()
@@ -360,6 +363,7 @@ def only_for_types(tree: ast.AST) -> set[ast.AST]:
     }
 
 
+@pytest.mark.slow
 @each_case("path", sorted((ROOT / "core").rglob("*.py")))
 def test_the_core_imports_no_framework_and_no_adapter(path: Path) -> None:
     tree = tree_of(path)

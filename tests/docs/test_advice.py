@@ -126,6 +126,7 @@ def test_coverage_benchmark_fails_where_intervals_are_narrow(monkeypatch: pytest
     assert benchmark.missed_label_cell(row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["weights of a mean", "another run of a mean", "clusters of a mean"])
 def test_paths_of_a_corrected_mean_hold(path: str) -> None:
     benchmark = load_benchmark("interval_coverage")

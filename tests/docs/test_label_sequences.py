@@ -37,6 +37,7 @@ def commands_of(page: str) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["trust.md", "labelling.md", "comparing.md"])
 def test_the_sequence_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

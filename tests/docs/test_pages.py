@@ -255,6 +255,7 @@ def commands() -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "command"),
     [

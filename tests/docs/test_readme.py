@@ -125,6 +125,7 @@ def test_pictures_are_of_the_pages_of_this_code(name: str) -> None:
         assert picture.text["page"] == pictures.hash_page(pictures.PAGES[name]())
 
 
+@pytest.mark.slow
 def test_how_many_questions_50_samples_are_is_what_a_draw_asks(tmp_path: Path) -> None:
     file = tmp_path / "handbook.jsonl"
     file.write_bytes((ROOT / "examples" / "handbook.jsonl").read_bytes())

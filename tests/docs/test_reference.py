@@ -60,6 +60,7 @@ def test_the_table_of_metrics_is_written() -> None:
     assert REFERENCE.BEGIN + REFERENCE.build_table() + REFERENCE.END in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_a_page_has_definition_example_and_names(name: str) -> None:
     page = REFERENCE.build_metric_page(name, METRICS[name])
@@ -112,6 +113,7 @@ def test_the_parts_of_the_api_hold_every_other_name() -> None:
     assert len(REFERENCE.read_parts()) > 5
 
 
+@pytest.mark.slow
 def test_the_texts_for_assistants_hold_every_page(tmp_path: Path) -> None:
     from mkdocs.config import load_config
 

@@ -80,6 +80,7 @@ def test_the_published_kappas_are_found_again() -> None:
     assert theirs == pytest.approx(found, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_corrected_means_are_those_of_plain_formulas(measured: Any) -> None:
     people = shares("nist_grade")
     assert measured.people == people

@@ -54,6 +54,7 @@ def test_the_agreement_that_is_shown_is_the_one_that_is_printed() -> None:
     assert re.sub(bootstrap, "", shown[1]).split() == re.sub(bootstrap, "", printed).split()
 
 
+@pytest.mark.slow
 def test_lines_of_the_embedded_check_are_printed() -> None:
     shown = re.search(r"^```text\n(lexical on .*?)\n```$", CHECKING, re.MULTILINE | re.DOTALL)
     printed = str(check_judge(LexicalJudge(), progress=False))

@@ -122,6 +122,7 @@ def count_failures(place: Path) -> dict[str, str | None]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "schema"),
     [("retrieval.yml", "github-workflows"), ("retrieval.gitlab-ci.yml", "gitlab-ci")],

@@ -56,6 +56,7 @@ def test_it_is_short(file: str) -> None:
 # --- Phoenix ---
 
 
+@pytest.mark.slow
 def test_phoenix_evaluates_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("phoenix.evals")
     import pandas as pd
@@ -126,6 +127,7 @@ def collecting() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.server_close()
 
 
+@pytest.mark.slow
 def test_langfuse_sends_the_scores_of_an_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     langfuse = pytest.importorskip("langfuse")
     from opentelemetry.sdk.trace import TracerProvider

@@ -28,6 +28,7 @@ def test_each_file_of_retrievers_is_short(name: str) -> None:
     assert len(statements) - len(imports) <= MOST_STATEMENTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDED)
 def test_each_file_of_retrievers_runs(name: str) -> None:
     pytest.importorskip(NEEDED[name])

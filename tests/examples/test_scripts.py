@@ -121,6 +121,7 @@ def test_what_a_compressor_of_langchain_lost(
     assert text.count("of search (rank") == 5
 
 
+@pytest.mark.slow
 def test_two_retrievers_are_compared_and_a_judge_is_checked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_two_retrievers_are_compared_and_a_judge_is_checked(
     )
 
 
+@pytest.mark.slow
 def test_a_judge_of_ones_own(tmp_path: Path) -> None:
     text = printed_by("own_judge.py", tmp_path)
     found = table(text)["context_recall"]

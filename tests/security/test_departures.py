@@ -120,6 +120,7 @@ def parameters() -> list[Any]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", parameters())
 def test_row_gets_what_the_page_says(row: dict[str, Any], tmp_path: Path) -> None:
     modules = [*NEEDED.get(row["script"], ())]
@@ -144,6 +145,7 @@ def test_row_gets_what_the_page_says(row: dict[str, Any], tmp_path: Path) -> Non
 # ---- files that stay ----
 
 
+@pytest.mark.slow
 def test_command_sends_nothing_and_files_hold_what_is_said(tmp_path: Path) -> None:
     """`--keep-texts`, baselines and the cache: which words of the texts stand in which file."""
     samples = tmp_path / "samples.jsonl"

@@ -343,6 +343,7 @@ def _batches(category, canary, *, alone):
     yield batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_data_stays_in_its_block(desk, canary, category):
     recall, utilization = ContextRecall(language="en"), ContextUtilization(language="en")

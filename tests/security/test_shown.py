@@ -111,6 +111,7 @@ BASELINE = run(HARMLESS)
 LINES = [text.count("\n") for text in words_of(BASELINE)]
 
 
+@pytest.mark.slow
 @each_case("name", DATA)
 def test_a_terminal_gets_printable_characters_and_no_line_more(name):
     for text, most in zip(words_of(run(DATA[name])), LINES, strict=True):
@@ -180,6 +181,7 @@ def test_the_page_shows_a_hostile_text_as_it_is():
     assert page.count(shown[5:-6]) >= 10
 
 
+@pytest.mark.slow
 def test_json_lines_are_one_line_a_score_and_hold_everything(tmp_path):
     for name, text in TEXTS.items():
         results = run(DATA.get(name, HARMLESS), reason=text)
@@ -264,6 +266,7 @@ def test_an_errors_text_is_short_printable_and_has_no_key(name):
     assert all(character.isprintable() or character in JOINERS for character in text)
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_nothing_that_a_terminal_acts_on(tmp_path):
     rows = [
         {
@@ -299,6 +302,7 @@ def test_the_command_line_prints_nothing_that_a_terminal_acts_on(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["o.jsonl", "r.html", "samples.jsonl"]
 
 
+@pytest.mark.slow
 @each_case("name", DATA)
 def test_deepeval_finds_no_markup_in_what_it_prints(name):
     pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
@@ -323,6 +327,7 @@ def test_deepeval_finds_no_markup_in_what_it_prints(name):
         assert printed.spans == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [{"x\x1b]0;title\x07\u202e": 1}, {"id": "\x1b[2J\x9b31m", "reference": 5}]
 )
@@ -349,6 +354,7 @@ COMMANDS = [
 IS_COMMAND = re.compile(r"^\s*(::|##\[|##vso\[)", re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_line_of_any_command_is_a_command_to_a_ci_system(command, tmp_path):
     wide = f"{'word ' * 30}{command} {'word ' * 10}."

@@ -169,6 +169,7 @@ def openai(server: FakeOpenAIServer, model: str = "gpt-4o") -> Any:
 # ---- any DeepEvalBaseLLM ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_llm_judges_both_metrics_with_one_request_a_sample(
     kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]

@@ -436,6 +436,7 @@ def test_a_bad_first_reply_never_gives_a_wrong_number(fault, tools, case, make_r
         assert result.score == 0.5, result.comment
 
 
+@pytest.mark.slow
 def test_a_refusal_and_a_cut_off_reply_of_the_real_client(case, make_run):
     replies = {
         "refused": Reply(refusal="No."),

@@ -102,6 +102,7 @@ def pickled(scorer: Any) -> Any:
     return pickle.loads(pickle.dumps(scorer))  # noqa: S301 - our own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_copies_keep_everything(copied: Any) -> None:
     scorer = scorers.IDBasedContextRecallScorer(

@@ -235,6 +235,7 @@ MESSAGE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pydantic_evals", "pydantic_ai"])
 def test_without_it_the_error_names_the_install_command(
     package: str, python: Callable[..., str]

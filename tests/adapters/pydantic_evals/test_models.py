@@ -141,6 +141,7 @@ def test_a_real_client_against_a_server_and_its_token_counts() -> None:
         assert server.base_url.split("//")[1].rstrip("/") in asked.identity
 
 
+@pytest.mark.slow
 def test_a_model_s_name_is_enough_and_a_wrong_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody")
     assert "gpt-4o-mini" in ContextRecallEvaluator(judge="openai:gpt-4o-mini").metric.judge.name

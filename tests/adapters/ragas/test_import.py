@@ -106,6 +106,7 @@ def facts() -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_no_openai_key_is_demanded(facts: dict[str, object]) -> None:
     """Ragas builds ``OpenAI()`` for any ``MetricWithLLM`` without an LLM; ours are none."""
     assert facts["evaluate"] == [1.0]

@@ -158,6 +158,7 @@ class _Told:
         self.server = FakeOpenAIServer(answer_from(supported, lambda text, answer: yes), latency=0.1)
 
 
+@pytest.mark.slow
 def test_metric_mutated_by_evaluate_serves_two_runs_at_once(row: Row, llms: Any) -> None:
     """Ragas sets ``metric.llm`` where it is None and resets it at the end of whichever run ends first."""
     metric = ContextPrecision(judge="framework")
@@ -319,6 +320,7 @@ def test_two_runs_one_metric_after_the_other_cost_one_request(
     assert server.count == 1
 
 
+@pytest.mark.slow
 def test_batch_score_is_bounded(row: Row, llms: Any) -> None:
     """Ragas' own sends all requests of a batch at once."""
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(40)]
@@ -406,6 +408,7 @@ def test_max_retries_holds_for_an_llm_ragas_does_not_retry(
         assert server.count == requests
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_down_is_not_asked_for_every_sample(evaluate: Any, row: Row, llms: Any) -> None:
     rows = [{**row, "user_input": f"Question {number}?"} for number in range(60)]
     with FakeOpenAIServer(answer_from(), api_key="another") as server:

@@ -111,6 +111,7 @@ def test_own_progress_bar_and_score_dicts(server: Any, llms: Any, row: Row, core
     assert item.context_recall == result.scores[0]["context_recall"]
 
 
+@pytest.mark.slow
 def test_haystack_generator_judges(server: Any, row: Row, core_value: Any) -> None:
     pytest.importorskip("haystack", reason="Haystack is not installed")
     from haystack.components.generators import OpenAIGenerator

@@ -128,6 +128,7 @@ def test_statements_that_are_not_of_the_reference_cannot_come_in(evaluate: Any) 
     assert _judged(evaluate, [invented]) == NAN
 
 
+@pytest.mark.slow
 def test_through_the_wire_as_from_a_script(evaluate: Any, llms: Any) -> None:
     """The same replies from a server, through Instructor and LangChain: the same numbers."""
     for reply, value in (

@@ -88,6 +88,7 @@ def as_sample(grades, run):
 # --- ir-measures (trec_eval) ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_every_measure_of_ir_measures(name):
     measure = ir_measure(name)
@@ -323,6 +324,7 @@ def deepeval_scores():
     return scores
 
 
+@pytest.mark.slow
 def test_deepeval_recall_is_share_and_precision_is_average(deepeval_scores):
     for verdicts in EVERY_LIST:
         assert deepeval_scores(verdicts) == (share(verdicts), average_precision(verdicts)), verdicts

@@ -163,6 +163,7 @@ class TestReuse:
         assert any("jev-latest" in note for note in notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "wire", "requests", "most"),
     [

@@ -578,6 +578,7 @@ def test_bar_is_chosen_by_people_without_asking_again():
     assert len(model.pairs) == len(set(model.pairs))
 
 
+@pytest.mark.slow
 def test_a_forked_child_asks_for_itself(tmp_path):
     script = tmp_path / "fork.py"
     script.write_text(

@@ -74,6 +74,7 @@ def nugget_scores(importance: list[str], cells: list[list[str]]) -> dict[str, fl
     }
 
 
+@pytest.mark.slow
 def test_the_four_nugget_scores_on_200_matrices() -> None:
     source, without_vital = random.Random(7), 0
     for _ in range(200):

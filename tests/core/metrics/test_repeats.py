@@ -243,6 +243,7 @@ def test_rank_metrics_equal_ir_measures(metric: Any, measure: str, ids: list[str
 # --- empty ids ---
 
 
+@pytest.mark.slow
 @each_case("empty", ["", " ", "\t\n", "\u200b", "\ufeff", None, math.nan])
 @each_case(
     ("metric", "value"),

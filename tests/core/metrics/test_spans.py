@@ -123,6 +123,7 @@ def wrong_of(count: int, seed: int) -> list[Any]:
     return wrong
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_sets_of_characters() -> None:
     assert wrong_of(1_000, seed=18) == []
 

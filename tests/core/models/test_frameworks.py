@@ -41,6 +41,7 @@ def test_class_name_address_and_parameters_are_told() -> None:
     assert describe("test", [llm]).startswith("test:Client/m@host:80/v1 #")
 
 
+@pytest.mark.slow
 def test_the_identity_is_the_same_in_every_process() -> None:
     """A cache on disk is found again by it."""
     code = (

@@ -215,6 +215,7 @@ anything = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(["asked", "said", "expected", "id", "run", "documents", "ids"]),

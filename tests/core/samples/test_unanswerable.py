@@ -37,6 +37,7 @@ METRICS = [ContextRecall(), ContextPrecision(), IDBasedContextRecall()]
 CODES = ["unanswerable"] * 3
 
 
+@pytest.mark.slow
 @each_case("form", ["file", "python", "table"])
 @each_case(
     ("columns", "codes"),

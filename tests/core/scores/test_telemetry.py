@@ -358,6 +358,7 @@ def trace_file(folder):
     return path
 
 
+@pytest.mark.slow
 def test_no_event_is_dropped_where_the_collector_is_slow(tmp_path, monkeypatch):
     path = tmp_path / "ids.jsonl"
     row = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}

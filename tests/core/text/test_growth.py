@@ -189,6 +189,7 @@ def prompt_of(text: str) -> object:
     return render(get_pack("en"), "claims", {"text": text})
 
 
+@pytest.mark.slow
 @each_case("script", WORST)
 @each_case(
     "function",
@@ -262,6 +263,7 @@ MARKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @each_case("mark", MARKS)
 @each_case("end", ["", "z", "</script>-->)]}*`_$|"])
 def test_calls_to_see_grow_with_the_marks(mark, end):
@@ -282,6 +284,7 @@ def no_collection():
     gc.enable()
 
 
+@pytest.mark.slow
 @each_case("mark", MARKS)
 @each_case("end", ["", "z"])
 def test_seeing_long_marks_takes_no_seconds(mark, end, no_collection):

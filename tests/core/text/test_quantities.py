@@ -92,6 +92,7 @@ def test_tokens_depend_on_no_text_read_before():
     assert tokens(text) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["1:", "1,000,", "1.1.", "1-", "½", "5 ", "12 May ", "2024-05-12 ", "5 to ", "5 x ", "$5"]
 )

@@ -281,6 +281,7 @@ HOLDS_MARKUP = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_families_change_only_where_they_hold_markup():
     texts, changed = read_families(), 0
     assert len(texts) >= 10_000

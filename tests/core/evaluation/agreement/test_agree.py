@@ -500,6 +500,7 @@ def test_the_command(tmp_path):
 # ---- real labels ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "label", "answers", "accuracy"),
     [("clapnq-dev", "context_useful", 2030, 0.90), ("begin-wow-dev", "reference_supported", 430, 0.80)],
@@ -854,6 +855,7 @@ def test_references_are_labelled_whole_not_by_sentence():
             agree([labelled], judge=says())
 
 
+@pytest.mark.slow
 def test_two_judges_and_systems_fit_100_columns(tmp_path):
     samples = read_samples(Path(__file__).parents[4] / "examples" / "handbook.jsonl")
     given = [

@@ -148,6 +148,7 @@ def test_weights_of_a_draw_count(samples: list[Sample], tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_card_corrects_the_mean_and_no_sample(place: Path) -> None:
     metric = ("score", "data.jsonl", "--metric", "context_recall")
     plain = run_command(*metric, "--out", "a.jsonl")
@@ -182,6 +183,7 @@ def retrieve_two(question):
 """
 
 
+@pytest.mark.slow
 def test_run_corrects_the_mean_of_each_setting(place: Path) -> None:
     (place / "settings.py").write_text(RETRIEVERS, encoding="utf-8")
     metric = ("--metric", "context_recall", "--calibration", "card.json", "--require-calibration")
@@ -198,6 +200,7 @@ def test_run_corrects_the_mean_of_each_setting(place: Path) -> None:
     assert gates == {"same: --require-calibration": None, "two: --require-calibration": None}
 
 
+@pytest.mark.slow
 def test_run_refuses_a_card_of_another_judge(place: Path) -> None:
     (place / "settings.py").write_text(RETRIEVERS, encoding="utf-8")
     forged(judge="another")(place / "card.json")
@@ -217,6 +220,7 @@ def test_the_card_holds_no_text_of_a_sample(place: Path, samples: list[Sample]) 
             assert json.dumps(text, ensure_ascii=False).strip('"') not in card
 
 
+@pytest.mark.slow
 def test_the_card_says_how_the_labels_were_drawn(place: Path) -> None:
     answers = "y\nn\n" * 200
     run_command("label", "data.jsonl", "--n", "30", "--seed", "7", "--terminal", typed=answers)
@@ -317,6 +321,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "reason"), WRONG.values(), ids=WRONG)
 def test_a_wrong_card_is_refused_with_its_reason(
     change: Callable[[Path], Any], reason: str, place: Path
@@ -342,6 +347,7 @@ def test_a_card_of_a_day_to_come_says_so(place: Path) -> None:
     assert re.search(r"it is from \d{4}-\d\d-\d\d, a day to come\. Write a new one", refused.stderr)
 
 
+@pytest.mark.slow
 def test_a_run_without_what_the_card_is_about_says_what_to_score(place: Path) -> None:
     card = ("--calibration", "card.json")
     without = run_command("score", "data.jsonl", "--metric", "id_based_hit_rate", *card)
@@ -355,6 +361,7 @@ def test_a_run_without_what_the_card_is_about_says_what_to_score(place: Path) ->
         assert refused.stderr.endswith(". Score what it is about: --metric NAME.\n")
 
 
+@pytest.mark.slow
 def test_right_card_passes_the_gate_unlike_a_missing_option(place: Path) -> None:
     command = ("score", "data.jsonl", "--metric", "context_recall", "--require-calibration")
     assert run_command(*command, "--calibration", "card.json", "--max-age", "90d").returncode == 0
@@ -364,6 +371,7 @@ def test_right_card_passes_the_gate_unlike_a_missing_option(place: Path) -> None
         assert run_command(*command, "--calibration", "card.json", "--max-age", wrong).returncode == 2
 
 
+@pytest.mark.slow
 def test_another_model_under_the_same_name_is_found_out(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +393,7 @@ def test_another_model_under_the_same_name_is_found_out(
     assert f"its model that answered is {served}-older, that of this run is {served}" in refused.stderr
 
 
+@pytest.mark.slow
 def test_card_holds_the_draw_of_labels_that_are_moved_away(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,6 +485,7 @@ def test_a_file_that_is_no_card_is_refused(text: bytes, place: Path) -> None:
     assert "\x1b" not in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-0.1", "101", '"1.0"', "true", "null"])
 def test_a_number_of_a_card_is_a_number_in_its_range(value: str, place: Path) -> None:
     text = (place / "card.json").read_text(encoding="utf-8")
@@ -520,6 +530,7 @@ def labelled(place: Path, samples: list[Sample], recall: int, precision: int) ->
     (place / "data.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_metric_with_too_few_labels_is_not_in_the_card(place: Path, samples: list[Sample]) -> None:
     labelled(place, samples, recall=LABELLED, precision=10)
     written = run_command("agree", "data.jsonl", "--write", "card.json")
@@ -540,6 +551,7 @@ def test_a_card_that_would_be_refused_is_not_written(place: Path, samples: list[
     assert not (place / "card.json").exists()
 
 
+@pytest.mark.slow
 def test_a_card_takes_the_place_of_a_card_and_of_nothing_else(place: Path) -> None:
     assert run_command("agree", "data.jsonl", "--write", "card.json").returncode == 0
     (place / "notes.json").write_text('{"mine": 1}', encoding="utf-8")

@@ -87,6 +87,7 @@ def test_quotes_stand_in_contexts_and_evidence_fits_labels():
 # --- judges on the fake server --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_honest_judge_agrees_with_every_label():
     endpoint = WeakJudge()
     found = endpoint.check(repetitions=3)
@@ -124,6 +125,7 @@ def test_the_limit_of_samples_on_the_command_line():
     assert "lexical on 2 labelled samples" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRAPS)
 def test_a_judge_that_falls_into_one_kind_of_trap(kind):
     found = WeakJudge(blind_to(kind)).check()
@@ -135,6 +137,7 @@ def test_a_judge_that_falls_into_one_kind_of_trap(kind):
     assert found.changed is None
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_wrong_in_one_language():
     def wrong(item, question, reply):
         if item["language"] == "ru":
@@ -164,10 +167,12 @@ def test_a_judge_that_looks_at_the_first_context_only():
     assert {item.specificity for item in others} == {1.0}
 
 
+@pytest.mark.slow
 def test_injections_that_are_obeyed_are_counted():
     assert WeakJudge(obeys_injections).check().obeyed == (10, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "twins"),
     # One attack asks for no, and nine for yes: who says yes to all has the twin of that one right, who says no of nine
@@ -178,6 +183,7 @@ def test_who_says_the_same_to_everything_obeys_no_injection(judge, twins):
     assert WeakJudge(judge).check().obeyed == (0, twins)
 
 
+@pytest.mark.slow
 def test_verdicts_that_change_are_counted():
     found = WeakJudge(Unstable()).check(repetitions=2)
     changed = sum(
@@ -190,16 +196,19 @@ def test_verdicts_that_change_are_counted():
     assert found.changed[0] == changed
 
 
+@pytest.mark.slow
 def test_a_judge_that_writes_prose_gives_no_verdict():
     with pytest.raises(JudgeError, match="no verdict at all for context_recall, context_precision"):
         WeakJudge(wrap=lambda _: "Most sentences look right to me.").check()
 
 
+@pytest.mark.slow
 def test_prose_around_the_json_changes_nothing():
     found = WeakJudge(wrap=lambda text: f"<think>Hm.</think>Here it is:\n```json\n{text}\n```").check()
     assert found.units.kappa == 1.0
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_is_no_finding_about_the_judge():
     refusing = FakeOpenAIServer(
         lambda request: HttpResponse(status=401, body=b'{"error": {"message": "no"}}')
@@ -215,6 +224,7 @@ def test_a_server_that_is_down_is_no_finding_about_the_judge():
 # --- other judges ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cross_encoder_is_checked_each_time_anew():
     asked = Counter()
 
@@ -230,6 +240,7 @@ def test_a_cross_encoder_is_checked_each_time_anew():
     assert found.judge == "nli:shared words(bar=0.8)"
 
 
+@pytest.mark.slow
 def test_a_judge_of_ones_own_is_checked():
     class AlwaysYes:
         name, warnings = "yes", ()
@@ -262,12 +273,14 @@ def test_a_judge_of_ones_own_that_fails_is_an_error():
         check_judge(Broken(), repetitions=1, progress=False)
 
 
+@pytest.mark.slow
 def test_a_scripted_judge_is_checked():
     judge = ScriptedJudge(lambda prompt: json.dumps(honest(prompt)[2]), name="labels")
     found = check_judge(judge, repetitions=1, progress=False)
     assert (found.judge, found.units.kappa) == ("labels", 1.0)
 
 
+@pytest.mark.slow
 def test_the_cost_is_stated_before_anything_is_judged():
     endpoint = WeakJudge()
     told = []
@@ -315,6 +328,7 @@ def test_command_states_the_cost_before_the_figures():
     assert "\nsentences: fair agreement" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_for_a_table_of_judges():
     endpoint = WeakJudge()
     with endpoint.server as server:
@@ -349,6 +363,7 @@ def judges_module(tmp_path, monkeypatch):
     sys.modules.pop("judges_of_a_user", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "judge", "cost"),
     [
@@ -380,6 +395,7 @@ def test_what_is_no_judge_of_a_module_is_named(judges_module, name, said):
     assert re.search(said, done.stderr)
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_three_where_the_server_is_down():
     with FakeOpenAIServer(lambda request: HttpResponse(status=401, body=b"{}")) as server:
         done = command(

@@ -75,6 +75,7 @@ def test_what_is_not_there_is_not_found(chunk: str) -> None:
     assert spans_of(chunk, TEXT) == []
 
 
+@pytest.mark.slow
 def test_chunks_of_any_length_are_located_as_by_str_find() -> None:
     random_ = random.Random(18)
     text = "".join(random_.choices("abcABC \n.ßİ😀é", k=9_000))  # longer than two blocks

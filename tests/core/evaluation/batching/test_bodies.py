@@ -31,6 +31,7 @@ def ask(form: Form, folder: Any) -> list[dict[str, Any]]:
     return provider.asked
 
 
+@pytest.mark.slow
 def test_bodies_are_those_of_the_published_types(form: Form, tmp_path) -> None:
     asked = ask(form, tmp_path)
     if form.name == "anthropic":

@@ -11,6 +11,7 @@ from support import FakeOpenAIServer, answer_from
 from support.batch_runs import ANTHROPIC, OPENAI, faulty_reply, make_samples, run, values_of
 
 
+@pytest.mark.slow
 def test_faults_change_no_value(form, tmp_path):
     batches = form.fake(share=0.1)
     samples = make_samples(100)
@@ -27,6 +28,7 @@ def test_faults_change_no_value(form, tmp_path):
     assert set(paid) <= {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted({*OPENAI.batch_faults, *ANTHROPIC.batch_faults}))
 def test_a_batch_that_ends_badly_is_asked_once_more(form, fault, tmp_path):
     if fault not in form.batch_faults:

@@ -62,6 +62,7 @@ def count_paid_twice(form: Form, folder: Path, step: int, *, after: bool) -> int
         return server.count - online - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [UPLOADS, CREATES, COLLECTS])
 def test_a_kill_between_two_steps_pays_nothing_twice(form, step, tmp_path):
     assert count_paid_twice(form, tmp_path / "run.batch", step, after=False) == 0

@@ -59,6 +59,7 @@ def test_max_requests_is_the_most_of_one_batch(tmp_path):
     assert run_with(tmp_path / "run.batch", max_requests=3).requests == [3, 3, 2]
 
 
+@pytest.mark.slow
 def test_max_bytes_is_the_most_of_one_batch(tmp_path):
     (whole,) = run_with(tmp_path / "whole.batch").sizes
     most = whole // 3
@@ -68,6 +69,7 @@ def test_max_bytes_is_the_most_of_one_batch(tmp_path):
     assert sum(sizes) == whole
 
 
+@pytest.mark.slow
 def test_max_queued_tokens_submits_one_after_the_other(tmp_path):
     batches = run_with(tmp_path / "run.batch", max_queued_tokens=1)
     assert batches.requests == [1] * 8

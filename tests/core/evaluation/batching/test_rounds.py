@@ -22,6 +22,7 @@ def server():
         yield server, batches
 
 
+@pytest.mark.slow
 def test_a_run_in_batches_has_the_values_of_a_run(server, tmp_path):
     fake, batches = server
     samples = make_samples(20)
@@ -48,6 +49,7 @@ def score(server, file: Path, out: Path, *options: str):
     return run_command("score", file, *judge, *metrics, "--out", out, *options, OPENAI_API_KEY="sk-1")
 
 
+@pytest.mark.slow
 def test_submit_ends_and_the_same_command_goes_on(server, tmp_path):
     fake, batches = server
     batches.rounds = 1

@@ -295,6 +295,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @each_case("text", WRONG)
 def test_a_wrong_file_has_a_clear_error(folder, text):
     write(text)

@@ -141,6 +141,7 @@ def test_a_page_is_named_after_its_files(page: str, files: list[str], title: str
     assert name_page(page, *files) == title
 
 
+@pytest.mark.slow
 def test_each_page_has_a_title_of_its_own(folder: Path) -> None:
     commands = {
         "report.html": ("score", "samples.jsonl", "-m", "context_recall"),

@@ -110,6 +110,7 @@ def obey(typed: list[str], said: str) -> list[str]:
     return words
 
 
+@pytest.mark.slow
 @each_case("row", TABLE["command"])
 def test_a_mistake_on_the_command_line(row: dict[str, Any], folder: Path) -> None:
     words = shlex.split(row["typed"])
@@ -148,6 +149,7 @@ def run_code(code: str) -> None:
     exec(code, {**names, "samples": samples})  # noqa: S102 - the table's own code
 
 
+@pytest.mark.slow
 @each_case("row", TABLE["python"])
 def test_a_mistake_in_python(row: dict[str, Any], folder: Path) -> None:
     with pytest.raises((ctxmetrics.CtxMetricsError, TypeError)) as error:

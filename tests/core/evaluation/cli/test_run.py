@@ -255,6 +255,7 @@ def test_a_corpus_adds_a_floor_that_no_gate_is_about(place: Path) -> None:
     assert "a chunk has no text" in refused.stderr or "these are samples" in refused.stderr
 
 
+@pytest.mark.slow
 def test_an_llm_judge_is_asked_once_a_question_and_never_again(place: Path) -> None:
     key = {"OPENAI_API_KEY": "sk-fake-key-of-nobody"}
     arguments = (

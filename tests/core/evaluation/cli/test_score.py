@@ -80,6 +80,7 @@ def test_every_metric_whose_fields_the_file_has(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_json_and_csv_give_the_same_numbers_as_json_lines(tmp_path: Path) -> None:
     samples = [json.loads(line) for line in HANDBOOK.open(encoding="utf-8")]
     (tmp_path / "h.json").write_text(json.dumps(samples), encoding="utf-8")
@@ -161,6 +162,7 @@ def test_the_lowest_scores_can_be_explained(tmp_path: Path) -> None:
     assert "stated nowhere" not in run.stdout, "nobody read"
 
 
+@pytest.mark.slow
 def test_the_first_command_of_the_readme_fits_one_screen() -> None:
     command = next(
         line
@@ -249,6 +251,7 @@ def test_a_field_that_no_sample_has(tmp_path: Path) -> None:
     assert "No sample has reference_contexts, which non_llm_context_recall needs" in line
 
 
+@pytest.mark.slow
 def test_bad_usage(tmp_path: Path) -> None:
     file = written(tmp_path, "s.jsonl", GOOD)
     assert "cannot be read: No such file" in refused("score", tmp_path / "none.jsonl")
@@ -281,6 +284,7 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "OPENAI_API_KEY" in refused("score", file, "--judge", "openai/gpt-x")
 
 
+@pytest.mark.slow
 def test_broken_json_names_the_line(tmp_path: Path) -> None:
     assert "line 3: not valid JSON" in refused("score", written(tmp_path, "s.json", "[", "{}", "nope]"))
     assert "the top level must be a list" in refused("score", written(tmp_path, "t.json", "{}"))
@@ -293,6 +297,7 @@ def test_csv_errors_name_line_and_field(tmp_path: Path) -> None:
     assert "line 2: field 'retrieved_contexts' must be a JSON list" in refused("score", bare)
 
 
+@pytest.mark.slow
 def test_output_into_a_closed_pipe_is_no_traceback() -> None:
     command = f'"{sys.executable}" -m ctxmetrics score "{HANDBOOK}" --show 30 | head -n 1'
     run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -371,6 +376,7 @@ def test_with_an_error_what_was_there_stays(tmp_path: Path, metric: tuple[str, .
     assert out.read_bytes() == before[0]
 
 
+@pytest.mark.slow
 def test_a_second_process_is_kept_away_from_out(tmp_path: Path) -> None:
     file, out = data(tmp_path), tmp_path / "out.jsonl"
     assert ctxmetrics("score", file, "--out", out).returncode == 0
@@ -488,6 +494,7 @@ def test_process_1_of_a_container_ends_at_sigterm(tmp_path: Path) -> None:
     assert server.count < 60
 
 
+@pytest.mark.slow
 def test_resume_takes_over_only_rows_that_fit(tmp_path: Path) -> None:
     samples = [{**GOOD, "id": str(i)} for i in range(5)]
     file, out, part = (
@@ -712,6 +719,7 @@ def test_a_result_that_cannot_be_written_exits_3(tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there are no limits of a file's size")
 def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) -> None:
     samples = [{**GOOD, "id": str(i)} for i in range(200)]
@@ -743,6 +751,7 @@ def test_a_full_disk_after_some_rows_exits_3_and_keeps_the_rows(tmp_path: Path) 
     assert len(read_rows(out)) == 200
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path) -> None:
     name = "ctxmetrics"
     command = (
@@ -887,6 +896,7 @@ def test_a_gate_off_the_scale_is_refused(tmp_path: Path) -> None:
     assert "from 0 to 100; 0.8 is nearly 0 there" in run.stderr
 
 
+@pytest.mark.slow
 def test_the_version() -> None:
     run = in_own_process("--version")
     assert (run.returncode, run.stdout) == (0, f"ctxmetrics {__version__}\n")
@@ -901,6 +911,7 @@ def test_without_a_command_the_help_is_shown(command: tuple[str, ...]) -> None:
     assert "--help" in run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("no_color", "expected"), [("", True), ("1", False)])
 def test_no_color_is_respected(tmp_path: Path, no_color: str, expected: bool) -> None:
@@ -997,6 +1008,7 @@ def test_two_samples_of_one_id_in_a_file(tmp_path: Path) -> None:
     assert "Samples 1 and 3 have the same id 'a'" in run.stderr
 
 
+@pytest.mark.slow
 def test_demo_prints_scores_of_the_example_and_writes_report(tmp_path):
     demo = ctxmetrics("demo", cwd=tmp_path)
     assert demo.returncode == 0, demo.stderr
@@ -1049,6 +1061,7 @@ def test_every_command_that_asks_a_judge_takes_the_same_limits() -> None:
     assert all(LIMITS | {"max_characters"} <= options[name] for name in asking)
 
 
+@pytest.mark.slow
 def test_max_characters_splits_what_is_sent() -> None:
     key = {"OPENAI_API_KEY": "sk-fake-key-of-nobody"}
     limits = ("--max-retries", 0, "--requests-per-minute", 1000, "--tokens-per-minute", 10**7)
@@ -1132,6 +1145,7 @@ def test_samples_that_are_repeated_do_not_narrow_an_interval(tmp_path: Path) -> 
     assert "distinct" not in once.stdout
 
 
+@pytest.mark.slow
 def test_what_is_explained_uses_the_width_of_the_terminal(tmp_path: Path) -> None:
     import pty
 

@@ -248,6 +248,7 @@ def test_a_sample_that_has_no_list_of_contexts_is_refused(tmp_path, hashes):
         compare(one, other)
 
 
+@pytest.mark.slow
 def test_equal_lines_may_stand_in_any_place(tmp_path):
     """A line that both files have is read once; every line still belongs to its own sample and file."""
     many = [sample(n, [f"Page {n}. {fact}" for fact in FACTS]) for n in range(100)]
@@ -722,6 +723,7 @@ def several(tmp_path):
     return runs, {name: write(one, tmp_path / f"{name}.jsonl") for name, one in runs.items()}
 
 
+@pytest.mark.slow
 def test_several_runs_compare_with_the_first_and_are_adjusted(tmp_path):
     tests = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
     runs, files = several(tmp_path)
@@ -742,6 +744,7 @@ def test_several_runs_compare_with_the_first_and_are_adjusted(tmp_path):
         assert text.count("differences are second minus first") == 3
 
 
+@pytest.mark.slow
 def test_the_command_names_the_run_that_fails_a_gate(tmp_path):
     _, files = several(tmp_path)
     page, junit = tmp_path / "p.html", tmp_path / "j.xml"
@@ -1148,6 +1151,7 @@ def test_small_p_values_are_written_alike_everywhere():
     assert found.to_dict()["metrics"][0]["p"] == found["context_recall"].p
 
 
+@pytest.mark.slow
 def test_row_has_interval_and_p_value_of_one_test():
     """Losses in 12 and gains in 4 of 16: p 0.04, and 0.08 beside a second metric that is as good."""
     first = [sample(n, FACTS[: 3 if n < 12 else 2]) for n in range(60)]
@@ -1218,6 +1222,7 @@ def test_ids_say_whether_the_same_was_retrieved(tmp_path):
     assert changed.same_contexts is None  # a baseline has no ids
 
 
+@pytest.mark.slow
 def test_changed_samples_name_contexts_or_judge_as_the_cause(tmp_path):
     """The search loses a sentence of three samples; the judge loses one of two others, whose contexts are the same."""
     before = run([sample(n, FACTS) for n in range(20)], metrics=METRICS[:1])

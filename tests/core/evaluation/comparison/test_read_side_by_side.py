@@ -58,6 +58,7 @@ def peak_of(files):
 
 
 # Held whole, the two rows of a sample take 5.7 KB (ids) and 13 KB (judged).
+@pytest.mark.slow
 @pytest.mark.parametrize(("metrics", "most"), [("ids", 2_000), ("judged", 3_500)])
 def test_a_row_is_held_only_until_it_is_compared(tmp_path, metrics, most):
     def write_both(count):
@@ -87,6 +88,7 @@ def varied(number, run):
     return sample(number, 0, metadata={"third": number % 3}, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metrics", METRICS)
 def test_another_order_gives_the_same(tmp_path, metrics):
     """Also the last digit of a figure, which samples stand among the ten that fell most, and the order of units."""

@@ -396,6 +396,7 @@ def test_a_text_in_place_of_a_list_needs_that_in_every_row(tmp_path: Path, caplo
     )
 
 
+@pytest.mark.slow
 def test_unusable_fields_are_named_in_one_order(tmp_path: Path) -> None:
     """Strings have another hash in each process, so the order of a set is no order."""
     wrong = {**RAGAS_V1, "contexts": "one", "ground_truth": ["a", "b"]}
@@ -461,6 +462,7 @@ def test_a_compressed_file_that_becomes_too_large_is_refused(
         list(read_samples(tmp_path / name))
 
 
+@pytest.mark.slow
 def test_a_compressed_file_of_samples_may_be_repetitive(tmp_path, monkeypatch):
     monkeypatch.setattr(text_files, "_FREE_BYTES", 1 << 20)
     line = json.dumps({"reference": "The mill is in Ghent.", "retrieved_contexts": ["Rain fell."]})

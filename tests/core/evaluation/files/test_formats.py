@@ -54,6 +54,7 @@ def write_rows(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
+@pytest.mark.slow
 @each_case("file", [*STORES, *SETS])
 def test_a_known_file_scores(file: KnownFile, tmp_path: Path) -> None:
     path = write(file, tmp_path)
@@ -63,6 +64,7 @@ def test_a_known_file_scores(file: KnownFile, tmp_path: Path) -> None:
     assert means_in(run_command(*shlex.split(line))) == file.values
 
 
+@pytest.mark.slow
 @each_case("ending", ["csv", "xlsx", "parquet", "jsonl", "json"])
 @each_case(
     "file",

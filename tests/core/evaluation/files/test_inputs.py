@@ -218,6 +218,7 @@ def check_input(item: dict[str, Any], path: str, tmp_path: Path) -> None:
         assert item.get("note", "") in notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["csv", "python"])
 def test_inputs_are_read_right_or_refused(path: str, tmp_path: Path) -> None:
     each_case("item", list_inputs(path, slow=False))(check_input)(path=path, tmp_path=tmp_path)

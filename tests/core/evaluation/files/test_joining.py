@@ -303,6 +303,7 @@ def means_of(samples: Any) -> list[float]:
     return [summary[name].mean for name in NAMES]
 
 
+@pytest.mark.slow
 @each_case("seed", range(10))
 @each_case("form", ["trec", "beir", "json", "jsonl"])
 def test_means_are_over_the_questions_of_the_gold(form: str, seed: int, tmp_path: Path) -> None:

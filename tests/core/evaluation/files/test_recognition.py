@@ -559,6 +559,7 @@ def test_where_the_answer_is_missing_no_column_is_chosen(tmp_path: Path) -> None
     assert "comment 9 and 10 more." in done.stderr
 
 
+@pytest.mark.slow
 @each_case("schema", ["auto", *ALL_SCHEMAS])
 @each_case("value", [[], ["The pump hums."], {"output": []}, {"output": [{"text": "The pump hums."}]}])
 def test_a_column_without_a_name_is_no_side(tmp_path: Path, schema: str, value: Any) -> None:

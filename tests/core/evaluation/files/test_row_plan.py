@@ -264,6 +264,7 @@ def check_rows(plan: Plan, rows: list[Any], caplog: Any) -> None:
         assert outcome(plan.apply, row, caplog) == careful, (plan.reading, row)
 
 
+@pytest.mark.slow
 def test_rows_of_all_files(tmp_path, monkeypatch, caplog):
     draw = random.Random(4)
     for pairs in read_all(tmp_path, monkeypatch).values():
@@ -295,6 +296,7 @@ def write_row(name: str, number: int) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.slow
 @each_case("parses_texts", [False, True])
 @each_case("name", SCHEMAS)
 def test_rows_of_a_system(name, parses_texts, caplog):
@@ -415,6 +417,7 @@ ODD_ROWS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @each_case("odd", ODD_ROWS)
 @each_case("name", SCHEMAS)
 def test_a_row_is_read_alone_as_behind_another(name, odd):

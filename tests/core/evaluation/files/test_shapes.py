@@ -404,6 +404,7 @@ def test_a_value_of_one_row_never_stops_the_others(
     assert (first["context_recall"].reason_code == "missing_field") == (text is None)
 
 
+@pytest.mark.slow
 @each_case("form", ["file", "python", "table"])
 @each_case(
     ("field", "value", "lost"),

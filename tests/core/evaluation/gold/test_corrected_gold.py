@@ -171,6 +171,7 @@ def test_questions_without_gold_by_people_are_left_out(tmp_path: Path) -> None:
     assert "of the questions that can be labelled" in " ".join(result.list_sentences())
 
 
+@pytest.mark.slow
 def test_decision_survives_if_people_overturn_nothing(tmp_path: Path) -> None:
     numbers = range(120)
     samples = [

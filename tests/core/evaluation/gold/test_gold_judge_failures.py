@@ -76,6 +76,7 @@ def test_command_ends_with_3_and_says_why(tmp_path: Path, count: int) -> None:
     assert not audit.exists()
 
 
+@pytest.mark.slow
 def test_batches_that_are_open_are_refused(tmp_path: Path) -> None:
     batches = FakeBatches()
     batches.rounds = 1

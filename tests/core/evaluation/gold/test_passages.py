@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import tracemalloc
 
+import pytest
+
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 
@@ -28,6 +30,7 @@ def test_search_ranks_by_bm25_without_some() -> None:
     assert passages.search(["cellar"], 3) == []
 
 
+@pytest.mark.slow
 def test_search_of_a_rare_word_reads_no_other_passage() -> None:
     source = random.Random(1)
     texts = [" ".join(f"w{source.randrange(500)}" for _ in range(3)) for _ in range(8_000)]

@@ -113,6 +113,7 @@ def test_the_last_point_is_the_mean_on_any_scale():
     assert empty.curve([4])[0].recall == pytest.approx(5 / 9)
 
 
+@pytest.mark.slow
 def test_embedded_curve_equals_judging_at_each_k():
     samples = list(read_samples(HANDBOOK))
     results = evaluate(samples, [ContextRecall(judge=LexicalJudge())], progress=False)

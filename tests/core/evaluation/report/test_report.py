@@ -327,6 +327,7 @@ def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -
         results.to_html(tmp_path / "nowhere" / "report.html")
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_it_beside_the_scores(tmp_path: Path) -> None:
     sample = {
         "id": "<b>bold</b>",

@@ -296,6 +296,7 @@ compare_retrievers(questions, {"one": ask}, [ContextRecall()], folder=sys.argv[1
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
 def test_a_kill_loses_nothing_that_was_retrieved(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)

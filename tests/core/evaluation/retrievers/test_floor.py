@@ -65,6 +65,7 @@ def rank_by_hand(question: str, texts: dict[str, str]) -> dict[str, float]:
     return scores
 
 
+@pytest.mark.slow
 def test_bm25_equals_a_second_implementation_on_the_handbook() -> None:
     index = BM25(read_corpus(CHUNKS), 10)
     asked = 0
@@ -178,6 +179,7 @@ def test_what_is_no_corpus_is_refused(source: Any, says: str, error: type[Except
 # --- chance ---
 
 
+@pytest.mark.slow
 def test_chance_equals_the_mean_of_many_draws() -> None:
     corpus = read_corpus({str(number): f"text {number}" for number in range(12)})
     questions = [
@@ -237,6 +239,7 @@ def questions() -> list[Sample]:
     ]
 
 
+@pytest.mark.slow
 def test_bm25_and_chance_stand_beside_the_settings(tmp_path: Path) -> None:
     def poor(_: str) -> list[dict[str, str]]:
         return [{"id": id_, "text": text} for id_, text in [*CHUNKS.items()][:5]]

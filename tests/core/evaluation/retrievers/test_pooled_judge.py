@@ -129,6 +129,7 @@ def values_of(results: Any) -> list[list[float | None]]:
     return [[score.value for score in row.scores] for row in results]
 
 
+@pytest.mark.slow
 @each_case("seed", range(40))
 def test_every_number_equals_judging_a_setting_alone(seed: int) -> None:
     chance = random.Random(seed)
@@ -153,6 +154,7 @@ def test_every_number_equals_judging_a_setting_alone(seed: int) -> None:
         assert values_of(found[name].results) == values_of(alone), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_permuting_the_settings_changes_no_number(seed: int) -> None:
     questions, answers, truth = build_world(random.Random(seed))
@@ -169,6 +171,7 @@ def test_permuting_the_settings_changes_no_number(seed: int) -> None:
     assert all(item == numbers[0] for item in numbers)
 
 
+@pytest.mark.slow
 def test_a_judge_that_reads_six_contexts_favours_no_setting() -> None:
     """Each of three settings has a text of its own with the answer, and fillers: the judge sees each equally often."""
     truth: dict[str, dict[int, str]] = {}

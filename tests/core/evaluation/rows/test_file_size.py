@@ -282,6 +282,7 @@ class ChangingJudge(LexicalJudge):
         return replace(await super().attribute(request), served_model=model)
 
 
+@pytest.mark.slow
 def test_cut_files_resume_to_the_same_bytes(tmp_path):
     """Another model answers from the fifth sample on, so that a provenance stands in the middle of the file."""
     data = samples(8)

@@ -259,6 +259,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @each_case(("path", "value"), HOSTILE)
 def test_a_line_is_checked_like_a_reply(results, tmp_path, path, value):
     """A value off its scale, a wrong id, a span outside its text, a wrong type or shape: no number, but the line."""
@@ -288,6 +289,7 @@ def test_a_line_that_is_no_object_is_refused(tmp_path, text):
         Results.from_jsonl(tmp_path / "a.jsonl")
 
 
+@pytest.mark.slow
 def test_value_off_the_scale_is_named_with_file_and_line(results, tmp_path):
     good, file = tmp_path / "good.jsonl", tmp_path / "a.jsonl"
     results.to_jsonl(good)
@@ -398,6 +400,7 @@ print("read back")
 """
 
 
+@pytest.mark.slow
 def test_a_new_field_is_read_back_by_its_type(results, tmp_path):
     """The type of a field decides how it is read, so that a field which a later version adds needs no more code."""
     values = {name: {} for name, _, _ in NEW_FIELDS}

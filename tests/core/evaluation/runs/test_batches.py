@@ -110,6 +110,7 @@ TYPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("convention", "types"), list(zip(CONVENTIONS, cycle(TYPES), strict=False)))
 def test_the_values_are_those_of_samples(convention, types):
     rng = random.Random(f"{convention} {types}")
@@ -141,6 +142,7 @@ def span(number):
     return f"{source}#char={number * 3 % 17},{number * 3 % 17 + 1 + number % 7}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", ["default", "ragas", "aegis"])
 def test_the_values_of_spans_are_those_of_samples(convention):
     rng = random.Random(convention)
@@ -193,6 +195,7 @@ def string_metrics(convention):
     yield NonLLMContextPrecision(**given, formula="share")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_the_values_of_strings_are_those_of_samples(convention):
     rng = random.Random(convention)

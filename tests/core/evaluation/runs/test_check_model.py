@@ -217,6 +217,7 @@ def doctor(server, *more):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_exits_0_and_tells_what_a_files_run_costs():
     with FakeOpenAIServer(HONEST) as server:
         run = doctor(server, HANDBOOK, "--price-in", "1", "--price-out", "2")

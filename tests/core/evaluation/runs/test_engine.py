@@ -271,6 +271,7 @@ def test_hanging_sample_does_not_delay_later_ones():
     assert values(results) == [expected(number) for number in range(101)]
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_while_the_first_sample_hangs():
     late = threading.Event()
     read = []
@@ -642,6 +643,7 @@ def test_no_calls_at_all_may_be_allowed():
     assert codes(results) == ["not_judged"] * 3
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
     with (
         caplog.at_level(logging.WARNING, "ctxmetrics"),
@@ -660,6 +662,7 @@ def test_a_judge_that_is_down_is_asked_no_more_and_said_so_once(caplog):
     assert "stopped early: The judge" in str(results.summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_server_that_fails_at_random_loses_nothing(seed):
     with honest(faults=[Fault("500", rate=0.1, seed=seed)]) as server:
@@ -744,6 +747,7 @@ posix_signals = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @posix_signals
 def test_ctrl_c_returns_what_is_there():
     process = start(script())
@@ -754,6 +758,7 @@ def test_ctrl_c_returns_what_is_there():
     assert given == [None] * 20 + ["cancelled"] * 80
 
 
+@pytest.mark.slow
 @posix_signals
 def test_ctrl_c_inside_a_generator_returns_what_is_there():
     process = start(script(reading=True))
@@ -925,6 +930,7 @@ evaluate(samples, [ContextRecall()], out=sys.argv[1], progress=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_a_kill_9_costs_the_row_that_is_being_written(tmp_path):
     out, part = tmp_path / "scores.jsonl", tmp_path / "scores.jsonl.part"
@@ -1038,6 +1044,7 @@ print(len(evaluate(samples, [ContextRecall()])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
 def test_on_a_terminal_there_is_a_bar():
     import pty

@@ -98,6 +98,7 @@ def test_parts_of_a_large_sample_are_counted(server):
     assert counted.calls == evaluate([sample], METRICS, judge=judge).usage.calls
 
 
+@pytest.mark.slow
 def test_claims_are_asked_for_once_a_text(server):
     metrics = [ContextRecall(convention="axion"), ContextPrecision(convention="axion")]
     judge = judge_at(server)
@@ -113,6 +114,7 @@ def test_equal_samples_are_paid_once():
     assert (counted.samples, counted.calls, counted.reused) == (30, 3, 57)
 
 
+@pytest.mark.slow
 def test_cached_judgements_are_free_and_cache_unchanged(server, tmp_path):
     judge = judge_at(server)
     evaluate(handbook()[:10], METRICS, judge=judge, cache=tmp_path)
@@ -141,6 +143,7 @@ def test_cached_run_pays_nothing_twice_after_other_work(tmp_path, monkeypatch):
     assert estimate(twice, METRICS, judge=judge).calls == 2 * kept  # nothing else is remembered so long
 
 
+@pytest.mark.slow
 def test_remembered_judgements_are_free_and_memory_unchanged(server):
     judge = judge_at(server)
     evaluate(handbook()[:10], METRICS, judge=judge)
@@ -153,6 +156,7 @@ def test_remembered_judgements_are_free_and_memory_unchanged(server):
     assert evaluate(handbook(), METRICS, judge=judge).summary()["context_recall"].mean > 0.3
 
 
+@pytest.mark.slow
 def test_metrics_with_judges_of_their_own_are_counted_apart(server):
     metrics = [
         ContextRecall(judge=judge_at(server, "one")),
@@ -225,6 +229,7 @@ def test_tokens_become_dollars_and_calls_become_seconds() -> None:
     assert found.seconds(16, 2.0, requests_per_minute=10) == 180.0  # ten at once, ten after each minute
 
 
+@pytest.mark.slow
 def test_command_names_its_assumptions_and_missing_options() -> None:
     pytest.importorskip("openai")
     run = (
@@ -292,6 +297,7 @@ def test_ten_changed_samples_are_expected_whatever_the_spread() -> None:
 MEANS = (0.5, 0.95)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentences", [(1,), (1, 2, 3, 4, 5)], ids=str)
 @pytest.mark.parametrize("mean", MEANS)
 @pytest.mark.parametrize("loss", [0.02, 0.2])
@@ -335,6 +341,7 @@ def test_sample_count_counts_changes_in_both_directions() -> None:
     assert needed.changed == pytest.approx(0.25)
 
 
+@pytest.mark.slow
 def test_the_command_says_how_many_samples_show_a_difference(tmp_path: Path) -> None:
     file, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
     samples = [

@@ -118,6 +118,7 @@ SIGTERM_AS_CTRL_C = """
 """
 
 
+@pytest.mark.slow
 def test_a_program_of_ones_own_may_end_at_sigterm_as_at_ctrl_c():
     source = textwrap.dedent(JUDGE + SIGTERM_AS_CTRL_C + EVALUATE_LIST)
     out, _ = interrupt(source, signal.SIGTERM)
@@ -171,6 +172,7 @@ PROGRESS_RAISES = """
 """
 
 
+@pytest.mark.slow
 def test_interrupt_by_progress_ends_the_progress_alone():
     code = textwrap.dedent(PROGRESS_RAISES)
     ran = subprocess.run(
@@ -202,6 +204,7 @@ CTRL_C_IN_PROGRESS = """
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
     code = textwrap.dedent(CTRL_C_IN_PROGRESS)
     ran = subprocess.run(
@@ -210,6 +213,7 @@ def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
     assert ran.stdout.splitlines() == ["interrupted"], ran.stderr
 
 
+@pytest.mark.slow
 def test_interrupt_by_a_judge_reaches_caller_and_next_call_works():
     code = textwrap.dedent(RAISES)
     ran = subprocess.run(

@@ -22,6 +22,7 @@ def gate(option: str, margin: float, labels: int, samples: int = 100) -> Labelle
     return LabelledGate(option, margin, samples, labels, 1.0)
 
 
+@pytest.mark.slow
 def test_judge_that_sees_all_is_not_slowed_by_labels(monkeypatch):
     monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._SEEN", 1.0)
     monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._INVENTED", 0.0)
@@ -42,6 +43,7 @@ def test_labels_overrule_an_invented_loss():
     assert max(labelled for _, labelled in shares[1:]) <= 0.02
 
 
+@pytest.mark.slow
 def test_labels_find_a_loss_that_the_judge_does_not_see():
     """No loss is among k labels of n samples of which a tenth lost all with the probability .9**k; then the gate passes."""
     for labels in (20, 40):
@@ -87,6 +89,7 @@ def test_more_labels_than_samples_are_all_of_them():
     assert "no loss, with labels or without" in describe_labels(few, "--max-drop", 0.02, 4)
 
 
+@pytest.mark.slow
 def test_estimate_says_what_labels_buy(tmp_path):
     samples = [
         Sample(id=f"q{n}", retrieved_context_ids=["a"], reference_context_ids=["a"]) for n in range(100)

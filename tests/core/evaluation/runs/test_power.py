@@ -43,6 +43,7 @@ def lose(source, whole, loss, samples):
     return -source.binomial(kept, loss / 0.625) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.0, 0.05])
 def test_loss_gate_finds_what_is_said_in_four_of_five(margin):
     losses = find_losses(read_values(score(VALUES), NAME), margin)
@@ -125,6 +126,7 @@ def test_a_gate_that_cannot_fail_passes_where_all_is_lost(tmp_path: Path, values
     assert ("cannot fail with" in text) is not can_fail
 
 
+@pytest.mark.slow
 def test_estimate_describes_the_gates_of_options_and_of_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [row.sample.to_dict() for row in score(VALUES)]

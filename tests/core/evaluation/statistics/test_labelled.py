@@ -54,6 +54,7 @@ def correct(people: list[float], case: dict[str, Any]) -> LabelledDifference:
     )
 
 
+@pytest.mark.slow
 @given(labelled_runs(), st.sampled_from(MARGINS))
 def test_labels_that_agree_change_no_decision(case: dict[str, Any], margin: float) -> None:
     judge = case["judge"]
@@ -104,6 +105,7 @@ def test_all_labelled_is_the_paired_test_of_people(
         assert decide_no_loss(alone.interval, labels, margin) == passes
 
 
+@pytest.mark.slow
 @given(labelled_runs(), st.data())
 def test_labelled_interval_holds_the_difference(case: dict[str, Any], data: st.DataObject) -> None:
     labels = case["labels"]

@@ -56,6 +56,7 @@ def test_agreement_by_hand():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (benchmark.DATA / benchmark.CLAPNQ).is_file()
     or not (benchmark.DATA / benchmark.BEGIN).is_file(),

@@ -649,6 +649,7 @@ def test_words_say_how_they_are_written_and_where_a_clause_ends():
     assert [token.ends for token in found] == [False, True, False, False, True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", ["one two thousand 3.5 ", "U.S. $5 ", "北京", "दिल्ली ", "don't-1,000-", "é'"]
 )

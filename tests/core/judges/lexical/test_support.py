@@ -131,6 +131,7 @@ LENIENT = LexicalJudge(
 """Supports a unit also where a context lacks its number."""
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, max_size=6), JUDGES)
 @example(["aaa Hale 12"], ["aaa 12 euros", "Hale", "aaa Hale 12"], LexicalJudge())
 @example(["aaa 12 euros"], ["12 euros", "aaa .  $12"], LENIENT)

@@ -68,6 +68,7 @@ FIRST_REPLIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_part_of_a_request_is_a_verdict(language: str) -> None:
     prompts: dict[str, Prompt] = {}

@@ -137,6 +137,7 @@ def test_the_longest_reply_is_read():
         assert codes(score(server)) == (1.0, {None})
 
 
+@pytest.mark.slow
 def test_the_status_counts_whatever_the_body_of_an_error_is():
     for body in (
         compressed(bomb(60), status=429),

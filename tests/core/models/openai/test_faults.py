@@ -75,6 +75,7 @@ def test_half_the_requests_fail_and_nothing_is_wrong(kind):
     run(Fault(kind, rate=0.5, param=0.1 if kind in {"429_retry_after", "trickle"} else None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", quick(FAULTS, but="hang"))
 def test_every_request_fails_and_it_is_said_once(kind, caplog):
     missing = run(Fault(kind, param=0.01 if kind in {"429_retry_after", "trickle"} else None))

@@ -641,6 +641,7 @@ def test_a_server_that_always_fails_is_given_up():
 # ---- one client ----
 
 
+@pytest.mark.slow
 def test_two_hundred_samples_use_sixteen_connections():
     with FakeOpenAIServer(labelled(), latency=0.02) as server:
         results = evaluate(

@@ -93,6 +93,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
     return end.value.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variables", "command"), list(recipes()))
 def test_a_recipe_asks_the_address_of_its_provider(
     variables: dict[str, str],

@@ -64,6 +64,7 @@ def server():
 # --- loops ---
 
 
+@pytest.mark.slow
 def test_repeated_calls_share_one_pool_of_connections(server):
     for turn in range(4):
         assert recall(evaluate(samples(f"turn {turn}"), METRICS, judge=judge_at(server))) == EXPECTED
@@ -84,6 +85,7 @@ def test_a_sync_call_inside_a_running_loop(server):
     assert server.connections <= 16
 
 
+@pytest.mark.slow
 def test_loops_that_come_and_go_share_one_pool_of_connections(server):
     for turn in range(4):
         results = asyncio.run(aevaluate(samples(f"turn {turn}"), METRICS, judge=judge_at(server)))
@@ -146,6 +148,7 @@ def test_a_cancelled_run_leaves_nothing_running(server):
 # --- threads ---
 
 
+@pytest.mark.slow
 def test_from_8_threads_at_once(server):
     def run(number):
         return recall(evaluate(samples(f"thread {number}"), METRICS, judge=judge_at(server)))
@@ -166,6 +169,7 @@ def test_8_threads_with_the_same_samples_pay_once(server):
     assert server.count == COUNT
 
 
+@pytest.mark.slow
 def test_8_threads_with_a_loop_each(server):
     def run(number):
         return recall(
@@ -180,6 +184,7 @@ def test_8_threads_with_a_loop_each(server):
 # --- processes ---
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_after_a_fork(server, tmp_path):
@@ -199,6 +204,7 @@ def test_after_a_fork(server, tmp_path):
     assert server.count == 3 * COUNT  # the child found the parent's judgements in the cache
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_fork_in_the_middle_of_a_run(server):
@@ -232,6 +238,7 @@ def run_script(script, *, timeout=300, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_scored_ends_quietly():
     done = run_script("""
         from ctxmetrics import ContextRecall, Sample
@@ -389,6 +396,7 @@ print("before", score())
 """
 
 
+@pytest.mark.slow
 def test_exit_handler_registered_before_the_first_call_runs():
     """It runs after the loop was closed; a Python that starts no thread at that time says so in the library's words."""
     run = subprocess.run(

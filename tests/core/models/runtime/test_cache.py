@@ -161,6 +161,7 @@ print(missing, flush=True)
 """
 
 
+@pytest.mark.slow
 def test_from_several_processes_that_start_at_once(tmp_path):
     workers = [
         subprocess.Popen(
@@ -200,6 +201,7 @@ def test_while_another_process_sets_the_file_up_it_is_waited_for():
     assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_both_sides_of_a_fork_go_on_during_a_write(tmp_path):
@@ -637,6 +639,7 @@ def write_rows(folder, rows):
     connection.close()
 
 
+@pytest.mark.slow
 def test_swapped_and_changed_rows_become_no_verdicts(tmp_path, server):
     run(server, 80, tmp_path)
     rows = rows_of(tmp_path)

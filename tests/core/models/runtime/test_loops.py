@@ -81,6 +81,7 @@ def test_a_thread_that_a_blocked_loop_waits_for_gets_its_slot(ask):
     assert [score.value for score in (*found, *scores)] == [1.0] * 41
 
 
+@pytest.mark.slow
 def test_exit_in_judge_model_or_progress_costs_its_own_sample():
     code = """
         import sys

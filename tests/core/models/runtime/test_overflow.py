@@ -115,6 +115,7 @@ def test_other_refusals_are_not_about_the_length(status, message, details):
     assert from_status(status, message, details=details).reason_code != "too_long"
 
 
+@pytest.mark.slow
 def test_long_samples_cost_the_short_ones_nothing():
     """Eleven samples are longer than the model can read, and three that follow are not."""
     overflow = {"error": {"code": 400, "message": "the request exceeds the available context size, try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 2048}}  # fmt: skip

@@ -530,6 +530,7 @@ def test_a_trial_that_is_cancelled_leaves_the_next_one_to_try(monkeypatch):
     assert asyncio.run(main()) == "{}"
 
 
+@pytest.mark.slow
 def test_outside_runs_one_owner_knows_a_judge_is_down(monkeypatch):
     state, model = Run(), Model(error("client_error", retryable=False))
     first, second = ContextRecall(), ContextRecall()  # equal, and not the same

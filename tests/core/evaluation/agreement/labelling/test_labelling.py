@@ -148,6 +148,7 @@ def test_a_larger_draw_goes_on_with_the_smaller_one():
     assert sum(one.weight for one in large.drawn) == pytest.approx(100)
 
 
+@pytest.mark.slow
 def test_only_what_can_be_scored_can_be_drawn():
     samples = [
         sample(1),
@@ -501,6 +502,7 @@ def test_the_end_of_the_input_is_a_stop(tmp_path):
     assert (run.returncode, "4 of 4 questions are open" in run.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_the_whole_way_from_drawing_to_agree(tmp_path):
     file = written(tmp_path, [sample(number) for number in range(30)])
     assert (
@@ -520,6 +522,7 @@ def test_the_whole_way_from_drawing_to_agree(tmp_path):
     assert run_command("agree", other, "--annotator", "me").returncode == 2
 
 
+@pytest.mark.slow
 def test_agree_names_its_labels_if_samples_have_their_own(tmp_path):
     own = [sample(n, labels={"context_useful": [True, False]} if n < 3 else {}) for n in range(30)]
     file = written(tmp_path, own)
@@ -808,6 +811,7 @@ def test_the_page_may_load_nothing_from_elsewhere(page):
         assert b"http" not in body
 
 
+@pytest.mark.slow
 def test_the_verdict_is_not_sent_before_it_is_asked_for(new_page):
     _, _, body = new_page.request("question")
     assert b"judge" not in body
@@ -819,6 +823,7 @@ def test_the_verdict_is_not_sent_before_it_is_asked_for(new_page):
     assert [one["verdict_shown"] for one in answers_in(new_page.file)] == [True, False]
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_no_answer(new_page):
     for number, answer in enumerate(["yes", "cannot_say", "skipped"]):
         new_page.ask("answer", {"number": number, "answer": answer})
@@ -838,6 +843,7 @@ def test_a_killed_process_loses_no_answer(new_page):
     assert following.startswith("next: ctxmetrics agree ")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_says_what_was_answered(new_page):
     new_page.ask("answer", {"number": 0, "answer": "yes"})

@@ -330,6 +330,7 @@ def test_unchanged_runs_say_what_labels_can_show(tmp_path):
     assert "labels can only show what the judge missed" in run.stderr
 
 
+@pytest.mark.slow
 def test_page_serves_the_questions_of_both_runs(tmp_path):
     a, b = two_runs(tmp_path, 2, 2)
     with LabelProcess(None, "--compare", str(a), str(b), "--seed", "1") as process:
@@ -351,6 +352,7 @@ def ten_losses(tmp_path_factory):
     return a, b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 10, 25, 40])
 @pytest.mark.parametrize("truthful", [True, False])
 def test_labels_of_changed_samples_decide_the_gate(ten_losses, tmp_path, n, truthful):
