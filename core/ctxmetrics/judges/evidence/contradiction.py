@@ -18,11 +18,14 @@ from typing import NamedTuple
 from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
 from ctxmetrics.judges.evidence.words import (
     LISTS,
+    OPPOSITES,
     Token,
     base_language,
     held_keys,
     is_named,
+    read_number_words,
     split_date,
+    split_times,
     stem_keys,
     tokens,
     word_list,
@@ -47,6 +50,7 @@ _FOLLOWS = frozenset(("de", "fr", "tr"))
 _LOOSE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
 
 
+_NUMBERS = frozenset(("number", "count"))
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -84,7 +88,7 @@ class _WordsOfText:
 
     def __init__(self, text: str, language: str, unit: _WordsOfText | None = None) -> None:
         words = text[skip_list_marks(text, language) :]
-        self.tokens = tokens(_LOOSE_MARK.sub("", words))
+        self.tokens = read_number_words(tokens(_LOOSE_MARK.sub("", words)), language)
         self.language = language
         self._unit = unit or self
         self.negations: Sequence[int] = ()
@@ -114,6 +118,10 @@ class _WordsOfText:
     def keys(self) -> frozenset[str]:
         """The keys of its words, and of the words and parts of its quantities."""
         return frozenset(held_keys(self.tokens))
+
+    def has_synonym(self, name: str) -> bool:
+        """Whether it has a word with the name of an opposite: multiple, for several."""
+        return name in OPPOSITES and any(token.measures == name for token in self.tokens)
 
     def find(self, key: str) -> Sequence[int]:
         """Return the positions of a key, also of one that quantities hold."""
@@ -231,7 +239,7 @@ def states_plainly(unit: str, language: str) -> bool:
     claim = _read_unit(unit, language)
     if claim.negations:
         return False
-    return not any(token.measures or token.kind == "number" for token in claim.tokens)
+    return not any(token.measures or token.kind in _NUMBERS for token in claim.tokens)
 
 
 def denying_keys(language: str) -> frozenset[str]:
@@ -336,8 +344,11 @@ def _find_other_numbers(
     for position, token in enumerate(unit.tokens):
         if token.measures:
             yield from _other_values(unit, position, evidence)
-        elif token.kind == "number" and position + 1 < len(unit.tokens):
+            yield from _exchanged_numbers(unit, position, evidence)
+        elif token.kind in _NUMBERS:
             yield from _other_numbers(unit, position, evidence)
+            yield from _exchanged_numbers(unit, position, evidence)
+            yield from _other_labels(unit, position, evidence)
 
 
 def _other_values(
@@ -349,7 +360,11 @@ def _other_values(
     """
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
-    texts_with_value = [text for text in evidence if not forms.isdisjoint(text.keys)]
+    texts_with_value = [
+        text
+        for text in evidence
+        if not forms.isdisjoint(text.keys) or text.has_synonym(quantity.measures)
+    ]
     shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
     other_words = len(unit.content) - 1
     for text in evidence:
@@ -362,24 +377,35 @@ def _other_values(
 
 
 def _find_forms(quantity: Token) -> frozenset[str]:
-    """Return the keys under which a text may have a quantity; a date also without its year."""
+    """Return the keys under which a text may have a quantity; a date also without its year, three times also as three."""
+    if quantity.measures == "times":
+        return frozenset((quantity.key, split_times(quantity.key)))
     year, forms, _ = split_date(quantity.key)
     return frozenset((quantity.key, *forms)) if year else frozenset((quantity.key,))
 
 
 _A_DIGIT = re.compile(r"\d")
+# Twice and half measure the same.
+_MULTIPLES = frozenset(("times", "fraction"))
 
 
 def _is_rival(token: Token, quantity: Token) -> bool:
     """Whether a word is another value of what a quantity measures, in the same form."""
-    if token.measures != quantity.measures or token.key == quantity.key:
+    if token.key == quantity.key:
         return False
-    is_range = ".." in token.key
-    if is_range != (".." in quantity.key):
+    opposite = OPPOSITES.get(quantity.measures)
+    if opposite is not None:
+        return token.measures == opposite
+    if token.measures != quantity.measures:
+        return _MULTIPLES.issuperset((token.measures, quantity.measures))
+    if (".." in token.key) != (".." in quantity.key):  # one of them is a range
         return False
-    if quantity.measures != "date":
-        return True
-    shape = _A_DIGIT.sub("0", quantity.key)
+    return quantity.measures != "date" or _is_rival_date(token, quantity)
+
+
+def _is_rival_date(token: Token, date: Token) -> bool:
+    """Whether a date or a part of it has the form of another date."""
+    shape = _A_DIGIT.sub("0", date.key)
     is_day_instead_of_month = len(token.key) == len("2024-05-12") and shape == "0000-00"
     if is_day_instead_of_month:
         return False
@@ -390,9 +416,10 @@ def _other_numbers(
     unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has before the same word."""
-    token, noun = unit.tokens[position : position + 2]
-    if token.ends or noun.kind != "word" or not unit.is_content[position + 1]:
+    token = unit.tokens[position]
+    if not _counts(unit, position):
         return
+    noun = unit.tokens[position + 1]
     shared_with_number = 0
     candidates: list[tuple[int, _WordsOfText]] = []
     for text in evidence:
@@ -405,9 +432,76 @@ def _other_numbers(
             continue
         for noun_position in text.find(noun.key):
             number = text.tokens[noun_position - 1]
-            if noun_position and number.kind == "number" and not number.ends:
+            is_other = number.kind == "number" or number.measures == "several"
+            if noun_position and is_other and not number.ends:
                 against = text.spell(noun_position - 1, noun_position)
                 yield Contradiction("number", unit.spell(position, position + 1), against)
+
+
+def _exchanged_numbers(
+    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
+    token = unit.tokens[position]
+    if token.kind != "number" or not _counts(unit, position):
+        return
+    noun = unit.tokens[position + 1]
+    other_keys = {
+        other.key
+        for place, other in enumerate(unit.tokens)
+        if other.kind == "number" and other.key != token.key and _counts(unit, place)
+    }
+    if not other_keys:
+        return  # the usual case
+    rivals: list[str] = []
+    for text in evidence:
+        if text.shared < _MOST * len(unit.content):
+            continue
+        for noun_position in text.find(noun.key):
+            number = text.tokens[noun_position - 1]
+            if not noun_position or number.key == token.key:
+                return
+            if number.key in other_keys and number.measures == token.measures and not number.ends:
+                rivals.append(text.spell(noun_position - 1, noun_position))
+    for rival in rivals:
+        yield Contradiction("number", unit.spell(position, position + 1), rival)
+
+
+def _counts(text: _WordsOfText, position: int) -> bool:
+    """Whether the word behind a number may be what it counts."""
+    behind = position + 1
+    if behind == len(text.tokens) or text.tokens[position].ends:
+        return False
+    return text.tokens[behind].kind == "word" and text.is_content[behind]
+
+
+def _other_labels(
+    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the numbers that the evidence has behind the same word, where they count nothing: port 80, chapter 3."""
+    token = unit.tokens[position]
+    if token.kind != "number" or not position or _counts(unit, position):
+        return
+    noun = unit.tokens[position - 1]
+    if noun.ends or noun.kind != "word" or not unit.is_content[position - 1]:
+        return
+    rivals: list[str] = []
+    for text in evidence:
+        if not all(_counts(text, place) for place in text.find(token.key)):
+            return  # "2 in the first game and 3 in the final"
+        for noun_position in text.find(noun.key):
+            if noun_position + 1 == len(text.tokens) or text.tokens[noun_position].ends:
+                continue
+            number = text.tokens[noun_position + 1]
+            is_label = number.kind == "number" and not number.measures
+            if (
+                is_label
+                and text.shared >= _MOST * len(unit.content)
+                and not _counts(text, noun_position + 1)
+            ):
+                rivals.append(text.spell(noun_position, noun_position + 1))
+    for rival in rivals:
+        yield Contradiction("number", unit.spell(position - 1, position), rival)
 
 
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")

@@ -30,7 +30,8 @@ from typing import Any, Literal, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.text.quantities import (
-    FRACTION_PARTS,
+    HALVES,
+    JOINED_WORDS,
     MONTHS,
     NUMBER_NAMES,
     NUMBER_WORDS,
@@ -62,7 +63,8 @@ class Token(NamedTuple):
         kind: See `Kind`.
         spelling: The word as it is written; white space in a quantity is one blank.
         ends: Whether a mark that may end a clause follows it.
-        measures: What a quantity measures (`Quantity.kind`); empty for other words.
+        measures: What a quantity measures (`Quantity.kind`); of a word with an opposite its name (`OPPOSITES`); empty for
+            other words.
         parts: The keys of coarser quantities and of words that a quantity holds: 12 May 2024 holds 2024. A number that
             may count anything is ``5~``.
         size: As how many words it counts: a quantity as many as it is written with.
@@ -120,9 +122,9 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
     if not numbers:
         return [*chain.from_iterable(pieces)]
     kinds = numbers.values()
-    may_join = _NumberWords in kinds and _may_join(chunks, numbers)
+    may_join = not _MAY_JOIN.isdisjoint(kinds) and _may_join(chunks, numbers)
     joined = join_number_words(chunks) if may_join else chunks
-    if len(joined) < len(chunks):
+    if joined != chunks:
         return tokens(" ".join(joined))
     if _ClockWords in kinds:
         _replace_spoken_times(chunks, pieces, numbers)
@@ -148,8 +150,12 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
     """Whether a number word stands beside another one, or with what joins tens and ones between them."""
     last = len(chunks) - 1
     for index, kind in numbers.items():
-        if kind is not _NumberWords:
+        if kind not in _MAY_JOIN:
             continue
+        if chunks[index].strip(_MARKS_AROUND).lower() in HALVES or chunks[index + 1 : index + 2] == [
+            "of"
+        ]:
+            return True
         if index and chunks[index - 1].lower() in ONE_WORDS:
             return True
         if index < last and (
@@ -164,11 +170,13 @@ def _replace_spoken_times(
 ) -> None:
     """Put a word in the place of each time in words, and drop its places from those that may be numbers."""
     indexes = [index for index, kind in numbers.items() if kind is _ClockWords]
+    next_free = 0
     for index in indexes:
         numbers.pop(index, None)
         time = find_spoken_time(chunks, index)
-        if time is None:
+        if time is None or time.begin < next_free:
             continue
+        next_free = time.end
         chunk_range = range(time.begin, time.end)
         spelling = " ".join(chunks[time.begin : time.end]).rstrip(_MARKS_AROUND)
         ends = not _CLAUSE_END.isdisjoint(chunks[time.end - 1])
@@ -215,6 +223,8 @@ class _ClockWords(tuple[Token, ...]):
     __slots__ = ()
 
 
+# What may be one of several words of a number.
+_MAY_JOIN = frozenset((_NumberWords, _ClockWords))
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 
 
@@ -263,8 +273,23 @@ def _token(text: str, quantity: Quantity) -> Token:
     )
 
 
+def read_number_words(words: list[Token], language: str) -> list[Token]:
+    """Return the words of a text in a known language: some are numbers there, and something else in other ones (dos, due)."""
+    numbers = LISTS["numbers_of_languages"].get(base_language(language))
+    if numbers is None or numbers.keys().isdisjoint([word.folded for word in words]):
+        return words  # the usual case
+    return [
+        word._replace(key=numbers[word.folded], kind="number", measures="")
+        if word.kind == "word" and word.folded in numbers
+        else word
+        for word in words
+    ]
+
+
 def is_named(token: Token) -> bool:
     """Whether a word names one of a few values: a day, a month, an ordinal."""
+    if token.measures == "fraction":
+        return token.kind == "word"
     return token.measures in _NAMED or token.measures.startswith("numeral")
 
 
@@ -295,6 +320,12 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
     return year, _month_keys()[int(rest)], f"={rest}"
 
 
+def split_times(key: str) -> str:
+    """Return the number of a key such as "3 times"; an empty text for another one."""
+    return key[: -len(_TIMES)] if key.endswith(_TIMES) else ""
+
+
+_TIMES = " times"
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
 
@@ -443,7 +474,8 @@ def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token,
     key, folded, kind, measures = reading
     parts = (f"{key}~",) if kind == "number" else ()
     words = (Token(intern(key), intern(folded), kind, intern(word), False, measures, parts),)
-    if kind == "word" and folded not in NUMBER_WORDS and folded not in FRACTION_PARTS:
+    spelling = word.lower()
+    if kind == "word" and spelling not in NUMBER_WORDS and spelling not in JOINED_WORDS:
         return words
     return _PlainDigits(words) if word.isdecimal() else _NumberWords(words)
 
@@ -492,7 +524,12 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
 
 def _read_letters(word: str) -> tuple[str, str, Kind, str]:
     """Return key, folded form, kind and measure of a word."""
-    folded = word.lower() if word.isascii() else _fold(word)
+    folded = word.lower()
+    if not word.isascii():
+        number = _ACCENTED_NUMBERS.get(folded)
+        folded = _fold(word)
+        if number is not None:
+            return number, folded, "number", ""
     exact = LISTS["exact_values"].get(word)
     if exact is not None:
         measures, key = exact
@@ -506,9 +543,18 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
     value = LISTS["values"].get(folded)
     if value is None:
         stem = _stem_cyrillic if "\u0400" <= folded[-1:] <= "\u052f" else _stem
-        return stem(folded), folded, "word", ""
+        return stem(folded), folded, "word", _NAMES_OF_OPPOSITES.get(word.lower(), "")
     measures, key = value
-    return key, folded, "count" if measures == "ordinal" else "word", measures
+    return key, folded, _KINDS_OF_VALUES.get(measures, "word"), measures
+
+
+# Numbers whose name without its accents is another word: três, pět.
+_ACCENTED_NUMBERS: Mapping[str, str] = {
+    name: number
+    for name, number in NUMBER_WORDS.items()
+    if not name.isascii() and name not in NUMBER_NAMES and name not in LISTS["counts"]
+}
+_KINDS_OF_VALUES: Mapping[str, Kind] = {"ordinal": "count", "s": "number", "%": "number"}
 
 
 _CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")
@@ -550,23 +596,37 @@ def _fold(word: str) -> str:
 _INVISIBLE = "\u00ad\u200c\u200d"
 
 
+# What a name and digits measure alike: "twice" is "2 times".
+_QUANTITIES = frozenset(("time", "s", "%"))
+_KEYED_BY_VALUE = _QUANTITIES | {"ordinal", "times", "fraction"}
+
+
 def _find_values(
     lists: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the words that name a value, each with what it measures and its key: a number, a time, or the name of both."""
     for measures, values in lists.items():
         for value, names in values.items():
-            key = value if measures in {"time", "ordinal"} else f"{measures} {value}"
+            key = value if measures in _KEYED_BY_VALUE else f"{measures} {value}"
             for name in names:
                 yield name, (measures, key)
 
 
-_NAMED = frozenset(LISTS["values"]) - {"time"}
+# From each name of a pair to the other one: early and late.
+OPPOSITES: Mapping[str, str] = {
+    name: opposite for pair in LISTS["opposites"] for name, opposite in (tuple(pair), tuple(pair)[::-1])
+}
+_NAMES_OF_OPPOSITES: Mapping[str, str] = {
+    word: name for pair in LISTS["opposites"] for name, words in pair.items() for word in words
+}
+_NAMED = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
 LISTS["numbers"] = {_fold(name): number for name, number in NUMBER_NAMES.items()}
 LISTS["values"] = {_fold(name): value for name, value in _find_values(LISTS["values"])}
 LISTS["exact_values"] = dict(_find_values(LISTS["exact_values"]))
-# Numbers and days whose name has a hyphen.
-_HYPHENATED = frozenset(name for name in (*LISTS["numbers"], *LISTS["values"]) if "-" in name)
+# Numbers and days whose name has a hyphen or an apostrophe.
+_HYPHENATED = frozenset(
+    name for name in (*LISTS["numbers"], *LISTS["values"], *_ACCENTED_NUMBERS) if not name.isalpha()
+)
 _HISSED = ("sses", "shes", "ches", "xes", "zes")
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM = 3

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import read_words_and_keys, split_date
+from ctxmetrics.judges.evidence.words import read_words_and_keys, split_date, split_times
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.sentences import sentence_spans, split_visible
@@ -102,10 +102,18 @@ class WordIndex:
         return self._places[key]
 
     def sentences(self, key: str) -> Sequence[int]:
-        """Return the sentences a word stands in, once for every time it does; of a date also those with its day and no year."""
+        """Return the sentences a word stands in, once for every time it does.
+
+        Of a date also those with its day and no year; of "three times" those with three.
+        """
         places = self._find(key)
         if key[4:5] != "-":
-            return places  # the usual case
+            number = split_times(key)
+            if not number:
+                return places  # the usual case
+            as_number = self._find(number)
+            counted = frozenset(as_number)
+            return [*as_number, *(one for one in places if one not in counted)]
         year, forms, excluded = split_date(key)
         if not year:
             return places

@@ -6,7 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxmetrics.judges.evidence.words import Token, base_language, split_date, tokens, word_list
+from ctxmetrics.judges.evidence.words import (
+    Token,
+    base_language,
+    split_date,
+    split_times,
+    tokens,
+    word_list,
+)
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.visible import see
@@ -126,11 +133,12 @@ class Phrase:
         )
 
     def find_forms(self) -> set[str]:
-        """Return the keys that are looked for in contexts: those of the content words, and other forms of dates."""
+        """Return the keys that are looked for in contexts: those of the content words, and other forms of dates and numbers."""
         forms = set(self.content)
         for key in self.numbers:
             _, undated, excluded = split_date(key)
             forms.update((*undated, excluded))
+        forms.update(filter(None, map(split_times, self.content)))
         return forms
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
@@ -160,7 +168,12 @@ def _measure(quantity: Token, key: str) -> int:
 
 
 def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
-    """Return the keys of a content word: of a date also its year; of a number that counts nothing, that of any amount."""
+    """Return the keys of a content word: of a date also its year, of a number that counts nothing that of any amount.
+
+    Of "2 out of 3" they are the numbers, which a text may have in other words.
+    """
+    if token.measures == "fraction" and token.kind == "number":
+        return tuple(filter(str.isdecimal, token.parts)) or (token.key,)  # 2 out of 3
     if token.measures:
         year = split_date(token.key)[0]
         return (token.key, year) if year else (token.key,)

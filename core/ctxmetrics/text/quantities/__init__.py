@@ -13,7 +13,8 @@ Names of months and units, and what stands around a time, are in ``forms.json``.
 
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
 from ctxmetrics.text.quantities.in_words import (
-    FRACTION_PARTS,
+    HALVES,
+    JOINED_WORDS,
     ONE_WORDS,
     SPOKEN_MARKS,
     TENS_JOINTS,
@@ -23,7 +24,8 @@ from ctxmetrics.text.quantities.in_words import (
 from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
 
 __all__ = [
-    "FRACTION_PARTS",
+    "HALVES",
+    "JOINED_WORDS",
     "MONTHS",
     "NUMBER_NAMES",
     "NUMBER_WORDS",

@@ -40,6 +40,8 @@ _GROUPED = re.compile(
     re.VERBOSE,
 )
 _SIMPLE = re.compile(r"(?:\d{1,20}(?:\.\d{1,20}){0,4}|\d{1,20},\d{1,20})(?!\d|,\d)")
+# A number without a whole part: .5
+_PART_OF_ONE = re.compile(r"\.\d{1,20}(?![\d.,])|\.\d{1,20}(?=[.,](?!\d))")
 _FRACTION = re.compile(
     rf"(?P<vulgar>[{FRACTIONS}])|(?P<top>\d{{1,9}})/(?P<bottom>[1-9]\d{{0,8}})(?![/\d])"
 )
@@ -98,17 +100,25 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     """Read the scale and the unit behind a number."""
     digits_end = place
     behind = name_at(text, place, SCALES_AND_MEASURES)
-    if behind is None and currency is not None:
-        behind = name_at(text, place, SHORT_SCALES)
+    if currency is not None:
+        behind = name_at(text, place, SHORT_SCALES) or behind  # $5m
     is_scaled = behind is not None and isinstance(behind[0], Decimal)
     if behind is not None and is_scaled:
         factor, place = behind
         place += text.startswith(". ", place)  # 5 Mio. Euro
+        joint = _OF_MONEY.match(text, place)
+        if joint is not None and name_at(text, joint.end(), MONEY) is not None:
+            place = joint.end()
         if _is_certain(number):
             number = write_number(Decimal(number) * factor)
         behind = name_at(text, place, MEASURES)
     unit = currency
-    if behind is not None and _is_unit_of(text, place, behind[1]) and currency in {None, behind[0]}:
+    if (
+        behind is not None
+        and _is_unit_of(text, place, behind[1])
+        and currency in {None, behind[0]}
+        and (behind[0].kind != _TIMES or _is_occasion(text, place, behind[1]))
+    ):
         unit, place = behind
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _YEAR.fullmatch(number):
         return build_amount(digits_end, number, None)  # в 1890 году
@@ -122,6 +132,17 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
 def _is_unit_of(text: str, start: int, end: int) -> bool:
     """Whether a unit belongs to the number before it: it is no decade (1990s) and no currency of the next number."""
     return not text.startswith("s", start) and not text[end : end + 1].isdecimal()
+
+
+# Between a scale and a currency: 2 milliards d'euros.
+_OF_MONEY = re.compile(r"[ ](?:d'|de[ ]|di[ ])")
+_TIMES = "times"
+_NEXT_FACTOR = re.compile(r"[ ]\d")
+
+
+def _is_occasion(text: str, start: int, end: int) -> bool:
+    """Whether a word for times counts occasions: it multiplies no number (3 times 4), and begins no name (2019 Times Square)."""
+    return _NEXT_FACTOR.match(text, end) is None and "Times" not in text[start:end]
 
 
 def _is_certain(number: str) -> bool:
@@ -139,7 +160,10 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
     amount = f"{number} {unit.factor}"
     if _is_certain(number):
         amount = write_number(Decimal(number) * unit.factor)
-    return Value(end, unit.kind, f"{amount} {unit.base}", (f"{number}~",), number, unit)
+    parts: tuple[str, ...] = (f"{number}~",)
+    if unit.kind == _TIMES:
+        parts = (number, *parts)  # what happened three times may be counted as three
+    return Value(end, unit.kind, f"{amount} {unit.base}", parts, number, unit)
 
 
 def write_number(number: Decimal) -> str:
@@ -157,7 +181,8 @@ def _read_digits(text: str, start: int) -> tuple[str, int] | None:
     """Return a number with a decimal point and without groups, and where it ends."""
     digits = INTEGER.match(text, start)
     if digits is None:
-        return _read_worded(text, start)
+        part = _PART_OF_ONE.match(text, start)
+        return _read_worded(text, start) if part is None else (f"0{part[0]}", part.end())
     if not _MAY_GO_ON.match(text, digits.end()) and digits.end() - start <= _MOST_DIGITS:
         return digits[0], digits.end()  # the usual case
     fraction = _FRACTION.match(text, start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS
+from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
 
 _AROUND = ".,;:!?()[]\"'“”„‘’«»…"
 _HOURS = 12
@@ -133,18 +133,28 @@ def _clean(chunk: str) -> str:
     return chunk.strip(_AROUND).lower()
 
 
-_ONES: dict[str, str] = {word: one for word, one in NUMBER_WORDS.items() if one in set("123456789")} | (
-    dict.fromkeys(LISTS["ones"], "1")
-)
+_ONES: dict[str, str] = {
+    **{word: one for word, one in NUMBER_WORDS.items() if one in set("123456789")},
+    **LISTS["counted"],
+    **dict.fromkeys(LISTS["ones"], "1"),
+}
 _TENS = {
     word: ten for word, ten in NUMBER_WORDS.items() if len(ten) > 1 and ten[1:] == "0" and ten != "10"
 }
-# Words for one that are no numbers by themselves, and what stands between tens and ones.
-ONE_WORDS = frozenset(LISTS["ones"])
+# Words that are numbers before a fraction or an occasion only, and what stands between tens and ones.
+ONE_WORDS = frozenset((*LISTS["ones"], *LISTS["counted"]))
 TENS_JOINTS = frozenset(LISTS["tens_and_ones"])
-FRACTION_PARTS: dict[str, str] = {
+_FRACTION_PARTS: dict[str, str] = {
     word: number for number, words in LISTS["parts"].items() for word in words
 }
+# Words for an occasion: "una vez" is once. "Times" is none, since it follows a number word.
+_OCCASIONS = frozenset(LISTS["occasions"])
+HALVES = frozenset(LISTS["halves"])
+# "a", between "half" and its unit.
+_HALF_JOINTS = frozenset(("a", "an"))
+_AND_A_HALF = [tuple(phrase.split()) for phrase in LISTS["and_a_half"]]
+# Words of one number in several words that are no number words.
+JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES))
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -152,31 +162,97 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 
     >>> join_number_words("El comité tiene treinta y uno miembros, dos tercios son mujeres.".split())
     ['El', 'comité', 'tiene', '31', 'miembros,', '2/3', 'son', 'mujeres.']
+    >>> join_number_words("half a percent, an hour and a half, two and a half years".split())
+    ['0.5', 'percent,', '1.5', 'hour,', '2.5', 'years']
     """
     joined: list[str] = []
     place = 0
     while place < len(chunks):
-        end, number = _read_number(chunks, place)
-        joined.append(number or chunks[place])
+        end, words = _read_number(chunks, place)
+        joined += words or chunks[place:end]
         place = end
     return joined
 
 
-def _read_number(chunks: Sequence[str], place: int) -> tuple[int, str]:
-    """Return where a number of several words ends, and its digits with the marks around it; else one more, and nothing."""
+def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
+    """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
     if first in _TENS:
-        second = place + 1
-        if second < len(chunks) and chunks[second].lower() in TENS_JOINTS:
-            second += 1
-        one = _get(chunks, second, _ONES)
-        if one:
-            return second + 1, _write_number(chunks, place, second, _TENS[first][0] + one)
-    elif first in _ONES:
-        part = _get(chunks, place + 1, FRACTION_PARTS)
-        if part:
-            return place + 2, _write_number(chunks, place, place + 1, f"{_ONES[first]}/{part}")
-    return place + 1, ""
+        return _read_tens(chunks, place, first)
+    if first in _ONES or first in _HALF_JOINTS:
+        return _read_parts(chunks, place, first)
+    if first in HALVES:
+        return _read_half(chunks, place)
+    if first.isdecimal():
+        return _read_one_and_a_half(chunks, place, first)
+    return place + 1, ()
+
+
+def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequence[str]]:
+    """Read tens and ones: treinta y uno."""
+    second = place + 1
+    if second < len(chunks) and chunks[second].lower() in TENS_JOINTS:
+        second += 1
+    one = _get(chunks, second, _ONES)
+    if not one:
+        return place + 1, ()
+    return second + 1, [_write_number(chunks, place, second, _TENS[ten][0] + one)]
+
+
+def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+    """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
+    number = _ONES.get(first, "1")
+    part = _get(chunks, place + 1, _FRACTION_PARTS)
+    # "A third" is a fraction in "a third of" only.
+    if part and (first in _ONES or chunks[place + 2 : place + 3] == ["of"]):
+        return place + 2, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
+    next_word = _clean(chunks[place + 1]) if place + 1 < len(chunks) else ""
+    # The Spanish "en vez" is no number.
+    if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
+        return place + 2, [_write_number(chunks, place, place, number), chunks[place + 1]]
+    return _read_one_and_a_half(chunks, place, number)
+
+
+def _read_half(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
+    """Read half of a unit: half a percent, eine halbe Stunde."""
+    unit = place + 1
+    if unit < len(chunks) and chunks[unit] in _HALF_JOINTS:
+        unit += 1
+    if not _is_unit(chunks, unit):
+        return place + 1, ()
+    return unit, [_write_number(chunks, place, place, "0.5")]
+
+
+def _read_one_and_a_half(chunks: Sequence[str], place: int, number: str) -> tuple[int, Sequence[str]]:
+    """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
+    for behind_unit in (False, True):
+        start = place + 1 + behind_unit
+        phrase = next(
+            (words for words in _AND_A_HALF if _starts_with(chunks, start, words)),
+            None,
+        )
+        if phrase is None:
+            continue
+        end = start + len(phrase)
+        unit = place + 1 if behind_unit else end
+        if _is_unit(chunks, unit):
+            half = _write_number(chunks, place, place, f"{number}.5")
+            if not behind_unit:
+                return end, [half]
+            marks = chunks[end - 1][len(chunks[end - 1].rstrip(_AROUND)) :]
+            return end, [half, chunks[unit] + marks]
+    return place + 1, ()
+
+
+def _is_unit(chunks: Sequence[str], place: int) -> bool:
+    """Whether a unit or a scale of two letters or more stands at a place."""
+    if place >= len(chunks) or len(chunks[place]) == 1:
+        return False
+    return name_at(" ".join(chunks[place : place + 2]), 0, SCALES_AND_MEASURES) is not None
+
+
+def _starts_with(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
+    return start + len(words) <= len(chunks) and _match(chunks, start, words)
 
 
 def _get(chunks: Sequence[str], place: int, table: dict[str, str]) -> str:

@@ -18,13 +18,19 @@ _JOINTS = frozenset(word for name in ("ranges", "and", "by") for word in LISTS[n
 _MAY_JOIN = re.compile(r"[ ]?[-x×X~至到か부]|[ ]([^\W\d_]{1,9})[ ]")
 _AND = re.compile(rf"[ ](?:{alternatives('and')})[ ]", re.IGNORECASE)
 _BY = re.compile(r"[ ]?[x×X][ ]?(?=\d)|[ ](?:by|mal|на)[ ](?=\d)")
+_OUT_OF = re.compile(rf"[ ](?:{alternatives('out_of')})[ ](?=[^\W_])", re.IGNORECASE)
 _RANGE_LEADS = frozenset(LISTS["range_leads"])
 _BETWEEN = frozenset(LISTS["between"])
 _ANY_CLOCK_LEAD = "um"
 
 
 def read_joined(text: str, begin: int, first: Value, lead: str) -> Value | None:
-    """Read what a value is the first part of: a range or a dimension."""
+    """Read what a value is the first part of: a share, a range or a dimension."""
+    share = _read_share(text, first) if first.kind == "" else None
+    return share or _read_range(text, begin, first, lead)
+
+
+def _read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
     if first.kind in {"ratio", "fraction", "code"} or first.key.count(".") > 1:
         return None
     mark = _MAY_JOIN.match(text, first.end)
@@ -47,6 +53,19 @@ def read_joined(text: str, begin: int, first: Value, lead: str) -> Value | None:
             first = opening
             second = closing
     return _join(text, first, second)
+
+
+def _read_share(text: str, first: Value) -> Value | None:
+    """Read how many of all: 2 out of 3. It holds both numbers."""
+    joint = _OUT_OF.match(text, first.end)
+    if joint is None or not first.key.isdecimal():
+        return None
+    second = read_number(text, joint.end())
+    if second is None or second.kind != "" or not second.key.isdecimal():
+        return None
+    if int(first.key) > int(second.key):
+        return None
+    return Value(second.end, "fraction", f"{first.key}/{second.key}", (first.key, second.key))
 
 
 def _skip_joint(text: str, end: int, lead: str) -> int:

@@ -43,6 +43,7 @@ _BEHIND = frozenset(
             for word in LISTS[name]
         ),
         *("n", "e"),  # 41.73 N
+        *(phrase.split()[0] for phrase in LISTS["out_of"]),
     ]
 )
 _AHEAD = frozenset(
@@ -72,6 +73,7 @@ _AHEAD = frozenset(
 _LINKS = frozenset(
     [
         *(word for name in ("ranges", "and", "by", "range_leads", "between") for word in LISTS[name]),
+        *(word for phrase in LISTS["out_of"] for word in phrase.split()),
         *("in", "the", "of", "de", "del", "la", "du", "da", "po", "per", "at", "à", "a"),
     ]
 )
@@ -183,7 +185,8 @@ def _may_lead(chunk: str) -> bool:
 def _may_follow(chunk: str) -> bool:
     if chunk[0] in _CONTINUING or chunk[0] >= "\u2e80":
         return True
-    return chunk.strip(_AROUND).lower().partition("-")[0] in _WITHIN
+    word = chunk.strip(_AROUND).lower()
+    return word.partition("-")[0] in _WITHIN or word.startswith(("d'", "d’"))
 
 
 def is_continued(word: str) -> bool:
@@ -230,7 +233,7 @@ def _name_kind(text: str, begin: int, value: Value, lead: str) -> Quantity | Non
         if time is not None:
             value = value._replace(parts=(*value.parts, time.key))
     if not kind:
-        if _IN_ONE_WORD.fullmatch(text, begin, value.end):
+        if text[begin] != "." and _IN_ONE_WORD.fullmatch(text, begin, value.end):
             return None
         kind = "number"
     return Quantity(begin, value.end, kind, value.key, value.parts)
@@ -241,6 +244,13 @@ _HOUR_LEADS = frozenset(LISTS["hour_leads"])
 _IN_ONE_WORD = re.compile(r"[\d.,']+|[^\W\d_]+(?:-[^\W\d_]+)?")
 
 
+def _has_point(text: str, floor: int, begin: int) -> bool:
+    """Whether a point before digits belongs to them (.5), and does not end a sentence."""
+    if begin == floor or text[begin - 1] != ".":
+        return False
+    return begin == 1 or not (text[begin - 2].isalnum() or text[begin - 2] in ".)]}\"'”’»")
+
+
 def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
     """Return where the quantity of a number begins, and the word before it in small letters.
 
@@ -249,6 +259,7 @@ def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
     begin = start
     if begin > floor and text[begin - 1] == "(" and TELEPHONE.match(text, begin - 1):
         return begin - 1, ""
+    begin -= _has_point(text, floor, begin)
     if begin - 4 >= floor and text[begin - 1] in "+-" and ZONE.match(text, begin - 4):
         return begin - 4, ""
     if (
