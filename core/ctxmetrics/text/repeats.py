@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from ctxmetrics.text.normal_form import collapse_space
 
@@ -14,13 +14,11 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]+")
 _BEGINNING = 4
 # The characters of the shortest run that counts as overlap. Shorter ones are idioms, names and headings.
 SHORTEST_OVERLAP = 40
-# A common run is looked for by so many characters at the beginning of a word in it.
+# Two texts are compared if so many characters at the beginning of a word are equal.
 _ANCHOR = 20
 _WORD = re.compile(r"(?<!\w)\w")
 # A text with longer words on average has no blanks between words, such as Chinese: each character may begin one.
 _LONGEST_WORD = 16
-# Places of one anchor that are compared: a text that repeats one phrase all over stays linear.
-_MOST_PLACES = 4
 
 
 def find_repeats(texts: Sequence[str]) -> dict[int, int]:
@@ -54,10 +52,10 @@ def _clean(text: str) -> str:
 def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     """Measure for each text the share of its characters that stand in a text above it, from 0 to 1.
 
-    A character counts if it stands in a run of at least 40 characters that is in a text above, character by character;
-    the run holds the beginning of a word that is at least 20 characters before its end. So windows that overlap count,
-    in whatever order they were retrieved, and a text within a larger one; shared names and headings do not. White space
-    counts as a character. Each text is read once, and each character of it compared with at most four places above.
+    A character counts if it stands in a run of at least 40 characters that is in a text above, character by character.
+    A text without the beginning of a word that begins one above too, with the 20 characters behind it, has no such run.
+    So windows that overlap count, in whatever order they were retrieved, and a text within a larger one; shared names and
+    headings do not. White space counts as a character. The time is in proportion to the characters of the texts.
 
     Args:
         texts: In rank order.
@@ -66,52 +64,45 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     >>> measure_overlaps([one, "Bread.", one])
     (0.0, 0.0, 1.0)
     """
-    places: dict[str, list[tuple[int, int]]] = {}
+    anchors_above: set[str] = set()
+    windows_above: set[int] = set()
+    unread: list[str] = []  # the texts above whose windows are not known yet
     shares: list[float] = []
-    for number, text in enumerate(texts):
+    for text in texts:
         anchors = _find_anchors(text)
-        covered = 0
-        end = 0  # of the last run
-        for start in anchors:
-            if start < end:
-                continue
-            low, high = _find_run(
-                text, start, end, texts, places.get(text[start : start + _ANCHOR], ())
-            )
-            covered += high - low
-            end = max(end, high)
-        shares.append(covered / len(text) if text else 0.0)
-        for start in anchors:
-            known = places.setdefault(text[start : start + _ANCHOR], [])
-            if len(known) < _MOST_PLACES:
-                known.append((number, start))
+        share = 0.0
+        if not anchors_above.isdisjoint(anchors):
+            for above in unread:
+                windows_above.update(_list_windows(above))
+            unread = []
+            share = _count_covered(text, windows_above) / len(text)
+        shares.append(share)
+        unread.append(text)
+        anchors_above.update(anchors)
     return tuple(shares)
 
 
-def _find_anchors(text: str) -> Sequence[int]:
-    """Find where words begin, as far as a whole anchor follows."""
+def _find_anchors(text: str) -> Sequence[str]:
+    """Find the characters with which each word begins, as far as a whole anchor follows."""
     last = len(text) - _ANCHOR
-    anchors = [match.start() for match in _WORD.finditer(text)]
-    if len(anchors) * _LONGEST_WORD < len(text):
-        return range(last + 1)
-    return [start for start in anchors if start <= last]
+    starts: Sequence[int] = [match.start() for match in _WORD.finditer(text)]
+    if len(starts) * _LONGEST_WORD < len(text):
+        starts = range(last + 1)
+    return [text[start : start + _ANCHOR] for start in starts if start <= last]
 
 
-def _find_run(
-    text: str, start: int, floor: int, texts: Sequence[str], places: Sequence[tuple[int, int]]
-) -> tuple[int, int]:
-    """Find the longest common run around an anchor, not before a floor; an empty one where all are too short."""
-    best = (start, start)
-    for number, place in places:
-        other = texts[number]
-        before = 0
-        most = min(start - floor, place)
-        while before < most and text[start - before - 1] == other[place - before - 1]:
-            before += 1
-        after = _ANCHOR
-        most = min(len(text) - start, len(other) - place)
-        while after < most and text[start + after] == other[place + after]:
-            after += 1
-        if before + after >= SHORTEST_OVERLAP and before + after > best[1] - best[0]:
-            best = (start - before, start + after)
-    return best
+def _list_windows(text: str) -> Iterator[int]:
+    """Yield the hash of each shortest run that may overlap: a hash takes less memory than its characters."""
+    for start in range(len(text) - SHORTEST_OVERLAP + 1):
+        yield hash(text[start : start + SHORTEST_OVERLAP])
+
+
+def _count_covered(text: str, windows: Container[int]) -> int:
+    """Count the characters of a text that stand in one of some windows."""
+    covered = 0
+    end = 0  # of the last window
+    for start, window in enumerate(_list_windows(text)):
+        if window in windows:
+            covered += start + SHORTEST_OVERLAP - max(start, end)
+            end = start + SHORTEST_OVERLAP
+    return covered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.samples.sample import drop_self
+from ctxmetrics.text.repeats import measure_overlaps
 from support.cases import each_case
 from support.command import run_command
 
@@ -562,3 +564,11 @@ def test_the_page_shows_what_comes_out() -> None:
     lines.append(f"| `redundant` | {' | '.join(redundant)} |")
     shown = PAGE.read_text(encoding="utf-8").partition("<!-- repeats:begin -->\n")[2]
     assert shown.partition("<!-- repeats:end -->")[0] == "\n".join(lines) + "\n"
+
+
+def test_overlap_is_found_in_a_text_of_repeated_phrases() -> None:
+    # Each phrase stands many times in the first text, so that the place of the second one is none of the first places.
+    source = random.Random(3)
+    numbers = [source.randint(1, 28) for _ in range(2_000)]
+    text = "".join(f"It is not {number} and not never nothing. " for number in numbers)
+    assert measure_overlaps([text, text[len(text) // 3 :]]) == (0.0, 1.0)

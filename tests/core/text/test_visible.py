@@ -102,6 +102,7 @@ SEEN = [
     ("10<sup>6</sup> cells on 5 km<sup>2</sup>", "10⁶ cells on 5 km²"),
     ("CO<sub>2</sub> and H<sub>2</sub>O", "CO2 and H2O"),
     ("the 21<sup>st</sup> day", "the 21st day"),
+    ("E = mc<sup>2</sup> and by Hume<sup>2</sup>", "E = mc² and by Hume"),
     ('<img src="a.png" alt="a map"> here', "a map here"),
     ('text<ref name="a">A note.</ref> and<ref name="b"/> on', "text and on"),
     ("<hl>fee</hl> of 20", "fee of 20"),

@@ -119,9 +119,54 @@ class _WordsOfText:
         """The keys of its words, and of the words and parts of its quantities."""
         return frozenset(held_keys(self.tokens))
 
-    def has_synonym(self, name: str) -> bool:
-        """Whether it has a word with the name of an opposite: multiple, for several."""
-        return name in OPPOSITES and any(token.measures == name for token in self.tokens)
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of opposites of which it has a word: several, for multiple."""
+        return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
+
+    @cached_property
+    def counted(self) -> Mapping[str, Mapping[str, int]]:
+        """For each key of a word the keys of the numbers before it, with the position of one."""
+        counted: dict[str, dict[str, int]] = {}
+        for position, (number, noun) in enumerate(pairwise(self.tokens)):
+            if number.kind == "number" and not number.ends:
+                counted.setdefault(noun.key, {}).setdefault(number.key, position)
+        return counted
+
+    @cached_property
+    def labels(self) -> Mapping[str, Mapping[str, int]]:
+        """For each key of a word the keys of the plain numbers behind it that count nothing (port 80), with the position of one."""
+        labels: dict[str, dict[str, int]] = {}
+        for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
+            is_plain = number.kind == "number" and not number.measures
+            if is_plain and not noun.ends and not self.counts(position):
+                labels.setdefault(noun.key, {}).setdefault(number.key, position)
+        return labels
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The keys of the numbers that count what is behind them."""
+        return frozenset(
+            token.key
+            for position, token in enumerate(self.tokens)
+            if token.kind == "number" and self.counts(position)
+        )
+
+    @cached_property
+    def uncounted(self) -> frozenset[str]:
+        """The keys of the numbers that count nothing at some place."""
+        return frozenset(
+            token.key
+            for position, token in enumerate(self.tokens)
+            if token.kind == "number" and not self.counts(position)
+        )
+
+    def counts(self, position: int) -> bool:
+        """Whether the word behind a number may be what it counts."""
+        behind = position + 1
+        if behind == len(self.tokens) or self.tokens[position].ends:
+            return False
+        return self.tokens[behind].kind == "word" and self.is_content[behind]
 
     def find(self, key: str) -> Sequence[int]:
         """Return the positions of a key, also of one that quantities hold."""
@@ -361,9 +406,7 @@ def _other_values(
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
     texts_with_value = [
-        text
-        for text in evidence
-        if not forms.isdisjoint(text.keys) or text.has_synonym(quantity.measures)
+        text for text in evidence if not forms.isdisjoint(text.keys) or quantity.measures in text.names
     ]
     shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
     other_words = len(unit.content) - 1
@@ -417,7 +460,7 @@ def _other_numbers(
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has before the same word."""
     token = unit.tokens[position]
-    if not _counts(unit, position):
+    if not unit.counts(position):
         return
     noun = unit.tokens[position + 1]
     shared_with_number = 0
@@ -438,41 +481,30 @@ def _other_numbers(
                 yield Contradiction("number", unit.spell(position, position + 1), against)
 
 
+# Numbers before one word. A text with more of them is a table or a list, in which none is exchanged.
+_MOST_NUMBERS = 8
+
+
 def _exchanged_numbers(
     unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
     token = unit.tokens[position]
-    if token.kind != "number" or not _counts(unit, position):
+    if token.kind != "number" or not unit.counts(position):
         return
     noun = unit.tokens[position + 1]
-    other_keys = {
-        other.key
-        for place, other in enumerate(unit.tokens)
-        if other.kind == "number" and other.key != token.key and _counts(unit, place)
-    }
-    if not other_keys:
+    numbers = [text.counted.get(noun.key, {}) for text in evidence]
+    if any(token.key in one for one in numbers):
         return  # the usual case
-    rivals: list[str] = []
-    for text in evidence:
-        if text.shared < _MOST * len(unit.content):
+    for text, positions in zip(evidence, numbers, strict=True):
+        is_close = text.shared >= _MOST * len(unit.content)
+        if not is_close or len(positions) > _MOST_NUMBERS or token.key not in text.keys:
             continue
-        for noun_position in text.find(noun.key):
-            number = text.tokens[noun_position - 1]
-            if not noun_position or number.key == token.key:
-                return
-            if number.key in other_keys and number.measures == token.measures and not number.ends:
-                rivals.append(text.spell(noun_position - 1, noun_position))
-    for rival in rivals:
-        yield Contradiction("number", unit.spell(position, position + 1), rival)
-
-
-def _counts(text: _WordsOfText, position: int) -> bool:
-    """Whether the word behind a number may be what it counts."""
-    behind = position + 1
-    if behind == len(text.tokens) or text.tokens[position].ends:
-        return False
-    return text.tokens[behind].kind == "word" and text.is_content[behind]
+        for key, place in positions.items():
+            if key in unit.numbers and text.tokens[place].measures == token.measures:
+                yield Contradiction(
+                    "number", unit.spell(position, position + 1), text.spell(place, place + 1)
+                )
 
 
 def _other_labels(
@@ -480,28 +512,20 @@ def _other_labels(
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has behind the same word, where they count nothing: port 80, chapter 3."""
     token = unit.tokens[position]
-    if token.kind != "number" or not position or _counts(unit, position):
+    if token.kind != "number" or not position or unit.counts(position):
         return
     noun = unit.tokens[position - 1]
     if noun.ends or noun.kind != "word" or not unit.is_content[position - 1]:
         return
-    rivals: list[str] = []
+    if any(token.key in text.uncounted for text in evidence):
+        return  # "2 in the first game and 3 in the final"
     for text in evidence:
-        if not all(_counts(text, place) for place in text.find(token.key)):
-            return  # "2 in the first game and 3 in the final"
-        for noun_position in text.find(noun.key):
-            if noun_position + 1 == len(text.tokens) or text.tokens[noun_position].ends:
-                continue
-            number = text.tokens[noun_position + 1]
-            is_label = number.kind == "number" and not number.measures
-            if (
-                is_label
-                and text.shared >= _MOST * len(unit.content)
-                and not _counts(text, noun_position + 1)
-            ):
-                rivals.append(text.spell(noun_position, noun_position + 1))
-    for rival in rivals:
-        yield Contradiction("number", unit.spell(position - 1, position), rival)
+        positions = text.labels.get(noun.key)
+        if positions and text.shared >= _MOST * len(unit.content):
+            place = next(iter(positions.values()))
+            yield Contradiction(
+                "number", unit.spell(position - 1, position), text.spell(place - 1, place)
+            )
 
 
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")

@@ -174,11 +174,18 @@ def _see_tag(reading: Reading, start: int, end: int, name: str) -> str:
     return " " if reading.before(start) in (">", "\n") or after in ("<", "\n") else ""
 
 
+# Letters that are multiplied: mc.
+_FACTORS = re.compile(r"[bcdfghj-np-tv-xz]{1,3}")
+
+
 def _see_superscript(before: str, mark: str) -> str | None:
     """Return what is seen of a raised text: nothing of a note's mark, a power as a raised number; None: its text."""
     word = LAST_WORD.search(before)
     letters = word[0] if word else ""
-    is_plain_word = len(letters) > 1 and letters not in _AREA_UNITS and not letters[1:].isupper()
+    is_symbol = (
+        letters in _AREA_UNITS or letters[1:].isupper() or _FACTORS.fullmatch(letters) is not None
+    )
+    is_plain_word = len(letters) > 1 and not is_symbol
     is_behind_mark = before.rstrip()[-1:] in tuple(".,;:!?)\"'”’»。，、") and before[-1:] != ")"
     is_bracketed = mark[:1] in ("[", "(") and mark[1:2].isalnum()
     if _NOTE_MARK.fullmatch(mark) and (
