@@ -16,7 +16,6 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.text.sentences import split_sentences
 
-
 CASES = Path(__file__).resolve().parents[1] / "data" / "fingerprint.json"
 
 
@@ -32,7 +31,9 @@ def fingerprint() -> str:
             spans = [(span.context, span.start, span.end, span.whole) for span in verdict.evidence]
             contradicted = verdict.details.get("contradiction")
             kind = contradicted["kind"] if contradicted else None
-            lines.append([name, verdict.id, verdict.value, verdict.code, kind, round(measured, 9), spans])
+            lines.append(
+                [name, verdict.id, verdict.value, verdict.code, kind, round(measured, 9), spans]
+            )
     return hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:12]
 
 
