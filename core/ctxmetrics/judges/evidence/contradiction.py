@@ -490,12 +490,12 @@ def _exchanged_numbers(
 ) -> Iterator[Contradiction]:
     """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
     token = unit.tokens[position]
-    if token.kind != "number" or not unit.counts(position):
-        return
+    if token.kind != "number" or len(unit.numbers) == 1 or not unit.counts(position):
+        return  # the usual case
     noun = unit.tokens[position + 1]
     numbers = [text.counted.get(noun.key, {}) for text in evidence]
     if any(token.key in one for one in numbers):
-        return  # the usual case
+        return
     for text, positions in zip(evidence, numbers, strict=True):
         is_close = text.shared >= _MOST * len(unit.content)
         if not is_close or len(positions) > _MOST_NUMBERS or token.key not in text.keys:

@@ -108,8 +108,7 @@ class WordIndex:
         """
         places = self._find(key)
         if key[4:5] != "-":
-            number = split_times(key)
-            if not number:
+            if key[-1:] != "s" or not (number := split_times(key)):
                 return places  # the usual case
             as_number = self._find(number)
             counted = frozenset(as_number)

@@ -137,8 +137,7 @@ class Phrase:
         forms = set(self.content)
         for key in self.numbers:
             _, undated, excluded = split_date(key)
-            forms.update((*undated, excluded))
-        forms.update(filter(None, map(split_times, self.content)))
+            forms.update((*undated, excluded, split_times(key)))
         return forms
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
