@@ -135,13 +135,17 @@ class _WordsOfText:
 
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, int]]:
-        """For each key of a word the keys of the plain numbers behind it that count nothing (port 80), with the position of one."""
+        """For each key of a word the keys of the plain numbers behind it (port 80), with the position of one."""
         labels: dict[str, dict[str, int]] = {}
         for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
-            is_plain = number.kind == "number" and not number.measures
-            if is_plain and not noun.ends and not self.counts(position):
+            if number.kind == "number" and not number.measures and not noun.ends:
                 labels.setdefault(noun.key, {}).setdefault(number.key, position)
         return labels
+
+    def is_label(self, position: int) -> bool:
+        """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
+        is_part = any(token.kind == "number" for token in self.tokens[position + 1 : position + 2])
+        return not self.counts(position) and (self.tokens[position].ends or not is_part)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -517,15 +521,17 @@ def _other_labels(
     noun = unit.tokens[position - 1]
     if noun.ends or noun.kind != "word" or not unit.is_content[position - 1]:
         return
-    if any(token.key in text.uncounted for text in evidence):
-        return  # "2 in the first game and 3 in the final"
-    for text in evidence:
-        positions = text.labels.get(noun.key)
-        if positions and text.shared >= _MOST * len(unit.content):
-            place = next(iter(positions.values()))
-            yield Contradiction(
-                "number", unit.spell(position - 1, position), text.spell(place - 1, place)
-            )
+    labels = [text.labels.get(noun.key, {}) for text in evidence]
+    is_stated = any(token.key in one for one in labels)
+    # Also apart from the word: "2 in the first game and 3 in the final".
+    if is_stated or any(token.key in text.uncounted for text in evidence):
+        return
+    for text, positions in zip(evidence, labels, strict=True):
+        if text.shared >= _MOST * len(unit.content):
+            for place in filter(text.is_label, positions.values()):
+                yield Contradiction(
+                    "number", unit.spell(position - 1, position), text.spell(place - 1, place)
+                )
 
 
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
