@@ -45,13 +45,22 @@ _DOUBTFUL: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
     ("<br>", "<br>", "<", re.compile(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
     ("</p>", "paragraphs", "<", re.compile(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
     ("\\n", "line breaks", "\n", re.compile(r"\r?\n")),
+    ("\\n", "line breaks", "\v", re.compile(r"\v")),
+    ("\\n", "line breaks", "\u2028", re.compile("[\u2028\u2029]")),
+    ("\\n", "line breaks, written as their code,", "\\n", re.compile(r"(?:\\n)+")),
     ("; ", "semicolons", ";", re.compile(r"(?<=[.!?。]);\s")),
     (" + ", "marks", "+", re.compile(r"(?<=[.!?。])\s\+\s")),
     (" -> ", "arrows", "->", re.compile(r"(?<=[.!?。])\s->\s")),
     (" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
 # Numbers before sentences in one line: passages, or the steps of one.
-_NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):]\s")
+_NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
+# Numbers in brackets behind sentences: the numbers of passages, or of notes.
+_NUMBERS_BEHIND = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
+# A mark between two sentences that is no bracket, quotation mark, dash, or sign of an amount.
+_MARK = re.compile(r"(?<=[.!?。])\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)")
+# The name of a line before a colon: doc_7: ..
+_LINE_NAME = re.compile(r"^[a-z][\w-]*\d\w*:\s+")
 # The fewest words of a sentence that tells something.
 _FEWEST_WORDS = 3
 
@@ -74,13 +83,28 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
         are_sentences = all(
             len(piece.split()) >= _FEWEST_WORDS or not piece.isascii() for piece in pieces
         )
-        if are_sentences and not any(piece[:1].islower() for piece in pieces):
+        if are_sentences and not any(_LINE_NAME.sub("", piece)[:1].islower() for piece in pieces):
             return separator, name
+    mark = _find_mark(stripped)
+    if mark:
+        return mark, "marks"
+    if stripped.endswith("]") and len(_NUMBERS_BEHIND.findall(stripped)) >= _SHOWN:
+        return "[1]", "numbers behind sentences"
     if stripped[:3].lstrip("(")[:1].isdigit():
         numbers = _NUMBERED.findall(stripped)
         if len(numbers) >= _SHOWN and len({*numbers}) == len(numbers):
-            return "1.", "numbers"
+            return "(1)" if stripped.startswith("(") else "1.", "numbers"
     return "", ""
+
+
+def _find_mark(text: str) -> str:
+    """Find the one mark that stands between the sentences of a text, each of several words; empty where there is none."""
+    marks = {*_MARK.findall(text)}
+    for mark in sorted(marks):
+        pieces = [piece.strip() for piece in text.split(mark)]
+        if all(len(piece.split()) >= _FEWEST_WORDS and not piece[:1].islower() for piece in pieces):
+            return mark
+    return ""
 
 
 # What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.

@@ -54,19 +54,39 @@ _LEVELS: Mapping[str, int] = {
     "score": 4,
     "distance": 4,
     "unclear": _UNDECIDED_LEVEL,
+    "guess": _UNDECIDED_LEVEL,
+    "count": _UNDECIDED_LEVEL,
     "other": _UNDECIDED_LEVEL,
 }
+# Kinds of numbers whose name is not known as a whole.
+_GUESSES = frozenset({"guess", "count"})
 _SCORES = frozenset({"rerank", "fused", "score", "distance", "unclear"})
 # Names of numbers that are a person's grade where they are small and whole.
 _GRADES = frozenset(map(normalized_key, _WORDS["grades"]))
+# Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
+_GRADE_LISTS = frozenset(map(normalized_key, _WORDS["grade_lists"]))
+_OWNERS_OF_GRADES = sorted(map(normalized_key, _WORDS["owners_of_grades"]), key=len, reverse=True)
+# The highest grade of a list.
+_HIGHEST_OF_LIST = 10
 # The highest number that may be a person's grade.
 _HIGHEST_GRADE = 5
 # What a reranker's answer is called.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, _WORDS["answers"]))
+# Words of names that may say an order, although the whole name is not known: ``colbert_score``.
+_ORDER_WORDS = frozenset(_WORDS["words"])
+# Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
+_NUMBER_WORDS = frozenset(_WORDS["numbers"])
+_SOURCE_WORDS = frozenset(_WORDS["of_sources"])
+# A word of a name: small letters and digits, also with one capital before them, or capitals.
+_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
+# The name of a column for one of several passages, and its number: Score 1, rank_2.
+_NUMBERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
 # What stands between numbers in a text.
 _BETWEEN = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
 # A number in a text, perhaps with ``#`` before it or ``%`` behind it.
 _NUMBER = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
+# What the names of numbers hold of which the lowest comes first.
+_LOWEST_FIRST = ("dist", "position", "rank", "euclid")
 # How many objects of a hit may stand in each other.
 _DEEPEST = 3
 # The ends of the paths of objects that hold scores.
@@ -111,6 +131,11 @@ class Numbers(NamedTuple):
     def agrees_with_list(self) -> bool:
         """Whether the list is in the order that the numbers say."""
         return self.values == sorted(self.values, reverse=not self.is_lowest_first)  # type: ignore[type-var]  # asked of complete numbers only, so no value is None
+
+    @property
+    def count_hits(self) -> bool:
+        """Whether they are the numbers from 1 to the number of hits, each once."""
+        return {*self.values} == {*range(1, len(self.values) + 1)}
 
     def describe(self) -> str:
         """Describe the order in a few words."""
@@ -167,6 +192,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
     all_numbers = _read_numbers_of_hits(hits, is_milvus_reply=is_milvus_reply)
     if beside:
         all_numbers += _read_numbers_beside(beside, hits)
+    all_numbers = _check_guesses(all_numbers, order)
     if order is not None:
         kinds = _RANKS if order == "rank" else _SCORES
         all_numbers = [_apply_option(numbers) for numbers in all_numbers if numbers.kind in kinds]
@@ -186,6 +212,21 @@ def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
         elif order.decided_by and order.places != chosen.places:
             return HitOrder(unclear=f"{chosen.decided_by} and {order.decided_by} (they differ)")
     return chosen
+
+
+def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
+    """Drop the numbers of unknown names from which no order can come; an option takes the others only if no name is known."""
+    known = [numbers for numbers in all_numbers if numbers.kind not in _GUESSES]
+    if len(known) == len(all_numbers) or (order is not None and known):
+        return known
+    checked: list[Numbers] = []
+    for numbers in all_numbers:
+        if numbers.kind not in _GUESSES:
+            checked.append(numbers)
+        elif numbers.is_complete and (numbers.kind == "guess" or numbers.count_hits):
+            kind = "rank" if numbers.kind == "count" else "unclear"
+            checked.append(numbers if order is None else numbers._replace(kind=kind))
+    return checked
 
 
 def _apply_option(numbers: Numbers) -> Numbers:
@@ -243,7 +284,8 @@ def _decide_level(level: Sequence[Numbers], all_numbers: Sequence[Numbers]) -> H
 def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
     """Name the first numbers that may say another order than the list's, but whose meaning is not known."""
     for numbers in doubtful:
-        if numbers.kind == "unclear" and not _may_agree_with_list(numbers):
+        is_doubtful = numbers.kind == "unclear" or numbers.kind in _GUESSES
+        if is_doubtful and not _may_agree_with_list(numbers):
             return HitOrder(unclear=f"{numbers.name} (its name does not say whether high is first)")
     return _AS_LISTED
 
@@ -297,11 +339,11 @@ def _may_agree_with_list(numbers: Numbers) -> bool:
     if not numbers.is_complete:
         return not any(value is not None for value in numbers.values)
     values: list[Any] = numbers.values
-    if values == sorted(values, reverse=True):
-        return True
-    return values == sorted(values) and (
-        "dist" in numbers.name.lower() or "position" in numbers.name.lower()
-    )
+    rises = values == sorted(values)
+    is_low = any(word in numbers.name.lower() for word in _LOWEST_FIRST)
+    if numbers.kind == "count" or (numbers.kind == "guess" and is_low and "score" not in numbers.name):
+        return rises
+    return (rises and is_low) or values == sorted(values, reverse=True)
 
 
 class _NumberCells(NamedTuple):
@@ -422,9 +464,21 @@ def _find_order_keys(
             kind = _KINDS_BY_NAME.get(letters)
             if kind is None and is_score:
                 kind = "score" if letters == "value" else _KINDS_BY_NAME.get(f"{letters}score")
+            if kind is None:
+                kind = _guess_kind(key)
             if kind is not None or key in _SCORE_HOLDERS:
                 kinds.append((key, kind))
     return tuple(kinds)
+
+
+def _guess_kind(name: str) -> str | None:
+    """Guess what the numbers of an unknown name are, by its words: a number that may say an order, or that counts the hits."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    if words & _SOURCE_WORDS:
+        return None
+    if words & _ORDER_WORDS:
+        return "guess"
+    return "count" if words & _NUMBER_WORDS else None
 
 
 @lru_cache(maxsize=4096)
@@ -441,7 +495,7 @@ def _find_list_kind(key: Any) -> str | None:
         kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(singular)
         if kind is not None:
             return kind
-    return None
+    return "guess" if _guess_kind(key) == "guess" else None
 
 
 def _read_numbers_beside(
@@ -452,7 +506,7 @@ def _read_numbers_beside(
         if not path and key in _OBJECTS_WITH_LISTS and hasattr(cell, "items"):
             yield from _read_numbers_beside(cell, hits, f"{key}.")
             continue
-        kind = _find_list_kind(key)
+        kind = None if _is_grade_list(key) else _find_list_kind(key)
         if kind is None:
             continue
         items = _list_numbers(unwrap_inner_list(as_list(cell)), hits)
@@ -463,6 +517,66 @@ def _read_numbers_beside(
         numbers = _read_numbers(f"{path}{key}", kind, items)
         if numbers is not None and any(value is not None for value in numbers.values):
             yield numbers
+    for name, kind, columns in () if path else _find_numbered_columns(tuple(beside)):
+        cells = [beside[column] for column in columns if not _lacks(beside[column])]
+        if len(cells) == len(hits):
+            numbers = _read_numbers(name, kind, cells)
+            if numbers is not None:
+                yield numbers
+
+
+@lru_cache(maxsize=4096)
+def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Find the columns of single numbers, such as ``Score 1`` and ``Score 2``: their name, its kind, and the columns by their numbers."""
+    columns: dict[str, dict[int, str]] = {}
+    for key in keys:
+        match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
+        if match is not None and _find_list_kind(match["name"]) is not None:
+            columns.setdefault(match["name"], {})[int(match["number"])] = key
+    found: list[tuple[str, str, tuple[str, ...]]] = []
+    for name, numbered in columns.items():
+        kind = _find_list_kind(name)
+        if kind is not None and len(numbered) > 1:
+            found.append((name, kind, tuple(numbered[number] for number in sorted(numbered))))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _is_grade_list(key: Any) -> bool:
+    """Whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
+    letters = normalized_key(key) if isinstance(key, str) else ""
+    if letters in _GRADE_LISTS:
+        return True
+    for owner in _OWNERS_OF_GRADES:
+        name = letters.removeprefix(owner)
+        if name != letters and (name in _GRADE_LISTS or name.removesuffix("s") in _GRADES):
+            return True
+    return False
+
+
+def find_grades_beside(beside: Mapping[str, Any], count: int) -> list[float] | None:
+    """Find the list of the grades of what is expected, which stands beside it: small whole numbers; None without one.
+
+    Args:
+        beside: What stands beside the list of what is expected.
+        count: How many items it has.
+    """
+    for key, cell in beside.items():
+        if not _is_grade_list(key):
+            continue
+        items = _BETWEEN.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
+        if not isinstance(items, list) or len(items) != count:
+            continue
+        grades = [number for number in map(_to_number, items) if number is not None]
+        are_grades = all(grade.is_integer() and grade <= _HIGHEST_OF_LIST for grade in grades)
+        if len(grades) == count and are_grades:
+            return grades
+    return None
+
+
+def may_hold_grades(columns: Iterable[Any]) -> bool:
+    """Whether a column has the name of a list of grades."""
+    return any(map(_is_grade_list, columns))
 
 
 def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
@@ -584,10 +698,18 @@ def says_rank(name: str) -> bool:
     return _KINDS_BY_NAME.get(normalized_key(name)) in _RANKS
 
 
+def _is_numbered(key: Any) -> bool:
+    """Whether a key is that of the number of one passage, such as ``Score 1``."""
+    match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
+    return match is not None and _find_list_kind(match["name"]) is not None
+
+
 def may_hold_order(row: Mapping[str, Any]) -> bool:
-    """Whether a row may have lists of numbers or a reranker's answer, by the names of its columns."""
+    """Whether a row may have lists of numbers, of grades, or a reranker's answer, by the names of its columns."""
     for key, value in row.items():
         if _find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
+            return True
+        if _is_grade_list(key) or _is_numbered(key):
             return True
         if key in _OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(_find_list_kind, value)):
             return True

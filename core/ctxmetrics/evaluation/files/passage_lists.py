@@ -47,7 +47,9 @@ _HEADINGS: Mapping[str, str] = {
     "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",
 }
 # The same of numbers behind a sentence, which may be steps: they are split where it is said.
-_WITHIN_LINES = r"|(?<=[.!?。]\s)(\d+)[.)](?=\s)"
+_WITHIN_LINES = r"|(?<=[.!?。]\s)(\d+)[.)>](?=\s)|^(\d+)>(?=\s)"
+# The same of a number in brackets at the end, where the numbers stand behind the passages.
+_AT_END = r"|(?<=\s)\[\d+\]\s*\Z"
 # A number of a passage, or its id.
 _NUMBER = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"
 # A separator that names a passage: ``[Chunk 1]``.
@@ -231,9 +233,10 @@ def _find_mark(text: str) -> str | None:
 
 def _parse_text_list(text: str) -> list[str]:
     """Parse a text that holds a list, or lines of JSON, into texts; empty for any other text."""
-    if text.startswith(("{", '"')):
-        text = f"[{','.join(text.splitlines())}]"
-    texts = [text_of(item) for item in list_in(text) or _split_bullets(text)]
+    items = list_in(text)
+    if items is None and text.startswith(("{", '"')):
+        items = list_in(f"[{','.join(text.splitlines())}]")
+    texts = [text_of(item) for item in items or _split_bullets(text)]
     return texts if all(isinstance(piece, str) for piece in texts) else []
 
 
@@ -290,13 +293,15 @@ def split_at(text: str, separator: str) -> list[str]:
     heading = _find_heading(separator)
     if separator == "1.":
         heading = re.compile(_HEADINGS[separator] + _WITHIN_LINES, re.MULTILINE)
+    if separator == "[1]":
+        heading = re.compile(_HEADINGS[separator] + _AT_END, re.MULTILINE)
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
     literal = separator
     for character, code in _CODES.items():
         literal = literal.replace(code, character)
     # A number stands for any number; a line break may be that of another system, or its code.
-    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace("\\\n", r"(?:\r?\n|\\n)")
+    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace("\\\n", r"(?:\r?\n|\\n|[\v\u2028\u2029])")
     name = separator[1:-1]
     if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
         # A tag around all is no piece.
@@ -306,7 +311,8 @@ def split_at(text: str, separator: str) -> list[str]:
     if separator == "<br>":
         pattern = r"(?:<br\s*/?>\s*)+"
     if _DIVIDER_MARKS.issuperset(separator):
-        pattern = rf"(?<!\S){pattern}{re.escape(separator[0])}*(?!\S)"
+        line = rf"{pattern}{re.escape(separator[0])}*"
+        pattern = rf"(?<!\S){line}(?!\S)|(?<=[.!?。]){line}"  # also directly behind a sentence
     return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
 
 

@@ -298,6 +298,10 @@ def _add_locations(
     ids: list[str] = []
     for cell in cells:
         ids += [id_.strip() for id_ in split_ids(cell) or [cell]]
+    for _, row in rows if paths else ():
+        for path in paths:
+            items = list_in(look_up(row, path)) or ()
+            ids += [item.strip() for item in items if isinstance(item, str)]
     return replace(
         reading,
         comma_ids=are_comma_ids(cells),
@@ -441,6 +445,7 @@ def _explain_setting(
     ]
     if len({*map(str, names)}) == len(names):
         return None
+    carried = {column for column, field in reading.columns.items() if field == "metadata"}
     retrievals: list[RetrievalRow] = []
     for name, record, row in zip(names, records, rows, strict=True):
         columns = {column: look_up(row, column) for column in reading.unknown_names}
@@ -448,7 +453,7 @@ def _explain_setting(
         if isinstance(metadata, Mapping):
             columns.update(metadata)
         items = list_texts(record.retrieved)
-        retrieval = to_retrieval(name, items, columns, reference=record.answers)
+        retrieval = to_retrieval(name, items, columns, carried, reference=record.answers)
         if retrieval is not None:
             retrievals.append(retrieval)
     setting = find_setting(retrievals)

@@ -382,9 +382,9 @@ class Plan:
 
     @cached_property
     def _keeps_lists(self) -> bool:
-        """Whether lists of texts and ids are stored as they are: none is split or sorted."""
+        """Whether lists of texts and ids are stored as they are: none is split or sorted, and no id ends in a point and a zero."""
         is_split = self.reading.split is not None or bool(self.reading.schema.joined)
-        return not is_split and self.reading.order in (None, "given")
+        return not is_split and not self.reading.decimal_ids and self.reading.order in (None, "given")
 
     @cached_property
     def _paths(self) -> frozenset[str]:

@@ -37,7 +37,9 @@ from ctxmetrics.evaluation.files.hit_order import (
     choose_order,
     describe_orders,
     find_fields_beside,
+    find_grades_beside,
     find_order,
+    may_hold_grades,
     may_hold_order,
 )
 from ctxmetrics.evaluation.files.passage_lists import split_at
@@ -222,11 +224,11 @@ class Reading:
     ) -> dict[str, ListContext]:
         """Find what stands beside each list of what was retrieved; see `find_fields_beside`."""
         list_contexts: dict[str, ListContext] = {}
-        for name in (*RETRIEVED, "searches"):
+        for name in (*RETRIEVED, "searches", "reference_context_ids"):
             if not locations.get(name):
                 continue
             path = locations[name][0][0]
-            if name in RETRIEVED or path in self.schema.flat_keys[name]:
+            if name != "searches" or path in self.schema.flat_keys[name]:
                 list_contexts[name] = find_fields_beside(parsed_row, path)
         return list_contexts
 
@@ -259,6 +261,8 @@ class Reading:
             return None
         is_ordered = name in RETRIEVED and self.order != "given"
         if is_ordered and may_hold_order({column: {"score": None} for column in columns}):
+            return None
+        if name in TEXTS_OF and (self.decimal_ids or may_hold_grades(columns)):
             return None
         mapped = self._mapped_to(name)
         if len(mapped) > 1:
@@ -451,6 +455,10 @@ class Reading:
                 cell = str(whole_number(cell))
             if self.parses_texts and isinstance(cell, str):
                 values[name] = self._parse_list(cell, name)
+            if self.decimal_ids and name in TEXTS_OF and isinstance(values[name], list):
+                values[name] = [
+                    without_point(item) if isinstance(item, str) else item for item in values[name]
+                ]
         order = self._arrange_retrieved(values, list_contexts)
         order_notes = self._arrange_stages_and_searches(values, list_contexts, order)
         ties = {}
@@ -466,7 +474,8 @@ class Reading:
         self._read_documents(values)
         if self.split is not None and isinstance(values.get("searches"), list):
             values["searches"] = [_split_search(search, self.split) for search in values["searches"]]
-        self._add_grades(values, expected)
+        fields_beside, _ = list_contexts.get("reference_context_ids", ({}, None))
+        self._add_grades(values, expected, fields_beside)
         ids_in_order = values.get("retrieved_context_ids")
         if order.scores and isinstance(ids_in_order, list) and len(ids_in_order) == len(order.scores):
             ties = group_ties(zip(order.scores, ids_in_order, strict=True))
@@ -491,13 +500,23 @@ class Reading:
             # The ids were read: the sample needs only the texts of these documents.
             values["retrieved_contexts"] = [_replace_by_text(document) for document in retrieved]
 
-    def _add_grades(self, values: dict[str, Any], expected: Any) -> None:
-        """Add the grades that stand beside the ids of what was expected to the labels, as qrels have them."""
+    def _add_grades(
+        self, values: dict[str, Any], expected: Any, fields_beside: Mapping[str, Any]
+    ) -> None:
+        """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it."""
         labels = values.get("labels") or {}
         if not isinstance(expected, list) or not hasattr(labels, "items") or "relevance" in labels:
             return
         items = relevant("reference_context_ids", expected)
-        grades = grades_of(items, values.get("reference_context_ids"))
+        ids = values.get("reference_context_ids")
+        grades = grades_of(items, ids)
+        if not grades and isinstance(ids, list):
+            listed = find_grades_beside(fields_beside, len(ids))
+            if listed is not None:
+                graded = [{"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)]
+                items = relevant("reference_context_ids", graded)
+                values["reference_context_ids"] = [item["id"] for item in items]
+                grades = grades_of(items, values["reference_context_ids"])
         if grades:
             values["labels"] = {**labels, "relevance": grades}
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_order import says_order, says_rank
-from ctxmetrics.samples.documents import look_up, text_of, whole_number
+from ctxmetrics.samples.documents import is_missing, leaves, look_up, text_of, whole_number
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
@@ -23,6 +23,8 @@ _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["setting
 _SYSTEMS = frozenset(map(normalized_key, _WORDS["systems"]))
 # The most values of a setting whose name says nothing.
 _MOST_VALUES = 20
+# How many levels of objects settings may stand in.
+_DEPTH = 3
 # The most values that a message lists.
 _SHOWN = 4
 
@@ -63,9 +65,10 @@ def to_retrieval(
     if question is None or not isinstance(items, (list, tuple)):
         return None
     possible_settings: dict[str, str] = {}
-    for key, value in columns.items():
-        if isinstance(value, (str, int)) and key not in excluded and not says_order(key):
-            possible_settings[str(key)] = name_value(value)
+    for key, value in _flatten(columns).items():
+        is_setting = isinstance(value, (str, int, float)) and not is_missing(value)
+        if is_setting and key not in excluded and not says_order(key):
+            possible_settings[key] = name_value(value)
     retrieved = [
         str(whole_number(item) if isinstance(item, float) else _to_text(item)) for item in items
     ]
@@ -77,6 +80,13 @@ def to_retrieval(
         ranks=tuple(ranks),
         columns=possible_settings,
     )
+
+
+def _flatten(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns with the paths in their objects: settings may stand in one, such as ``config.top_k``."""
+    if not any(hasattr(value, "items") for value in columns.values()):  # as nearly always
+        return {str(key): value for key, value in columns.items()}
+    return dict(leaves(columns, _DEPTH))
 
 
 def _to_text(item: Any) -> Any:
@@ -101,8 +111,8 @@ def may_hold_setting(columns: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_system(name: str) -> bool:
-    """Whether a name is a usual one of what retrieves, or of a run."""
-    return normalized_key(str(name)) in _SYSTEMS  # the keys of metadata may be numbers
+    """Whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
+    return normalized_key(str(name).rpartition(".")[2]) in _SYSTEMS  # the keys of metadata may be numbers
 
 
 def name_value(value: Any) -> str:
@@ -206,7 +216,7 @@ class SettingCheck:
             SampleError: A column of a usual name differs from that of an earlier row of the question.
         """
         metadata = values.get("metadata") or {}
-        named = {key: metadata[key] for key in metadata if _is_system(key)}
+        named = {key: value for key, value in _flatten(metadata).items() if _is_system(key)}
         row = read_retrieval({**values, "metadata": named}, self._excluded) if named else None
         if row is not None and row.columns:
             row = RetrievalRow(row.question, (hash(row.items),), (), row.columns)

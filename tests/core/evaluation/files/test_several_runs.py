@@ -273,3 +273,29 @@ def test_the_command_offers_what_runs(tmp_path: Path) -> None:
 def test_keys_of_metadata_may_be_numbers() -> None:
     samples = [Sample(id=str(n), metadata={1: "a", 2.5: "b"}, **IDS) for n in range(2)]
     assert len(evaluate(samples, [IDBasedReciprocalRank()], progress=False)) == 2
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_a_setting_that_is_a_fraction_is_seen(tmp_path: Path, ending: str) -> None:
+    rows = rows_of_lists("alpha", {"0.1": "ba", "0.9": "ac"})
+    path = write(tmp_path / f"rows.{ending}", [{**row, "alpha": float(row["alpha"])} for row in rows])
+    with pytest.raises(CtxMetricsError, match="'alpha' differs between its rows"):
+        values_of(read_samples(path))
+    assert values_of(read_samples(path, only={"alpha": 0.1})) == [0.5] * 3
+
+
+def test_a_measured_fraction_is_no_setting(tmp_path: Path) -> None:
+    rows = rows_of_lists("seconds")
+    rows = [{**row, "seconds": 0.1 + number / 7} for number, row in enumerate(rows)]
+    assert values_of(read_samples(write(tmp_path / "rows.jsonl", rows))) == [0.5] * 3 + [1] * 3
+
+
+def test_a_setting_in_an_object_is_seen(tmp_path: Path) -> None:
+    rows = rows_of_lists("k", {"5": "ba", "9": "ac"})
+    nested = [{**row, "config": {"top_k": row["k"], "model": "x"}, "k": None} for row in rows]
+    path = write(tmp_path / "rows.jsonl", nested)
+    with pytest.raises(CtxMetricsError, match=r"'config\.top_k' differs .* --only config\.top_k=5"):
+        values_of(read_samples(path))
+    assert values_of(read_samples(path, only={"config.top_k": "9"})) == [1] * 3
+    carried = read_samples(path, columns={"config.top_k": "metadata"})
+    assert values_of(carried) == [0.5] * 3 + [1] * 3
