@@ -285,6 +285,8 @@ class Plan:
                 metadata_types.add(value_type)
             elif field is not None:
                 fields[value_type] = field
+        if self._is_list_of_path(name):
+            metadata_types.discard(str)  # the list may stand in the text
         return KeyContent(
             name,
             fields,
@@ -331,7 +333,7 @@ class Plan:
 
     def _decide_held(self, name: str, value: dict[Any, Any]) -> HeldFields | None:
         """Ask the careful reader what an object holds; None if that depends on more than its keys and the types of its values."""
-        if any(path.startswith(f"{name}[") for path in self._paths):
+        if self._is_list_of_path(name):
             return None
         if any(self._depends_on_content(name, inner, item) for inner, item in value.items()):
             return None
@@ -361,7 +363,13 @@ class Plan:
             return True
         if type(item) is dict and inner in self._holders[name]:
             return True
+        if type(item) is str and self._is_list_of_path(f"{name}.{inner}"):
+            return True
         return type(item) in (list, dict) and inner in self._inner_holders
+
+    def _is_list_of_path(self, name: str) -> bool:
+        """Whether a path at which the careful reader looks goes into the items of a list."""
+        return any(path.startswith(f"{name}[") for path in self._paths)
 
     def _may_be_misspelt(self, name: str) -> bool:
         """Whether the careful reader may refuse a name that no field has."""

@@ -402,6 +402,21 @@ def test_metadata_of_another_kind_beside_an_unusable_list():
         Sample.from_fields(values, None)
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_text_with_the_list_of_a_path_is_read(inner):
+    def row(sources: Any) -> dict[str, Any]:
+        fields = {"sources": sources}
+        return {"question": "Why?", "ground_truth": "So.", **({"reply": fields} if inner else fields)}
+
+    sources = [{"document": ["One two three.", "Four five six."], "metadata": [{}, {}]}]
+    rows = [row(sources), row(json.dumps(sources))]
+    plan = recognise(rows, parses_texts=False)
+    for item in rows:
+        values, _ = plan.apply(item)
+        assert values == plan.reading.row(item)[0]
+        assert values["retrieved_contexts"] == ["One two three.", "Four five six."]
+
+
 # What may be odd about a row, though every field of it can be read.
 ODD_ROWS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "a text more": lambda row: {**row, "my_notes": "a b"},
