@@ -99,7 +99,7 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
 
 def _find_mark(text: str) -> str:
     """Find the one mark that stands between the sentences of a text, each of several words; empty where there is none."""
-    marks = {*_MARK.findall(text)}
+    marks: set[str] = {*_MARK.findall(text)}
     for mark in sorted(marks):
         pieces = [piece.strip() for piece in text.split(mark)]
         if all(len(piece.split()) >= _FEWEST_WORDS and not piece[:1].islower() for piece in pieces):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,10 +19,28 @@ _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
 _CANDIDATES: Sequence[str] = _DATA["candidates"]
 # The header of one of several passages, and its number: Chunk 1, context_2, Passage #3, doc4, Chunk (5).
 _NUMBERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
+# What stands around a header and is no part of it: its number, a star, how many there are, a language.
+_NO_NAME = re.compile(
+    r"""
+    ^\s*\d+[.):]\s+
+    | [\s(\[]* \b(?:top|k|n)[\s=@-]*\d+ [)\]\s]*$
+    | \s*[(\[] (?:s|[a-z]{2}|english|german|french|spanish|optional|required|text|texts|list) [)\]]\s*$
+    | [\s*:]+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 # The fewest numbered columns that are passages.
 _FEWEST = 2
 # The most characters of the header of a numbered column.
 _LONGEST = 80
+
+
+def strip_header(header: str) -> str:
+    """Return a header without its number, a star, how many there are, or a language: ``1. Question (EN)*``."""
+    stripped = header
+    for _ in range(3):  # of each kind one
+        stripped = _NO_NAME.sub("", stripped)
+    return stripped
 
 
 @cache
@@ -53,7 +71,8 @@ def _letters_of_passages() -> frozenset[str]:
 
 def find_plain_field(header: str, value: Any) -> str | None:
     """Return the field that a header in plain words means, where a value may be the field's; else None."""
-    field = _fields_by_letters().get(normalized_key(header))
+    fields = _fields_by_letters()
+    field = fields.get(normalized_key(header)) or fields.get(normalized_key(strip_header(header)))
     if field is None or isinstance(value, str):
         return field
     items = list_in(value)
@@ -64,6 +83,12 @@ def find_plain_field(header: str, value: Any) -> str | None:
     if field in TEXTS:
         return None if hasattr(value, "items") else field
     return None if find_fault(items, field) else field
+
+
+def list_passage_columns(columns: Iterable[str]) -> list[str]:
+    """List the columns that are called as one passage is, such as ``Chunk``."""
+    letters = _letters_of_passages()
+    return [column for column in columns if normalized_key(strip_header(column)) in letters]
 
 
 def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> dict[str, str]:
@@ -83,11 +108,15 @@ def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> d
         name = normalized_key(match["name"])
         if name in _letters_of_passages() and int(match["number"]) not in numbers.get(name, ()):
             numbers.setdefault(name, {})[int(match["number"])] = column
-    runs: list[dict[int, str]] = []
-    for run in numbers.values():
+    named_runs: list[tuple[str, dict[int, str]]] = []
+    for name, run in numbers.items():
         is_prose = any(" " in row[column] or not row[column].isascii() for column in run.values())
         if is_prose and len(run) >= _FEWEST:
-            runs.append(run)
+            named_runs.append((name, run))
+    runs = [run for _, run in named_runs]
+    if len(runs) > 1:  # one of them may be the places of the other
+        sources = {normalized_key(name) for name in _DATA["sources"]}
+        runs = [run for name, run in named_runs if name not in sources]
     if len(runs) != 1:  # nothing says which of two was retrieved
         return {}
     return {runs[0][number]: "retrieved_contexts" for number in sorted(runs[0])}

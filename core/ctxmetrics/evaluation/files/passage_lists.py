@@ -301,7 +301,9 @@ def split_at(text: str, separator: str) -> list[str]:
     for character, code in _CODES.items():
         literal = literal.replace(code, character)
     # A number stands for any number; a line break may be that of another system, or its code.
-    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace("\\\n", r"(?:\r?\n|\\n|[\v\u2028\u2029])")
+    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace(
+        "\\\n", r"(?:\r?\n|\\n|[\v\u2028\u2029])"
+    )
     name = separator[1:-1]
     if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
         # A tag around all is no piece.

@@ -36,6 +36,7 @@ from ctxmetrics.evaluation.files.headers import (
     find_numbered_columns,
     find_plain_field,
     foreign_keys,
+    strip_header,
 )
 from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.passage_lists import (
@@ -123,8 +124,12 @@ _KEYS_BY_LETTERS: Mapping[str, str] = {normalized_key(key): key for key in rever
 
 def _known_key(name: str) -> str | None:
     """Find the key of a schema that a header stands for, with other case or separators or in another language."""
-    letters = normalized_key(name)
-    return _KEYS_BY_LETTERS.get(letters) or foreign_keys().get(letters)
+    for header in (name, strip_header(name)):
+        letters = normalized_key(header)
+        key = _KEYS_BY_LETTERS.get(letters) or foreign_keys().get(letters)
+        if key is not None:
+            return key
+    return None
 
 
 def count_known(names: Iterable[str]) -> int:

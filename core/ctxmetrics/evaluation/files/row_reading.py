@@ -257,12 +257,12 @@ class Reading:
 
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
         """Find the column that holds a field; None if there is no such column or several, or if a path is nested."""
-        if self.unsure or self.refusal or self.split or self.joined:
+        needs_rows = self.unsure or self.refusal or self.split or self.joined
+        changes_ids = name in TEXTS_OF and (self.decimal_ids or may_hold_grades(columns))
+        if needs_rows or changes_ids:
             return None
         is_ordered = name in RETRIEVED and self.order != "given"
         if is_ordered and may_hold_order({column: {"score": None} for column in columns}):
-            return None
-        if name in TEXTS_OF and (self.decimal_ids or may_hold_grades(columns)):
             return None
         mapped = self._mapped_to(name)
         if len(mapped) > 1:
@@ -513,7 +513,9 @@ class Reading:
         if not grades and isinstance(ids, list):
             listed = find_grades_beside(fields_beside, len(ids))
             if listed is not None:
-                graded = [{"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)]
+                graded = [
+                    {"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)
+                ]
                 items = relevant("reference_context_ids", graded)
                 values["reference_context_ids"] = [item["id"] for item in items]
                 grades = grades_of(items, values["reference_context_ids"])

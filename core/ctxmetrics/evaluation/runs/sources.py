@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import time
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
@@ -95,6 +96,7 @@ class Source:
         self.setting: tuple[str, list[str]] | None = None
         self._samples: Iterator[Any] = iter(samples)
         self._file = samples if isinstance(samples, RowFile) else None
+        self._source = self._file
         self.joined: Mapping[str, str] = samples.reading.joined if isinstance(samples, RowFile) else {}
         if self._listed:
             mappings = [sample for sample in samples if isinstance(sample, Mapping)]
@@ -113,7 +115,7 @@ class Source:
             )
             self._samples = iter(checked)
             if self._lacking and samples:
-                check_present(metrics, self._lacking)
+                self._check_present()
 
     def count(self) -> int | None:
         """Count the samples, also those of a file that is read during the run; None if the number is not known."""
@@ -140,8 +142,29 @@ class Source:
         if sample is not None:
             return self._read_checked(sample)
         if self._lacking and self._number:
-            check_present(self._metrics, self._lacking)
+            self._check_present()
         return None
+
+    def _check_present(self) -> None:
+        """Raise if metrics need fields that no sample has; say where they may stand.
+
+        Raises:
+            MissingFieldError: See `check_present`.
+        """
+        try:
+            check_present(self._metrics, self._lacking)
+        except MissingFieldError as error:
+            reading = self._source.reading if self._source else self._plan and self._plan.reading
+            hints = ""
+            if reading and reading.unread and "retrieved_contexts" in self._lacking:
+                hints += f" Lists of texts stand in: {', '.join(reading.unread)}."
+                if len(reading.unread) == 1:
+                    option = shlex.quote(f"{reading.unread[0]}=retrieved_contexts")
+                    hints += f" If that is what was retrieved: --map {option}."
+            if self._source:
+                path = shlex.quote(str(self._source.path))
+                hints += f" ctxmetrics inspect {path} shows the columns, and what they may be."
+            raise MissingFieldError(f"{error}{hints}") from None
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
         """Return the next sample, or None at the end; of a stream also when stopped.
