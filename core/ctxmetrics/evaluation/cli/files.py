@@ -344,7 +344,8 @@ def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
     by_hand = file.list_columns()
     if by_hand:
         options = map_options(f"{column}={name}" for column, name in by_hand.items())
-        yield f"the same by hand: --schema ragas {' '.join(options)}"
+        # Without a convention, that with the name of the schema would be taken.
+        yield f"the same by hand: --schema ragas --convention default {' '.join(options)}"
 
 
 def _describe_metrics(

@@ -91,8 +91,28 @@ def split_ids(text: str) -> list[str] | None:
             ids = [stripped]
         if separator == "," and not _are_of_one_kind([id_ for id_ in ids if id_]):
             return None
-        return ids if stripped.count(SPAN_MARK) <= len(ids) else None
+        return _without_numbers(ids) if stripped.count(SPAN_MARK) <= len(ids) else None
     return None
+
+
+# An id behind its place in a list: 1. d4.
+_PLACE = re.compile(r"(\d{1,3})[.)]\s+(\S.*)", re.DOTALL)
+
+
+def _without_numbers(ids: list[str]) -> list[str]:
+    """Return ids without their places, if each begins with its own: ``1. d4``, ``2. d7``."""
+    matches = [_PLACE.fullmatch(id_) for id_ in ids if id_]
+    rest = [match[2] for number, match in enumerate(matches, 1) if match and int(match[1]) == number]
+    return rest if len(rest) == len(matches) > 1 else ids
+
+
+# An id with a score behind it: d4:0.87.
+_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
+
+
+def have_scores(ids: Collection[str]) -> bool:
+    """Whether ids have a score each behind them, with a point in it."""
+    return len(ids) > 1 and all(_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
 
 
 # A number whose digits are written in groups of three, or several numbers between commas.

@@ -509,7 +509,9 @@ def _read_numbers_beside(
         kind = None if _is_grade_list(key) else _find_list_kind(key)
         if kind is None:
             continue
-        items = _list_numbers(unwrap_inner_list(as_list(cell)), hits)
+        cells = as_list(cell)
+        is_inner = isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list)
+        items = _list_numbers(cells[0] if is_inner else unwrap_inner_list(cells), hits)
         if items is None:
             continue
         if any(letters in normalized_key(key) for letters in _GRADES):
@@ -582,7 +584,8 @@ def may_hold_grades(columns: Iterable[Any]) -> bool:
 def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
     """Return a cell as a list with an item for each hit: a list, numbers in a text, or numbers by the ids of the hits."""
     if isinstance(cell, str):
-        cell = _BETWEEN.split(cell.strip())
+        numbers = _BETWEEN.split(cell.strip())
+        cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
     if hasattr(cell, "items"):
         ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
         names = [str(id_) for id_ in ids]
@@ -671,7 +674,31 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
     if list_path not in row and parent_path:
         parent = look_up(row, parent_path)
         holder = parent if hasattr(parent, "items") else {}
+    inner_list = inner_path.removeprefix(".").removesuffix("[]")
+    if (
+        inner_path.endswith("[]")
+        and inner_list.isidentifier()
+        and isinstance(hits, list)
+        and len(hits) > 1
+    ):
+        return {**holder, **_join_numbers_of_groups(hits, inner_list, list_path)}, hits
     return holder, hits
+
+
+def _join_numbers_of_groups(groups: Sequence[Any], name: str, path: str) -> dict[str, list[Any]]:
+    """Join the numbers beside a list of each group, such as the passages of a file: what they mean is unclear between groups."""
+    joined: dict[str, list[Any]] = {}
+    first = groups[0] if hasattr(groups[0], "items") else {}
+    for key in first:
+        cells = [(look_up(group, name), look_up(group, key)) for group in groups]
+        are_pairs = all(
+            isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)
+            for items, numbers in cells
+        )
+        numbers = [number for _, cell in cells if are_pairs for number in cell]
+        if numbers and all(_to_number(number) is not None for number in numbers):
+            joined.setdefault(f"score in {path}", numbers)
+    return joined
 
 
 def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.files.cell_values import (
     are_sources,
     check_pieces,
     find_fault,
+    have_scores,
     is_grouped,
     is_id_number,
     is_text,
@@ -688,6 +689,11 @@ class Reading:
             SampleError: The text may be one number, or several ids.
         """
         ids = split_ids(text)
+        if ids is not None and have_scores(ids):
+            raise SampleError(
+                f"holds ids with scores, such as {ids[0][:40]!r}.",
+                'Write a JSON list: [{"id": "d4", "score": 0.87}, ..].',
+            ).inside(field=name)
         if ids is not None and is_grouped(text):  # such as 1,234
             digits = text.replace(",", "").strip()
             if self.comma_ids is None:

@@ -18,6 +18,10 @@ _SERVICES: Mapping[str, Mapping[str, Sequence[str]]] = read_data("evaluation.fil
     "services"
 ]
 _MARKS = "marks"
+# The entry of the usual names, which any system may have.
+_USUAL = "usual names"
+# The messages of a conversation, in which each turn has documents of its own.
+_MESSAGES = "messages[]"
 # How many objects may stand around a reply.
 _DEPTH = 3
 
@@ -28,11 +32,29 @@ def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
         # An answer may be an object with its documents.
         if NOT_RETRIEVED.search(path.replace("answer", "")):
             continue
-        for service in _SERVICES.values():
+        for name, service in _SERVICES.items():
             columns = _read_reply(holder, service)
+            if columns and name == _USUAL and _count_replies(row) > 1:
+                return {}  # such as of two retrievers
             if columns:
                 return {f"{path}{column}": field for column, field in columns.items()}
     return {}
+
+
+def _count_replies(row: Mapping[str, Any]) -> int:
+    """Count the objects of a row with different documents under a usual name, of those in which something was retrieved."""
+    documents: list[Any] = []
+    for path, holder in _objects(row, _DEPTH):
+        columns = (
+            {}
+            if NOT_RETRIEVED.search(path.replace("answer", ""))
+            else _read_reply(holder, _SERVICES[_USUAL])
+        )
+        for column, field in columns.items():
+            value = look_up(holder, column)
+            if field == "retrieved_contexts" and value not in documents:
+                documents.append(value)
+    return len(documents)
 
 
 def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -51,6 +73,8 @@ def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]])
     if any(look_up(holder, mark) is None for mark in service.get(_MARKS, ())):
         return columns
     for path in service["retrieved_contexts"]:
+        if path.startswith(_MESSAGES) and _count_questions(holder) > 1:
+            continue
         if _is_usable(look_up(holder, path), "retrieved_contexts"):
             columns[path] = "retrieved_contexts"
             break
@@ -62,6 +86,13 @@ def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]])
                 columns[path] = field
                 break
     return columns
+
+
+def _count_questions(holder: Mapping[str, Any]) -> int:
+    """Count the questions of the user in the messages of a reply."""
+    messages = holder.get("messages")
+    items = messages if isinstance(messages, list) else ()
+    return sum(1 for item in items if look_up(item, "role") == "user")
 
 
 def _is_usable(value: Any, field: str) -> bool:

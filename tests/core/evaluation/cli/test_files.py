@@ -266,12 +266,35 @@ def test_inspect_prints_the_mapping_by_hand(tmp_path: Path) -> None:
     shown = run_command("inspect", path).stdout
     line = next(line for line in shown.splitlines() if line.startswith("the same by hand: "))
     options = shlex.split(line.removeprefix("the same by hand: "))
-    assert options[:2] == ["--schema", "ragas"]
-    columns = dict(option.split("=") for option in options[3::2])
+    assert options[:4] == ["--schema", "ragas", "--convention", "default"]
+    columns = dict(option.split("=") for option in options[5::2])
     assert columns["inputs.question"] == "user_input"
     assert [*read_samples(path, "ragas", columns)] == [*read_samples(path)]
+    metric = ("--metric", "context_precision")
+    by_hand = run_command("score", path, *options, *metric).stdout
+    assert "convention=ragas" not in by_hand
+    assert by_hand.splitlines()[:3] == run_command("score", path, *metric).stdout.splitlines()[:3]
 
 
 def test_inspect_prints_no_mapping_where_none_is_needed(tmp_path: Path) -> None:
     row = {"user_input": "Why?", "reference": "So.", "retrieved_contexts": ["a b"]}
     assert "by hand" not in run_command("inspect", written(tmp_path, row)).stdout
+
+
+def test_a_refusal_names_the_list_and_a_command_that_runs(tmp_path: Path) -> None:
+    row = {
+        "q": "Why?",
+        "reference": "So it is.",
+        "hits": {"found": [{"body": {"de": "So it is now."}}]},
+    }
+    path = written(tmp_path, row, {**row, "q": "How?"})
+    out = ("--out", tmp_path / "out.jsonl")
+    refused = run_command("score", path, "--metric", "context_recall", *out)
+    text = " ".join((refused.stdout + refused.stderr).split())
+    assert refused.returncode
+    assert f"ctxmetrics inspect {path} shows the columns" in text
+    option = shlex.split(text.partition("If that is what was retrieved: --map ")[2])[0].rstrip(".")
+    assert run_command("inspect", path).returncode == 0
+    assert not run_command(
+        "score", path, "--metric", "context_recall", "--map", option, *out
+    ).returncode
