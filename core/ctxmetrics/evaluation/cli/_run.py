@@ -12,7 +12,6 @@ from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
 from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
 from ctxmetrics.evaluation.files.aegis import SCALE, Payload
-from ctxmetrics.evaluation.files.headers import list_passage_columns
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_reading import Reading
@@ -300,8 +299,8 @@ def _has_reference(sample: Sample) -> bool:
 def _map_option(name: str, samples: Sequence[Sample], reading: Reading | None) -> str:
     """Write the --map option for a field, with the one column whose name means it, else COLUMN.
 
-    What was retrieved has an exact name in the plural: ``ideal_contexts`` may be what is expected. Without one, it is the only
-    list of texts that is read as no field, or the only column that is called as a passage is.
+    What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
+    name, it is the only list of texts that is read as no field.
     """
     columns = []
     for column in _list_metadata_columns(samples, reading):
@@ -312,7 +311,7 @@ def _map_option(name: str, samples: Sequence[Sample], reading: Reading | None) -
         if is_meant:
             columns.append(column)
     if not columns and reading is not None and name == "retrieved_contexts":
-        columns = [*reading.unread] or list_passage_columns(_list_metadata_columns(samples, reading))
+        columns = [*reading.unread]
     column = columns[0] if len(columns) == 1 else "COLUMN"
     return f"--map {shlex.quote(f'{column}={name}')}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -83,12 +83,6 @@ def find_plain_field(header: str, value: Any) -> str | None:
     if field in TEXTS:
         return None if hasattr(value, "items") else field
     return None if find_fault(items, field) else field
-
-
-def list_passage_columns(columns: Iterable[str]) -> list[str]:
-    """List the columns that are called as one passage is, such as ``Chunk``."""
-    letters = _letters_of_passages()
-    return [column for column in columns if normalized_key(strip_header(column)) in letters]
 
 
 def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> dict[str, str]:
