@@ -91,19 +91,33 @@ def split_ids(text: str) -> list[str] | None:
             ids = [stripped]
         if separator == "," and not _are_of_one_kind([id_ for id_ in ids if id_]):
             return None
-        return _without_numbers(ids) if stripped.count(SPAN_MARK) <= len(ids) else None
+        if stripped.count(SPAN_MARK) > len(ids):
+            return None
+        return _without_marks(_split_further(ids))
     return None
 
 
-# An id behind its place in a list: 1. d4.
-_PLACE = re.compile(r"(\d{1,3})[.)]\s+(\S.*)", re.DOTALL)
+def _split_further(ids: list[str]) -> list[str]:
+    """Split ids at commas too, if every piece is a word with a digit: ``d1, d2; d3``. Names have commas, but no digits."""
+    pieces = [piece.strip() for id_ in ids for piece in id_.split(",")]
+    are_ids = all(len(piece.split()) == 1 and any(map(str.isdigit, piece)) for piece in pieces)
+    is_in_doubt = any(SPAN_MARK in id_ or is_grouped(id_) for id_ in ids)
+    return pieces if are_ids and not is_in_doubt else ids
 
 
-def _without_numbers(ids: list[str]) -> list[str]:
-    """Return ids without their places, if each begins with its own: ``1. d4``, ``2. d7``."""
+# An id behind its place in a list, or behind the mark of an item: 1. d4, - d4.
+_PLACE = re.compile(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
+
+
+def _without_marks(ids: list[str]) -> list[str]:
+    """Return ids without their places or the marks of a list, if each has its own: ``1. d4`` and ``2. d7``, ``- d4`` and ``- d7``."""
     matches = [_PLACE.fullmatch(id_) for id_ in ids if id_]
-    rest = [match[2] for number, match in enumerate(matches, 1) if match and int(match[1]) == number]
-    return rest if len(rest) == len(matches) > 1 else ids
+    rest: list[str] = []
+    for place, match in enumerate(matches, 1):
+        if match is None or match["number"] not in (None, str(place)):
+            return ids
+        rest.append(match["id"])
+    return rest if len(rest) > 1 else ids
 
 
 # An id with a score behind it: d4:0.87.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
@@ -35,6 +35,7 @@ _FEWEST = 2
 _LONGEST = 80
 
 
+@lru_cache(maxsize=4096)
 def strip_header(header: str) -> str:
     """Return a header without its number, a star, how many there are, or a language: ``1. Question (EN)*``."""
     stripped = header

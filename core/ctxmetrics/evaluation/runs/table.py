@@ -140,7 +140,7 @@ def score_table(
     if distributed:
         rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
     else:
-        rows = plain_rows(frame.head(LOOKAHEAD_ROWS))
+        rows = [*plain_rows(frame.head(LOOKAHEAD_ROWS))]  # they are read several times
         table = frame.to_native()  # a stream is read once
     plan = recognise(
         rows,

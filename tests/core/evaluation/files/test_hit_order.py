@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ctxmetrics import (
+    ContextPrecision,
     IDBasedContextRecall,
     IDBasedReciprocalRank,
     Sample,
@@ -178,3 +179,16 @@ def test_a_table_logs_what_changed_an_order(caplog: pytest.LogCaptureFixture) ->
         "in the order of score (highest first), which the list does not have, in 3 samples"
         in caplog.text
     )
+
+
+def test_a_table_logs_what_may_separate_passages(caplog: pytest.LogCaptureFixture) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    joined = "The lamp in the hall is red.\nThe pump stands in the cellar."
+    rows = [
+        {"user_input": f"Where {n}?", "reference": "In the cellar.", "retrieved_contexts": [joined]}
+        for n in (1, 2)
+    ]
+    with caplog.at_level(logging.WARNING, "ctxmetrics"):
+        score_table(pandas.DataFrame(rows), [ContextPrecision()])
+    assert "2 of 2 samples have one context, with line breaks in it" in caplog.text
