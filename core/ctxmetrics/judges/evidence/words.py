@@ -146,16 +146,22 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
     return [*chain.from_iterable(pieces)]
 
 
+# Characters of the longest word for half, with a mark behind it.
+_LONGEST_HALF = max(map(len, HALVES)) + 1
+
+
 def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
     """Whether a number word stands beside another one, or with what joins tens and ones between them."""
     last = len(chunks) - 1
     for index, kind in numbers.items():
         if kind not in _MAY_JOIN:
             continue
-        if chunks[index].strip(_MARKS_AROUND).lower() in HALVES or chunks[index + 1 : index + 2] == [
-            "of"
-        ]:
+        if index < last and chunks[index + 1] == "of":
             return True
+        if kind is _ClockWords or len(chunks[index]) <= _LONGEST_HALF:
+            word = chunks[index].strip(_MARKS_AROUND).lower()
+            if word in HALVES:
+                return True
         if index and chunks[index - 1].lower() in ONE_WORDS:
             return True
         if index < last and (
@@ -275,8 +281,8 @@ def _token(text: str, quantity: Quantity) -> Token:
 
 def read_number_words(words: list[Token], language: str) -> list[Token]:
     """Return the words of a text in a known language: some are numbers there, and something else in other ones (dos, due)."""
-    numbers = LISTS["numbers_of_languages"].get(base_language(language))
-    if numbers is None or numbers.keys().isdisjoint([word.folded for word in words]):
+    numbers = _get_numbers(language)
+    if not numbers or numbers.keys().isdisjoint([word.folded for word in words]):
         return words  # the usual case
     return [
         word._replace(key=numbers[word.folded], kind="number", measures="")
@@ -284,6 +290,13 @@ def read_number_words(words: list[Token], language: str) -> list[Token]:
         else word
         for word in words
     ]
+
+
+@lru_cache(maxsize=64)
+def _get_numbers(language: str) -> Mapping[str, str]:
+    """Return the words that are numbers in a language only."""
+    numbers: Mapping[str, str] = LISTS["numbers_of_languages"].get(base_language(language), {})
+    return numbers
 
 
 def is_named(token: Token) -> bool:

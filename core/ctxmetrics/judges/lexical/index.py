@@ -108,7 +108,8 @@ class WordIndex:
         """
         places = self._find(key)
         if key[4:5] != "-":
-            if key[-1:] != "s" or not (number := split_times(key)):
+            number = split_times(key) if " " in key else ""
+            if not number:
                 return places  # the usual case
             as_number = self._find(number)
             counted = frozenset(as_number)

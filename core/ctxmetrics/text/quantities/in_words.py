@@ -152,7 +152,11 @@ _OCCASIONS = frozenset(LISTS["occasions"])
 HALVES = frozenset(LISTS["halves"])
 # "a", between "half" and its unit.
 _HALF_JOINTS = frozenset(("a", "an"))
-_AND_A_HALF = [tuple(phrase.split()) for phrase in LISTS["and_a_half"]]
+# The phrases for "and a half", by their first word.
+_AND_A_HALF: dict[str, list[tuple[str, ...]]] = {}
+for _phrase in LISTS["and_a_half"]:
+    _words = tuple(_phrase.split())
+    _AND_A_HALF.setdefault(_words[0], []).append(_words)
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES))
 
@@ -227,10 +231,8 @@ def _read_one_and_a_half(chunks: Sequence[str], place: int, number: str) -> tupl
     """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
     for behind_unit in (False, True):
         start = place + 1 + behind_unit
-        phrase = next(
-            (words for words in _AND_A_HALF if _starts_with(chunks, start, words)),
-            None,
-        )
+        phrases = _AND_A_HALF.get(chunks[start], ()) if start < len(chunks) else ()
+        phrase = next((words for words in phrases if _starts_with(chunks, start, words)), None)
         if phrase is None:
             continue
         end = start + len(phrase)
