@@ -6,6 +6,7 @@ value, and its ``reason_code`` says why (`ctxmetrics.scores.score.ReasonCode`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -234,6 +235,7 @@ def importing(package: str, version: str = "", *, also: str = "") -> Iterator[No
 
     Raises:
         MissingExtraError: It is not installed, or has not what is imported.
+        CtxMetricsError: It was being imported by another thread when this process was forked.
     """
     try:
         yield
@@ -243,8 +245,17 @@ def importing(package: str, version: str = "", *, also: str = "") -> Iterator[No
 
 def raise_missing(package: str, version: str = "", *, error: ImportError, also: str = "") -> NoReturn:
     """Raise what `importing` raises after an import failed."""
-    if (error.name or "?").partition(".")[0] not in (package.replace("-", "_"), also):
+    name = (error.name or "?").partition(".")[0]
+    if name not in (package.replace("-", "_"), also):
         raise error
+    specification = getattr(sys.modules.get(name), "__spec__", None)
+    if getattr(
+        specification, "_initializing", False
+    ):  # Python's own note of an import that has not ended
+        raise CtxMetricsError(
+            f"{package} is imported only in part: another thread imported it when this process was forked. Import it "
+            "before the fork, or start the process by spawn."
+        ) from error
     raise missing_extra(package, version) from error
 
 

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import tomllib
 from functools import cache
+from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics.errors import EXTRAS, importing, install_command
+from ctxmetrics.errors import EXTRAS, CtxMetricsError, importing, install_command
 from ctxmetrics.metrics.catalog import METRICS
 from support.cases import each_case
 from support.machine import need_index, need_program
@@ -613,3 +614,13 @@ def test_extra_named_by_a_message_is_enough_when_bare(package: str, tmp_path: Pa
     assert named, told()
     install(tmp_path, f"{ROOT}[{named[1]}]")
     assert "is not installed" not in told()
+
+
+def test_a_package_imported_in_part_is_not_called_missing(monkeypatch):
+    """A child that was forked during an import has such a package."""
+    module = ModuleType("pandas")
+    module.__spec__ = ModuleSpec("pandas", None)
+    module.__spec__._initializing = True
+    monkeypatch.setitem(sys.modules, "pandas", module)
+    with pytest.raises(CtxMetricsError, match="pandas is imported only in part"), importing("pandas"):
+        from pandas import DataFrame  # noqa: F401

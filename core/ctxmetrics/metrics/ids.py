@@ -379,8 +379,10 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
             continue
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         if not is_number or not 0 <= grade <= _LARGEST_GRADE or (grade > 0) != (key in grades):
+            is_too_large = is_number and grade > _LARGEST_GRADE
+            shown = f"above {_LARGEST_GRADE:,.0f}" if is_too_large else str(grade)[:80]
             raise SampleError(
-                f"{who}: labels['relevance'] gives {key[:80]!r} the grade {str(grade)[:80]}. "
+                f"{who}: labels['relevance'] gives {key[:80]!r} the grade {shown}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
             )
         if grade > 0:

@@ -9,7 +9,13 @@ from typing import Any, ClassVar, cast
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import remember_api_keys_of, safe_text
-from ctxmetrics.errors import BudgetExceededError, CannotDecomposeError, JudgeError, ParameterError
+from ctxmetrics.errors import (
+    BudgetExceededError,
+    CannotDecomposeError,
+    JudgeError,
+    ParameterError,
+    SampleError,
+)
 from ctxmetrics.judges.base import (
     MISSING,
     Claims,
@@ -31,7 +37,7 @@ from ctxmetrics.metrics.base import (
 from ctxmetrics.metrics.relevance import rate_by_units
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import breaker_scope
-from ctxmetrics.samples.fields import Fact
+from ctxmetrics.samples.fields import MAX_UNITS, Fact
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.stages import Stage, last_stage_verdicts, pool_contexts, with_stage_history
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
@@ -216,6 +222,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
         Raises:
             MissingFieldError: A fact has no importance, and the metric needs it.
+            SampleError: The answer has too many units.
         """
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
         stages: Mapping[str, Stage] = EMPTY
@@ -228,12 +235,22 @@ class JudgedMetric(_JudgedDefinition, Metric):
             facts = sample.reference_facts or ()
             weights = self.weights(sample)
             answer = answer or "\n".join(fact.text for fact in facts)
+        language = self.language or detect_language(answer)
+        units = tuple(fact.text for fact in facts)
+        if self.counted_unit == "sentence":
+            units = split_sentences(answer, language)
+        if len(units) > MAX_UNITS:
+            problem = f"holds {len(units):,} {self.counted_unit}s; {MAX_UNITS:,} is the most."
+            field_name = "reference_facts" if facts else self.answer_field
+            error = SampleError(problem, "Give what answers one question.").inside(field=field_name)
+            error.sample = sample.id
+            raise error
         request = JudgeRequest(
-            units=tuple(fact.text for fact in facts),
+            units=units,
             contexts=contexts,
             answer=answer,
             user_input=sample.user_input,
-            language=self.language or detect_language(answer),
+            language=language,
         )
         return _MetricQuestion(
             request=request,
@@ -370,15 +387,13 @@ class JudgedMetric(_JudgedDefinition, Metric):
         return stages if self.counts_units and has_context else EMPTY
 
     async def _judge(self, judge: Judge, question: _MetricQuestion) -> Judgement:
-        """Cut the answer into units, unless they are facts, and ask for the verdicts that the formula counts.
+        """Break the answer into claims, where these are counted, and ask for the verdicts that the formula counts.
 
         For an answer that cannot be broken into claims, one missing verdict is returned.
         """
         request = question.request
         claims: Claims | None = None
-        if self.counted_unit == "sentence":
-            request = replace(request, units=split_sentences(request.answer, request.language))
-        elif isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
+        if isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
             claims = await _decompose(judge, request)
             if claims.code or not claims.claims:
                 return self._judge_without_claims(claims, request)

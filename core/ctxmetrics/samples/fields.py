@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from numbers import Integral
@@ -44,6 +45,10 @@ _FLAT = frozenset({str, int, float, bool, type(None)})
 _TEXT = frozenset({str})
 # The most characters of a text: a longer one is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
+# The most texts of one field, and the most units of one answer: more are no sample, but a corpus, and each unit is compared
+# with each context.
+MAX_TEXTS = 50_000
+MAX_UNITS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +136,26 @@ def _read_lists(values: dict[str, Any]) -> None:
             _read_documents(values, texts, ids, spans=lambda: labels_are_spans(*labels))
     if values["references"] is not None and values["reference"] is not None:
         raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
+    for name in ("references", "reference_facts"):
+        _read_field(values, name, _check_number)
     _read_field(values, "references", lambda items: _read_each(_to_items(items, "texts"), _check_text))
     _read_field(
         values, "reference_facts", lambda items: _read_each(_to_items(items, "texts"), _read_fact)
     )
+
+
+def _check_number(items: Any) -> Any:
+    """Check that a list is not too long, and return it; an iterator is read to its end."""
+    if isinstance(items, Iterator):
+        items = [*items]
+    number = 0
+    if isinstance(items, Sized) and not isinstance(items, (str, bytes)):
+        with suppress(TypeError):  # an array without dimensions
+            number = len(items)
+    if number > MAX_TEXTS:
+        problem = f"holds {number:,} texts; {MAX_TEXTS:,} is the most."
+        raise SampleError(problem, "Give the texts of one question.")
+    return items
 
 
 def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Callable[[], bool]) -> None:
@@ -148,6 +169,7 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         ids: The field of their ids.
         spans: Returns whether the ids of documents are their spans.
     """
+    _read_field(values, texts, _check_number)
     plain = plain_texts(values[texts])
     if plain is not None:
         values[texts] = plain
@@ -435,7 +457,11 @@ def _read_fact(value: object) -> Fact:
         raise SampleError(problem, wrong_kind=True)
     is_number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
     if not (is_number or importance in (None, "vital", "okay")):
-        problem = f"must be 'vital', 'okay' or a number above 0, not {str(importance)[:80]!r}."
+        if isinstance(importance, int) and importance > _LARGEST_IMPORTANCE:
+            value = f"one above {_LARGEST_IMPORTANCE:,.0f}"
+        else:
+            value = repr(str(importance)[:80])
+        problem = f"must be 'vital', 'okay' or a number above 0, not {value}."
         raise SampleError(problem, wrong_kind=True).inside(": importance")
     if not has_content(text):
         raise SampleError("holds no letter or digit.", "Write the fact, or remove it.")

@@ -36,6 +36,31 @@ def test_an_integer_id_of_many_digits_is_named(field: str) -> None:
     assert "Write the id as a string" in str(caught.value)
 
 
+def test_an_importance_of_many_digits_is_refused() -> None:
+    fact = {"text": "It is red.", "importance": 10**49_999}
+    with pytest.raises(SampleError, match="a number above 0, not one above 1,000,000,000"):
+        Sample(reference_facts=[fact])
+
+
+@pytest.mark.parametrize(
+    ("field", "item"),
+    [("retrieved_contexts", "It is red."), ("reference_facts", "It is red."), ("references", "Red.")],
+)
+def test_a_list_with_too_many_texts_is_named(field: str, item: str) -> None:
+    with pytest.raises(SampleError, match=f"'a': field '{field}' holds 50,001 texts; 50,000 is"):
+        Sample(id="a", **{field: [item] * 50_001})
+
+
+def test_an_iterator_of_too_many_texts_is_named() -> None:
+    with pytest.raises(SampleError, match="field 'retrieved_contexts' holds 50,001 texts"):
+        Sample(retrieved_contexts=("It is red." for _ in range(50_001)))
+
+
+def test_a_stage_with_too_many_texts_is_named() -> None:
+    with pytest.raises(SampleError, match="'stages', 'search': field 'contexts' holds 50,001 texts"):
+        Sample(stages={"search": ["It is red."] * 50_001, "rerank": ["It is red."]})
+
+
 def test_whole_numbers_of_other_libraries_are_ids_too() -> None:
     numpy = pytest.importorskip("numpy")
     assert Sample(retrieved_context_ids=numpy.array([3, 4])).retrieved_context_ids == ("3", "4")

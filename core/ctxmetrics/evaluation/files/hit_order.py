@@ -639,7 +639,10 @@ def _to_number(value: Any) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (Real, Decimal)):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of more than 308 digits
+            return None
         return number if math.isfinite(number) else None
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     return float(match[1].replace(",", ".")) if match else None

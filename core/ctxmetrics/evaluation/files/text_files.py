@@ -42,10 +42,10 @@ _ASCII = bytes(range(128))
 _NOT_DATA = read_data("samples", "keys.json")["no_data"]
 
 
-# A file may be at most so many times as large as its compressed form ..
+# What was read of a file may be at most so many times as large as its compressed form ..
 _MOST_TIMES = 200
-# .. unless it has fewer bytes than this.
-_FREE_BYTES = 1 << 26
+# .. unless it has fewer bytes than this: so much of a line may be in memory before the file is refused.
+_FREE_BYTES = 1 << 25
 
 
 def get_ending(file: Path) -> str:
@@ -121,23 +121,25 @@ def open_bytes(file: Path) -> io.BufferedReader:
     if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
         return plain
     plain.close()
-    stream: Any = gzip.GzipFile(file) if ending == _GZIP else _open_zst(file)
-    return io.BufferedReader(_Decompressed(stream, file))
-
-
-def _open_zst(file: Path) -> Any:
-    """Open a file in Zstandard's compression."""
-    return _import_pyarrow().input_stream(str(file), compression="zstd")
+    if ending == _ZSTD:
+        _import_pyarrow()  # its error says what to install
+    return io.BufferedReader(_Decompressed(file))
 
 
 class _Decompressed(io.RawIOBase):
-    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory."""
+    """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory.
 
-    def __init__(self, stream: Any, file: Path) -> None:
-        self._stream = stream
+    The limit is that of what was read so far, so that a large file of this kind is refused as early as a small one.
+    """
+
+    def __init__(self, file: Path) -> None:
         self._file = file
         self._size = 0
-        self._limit = max(_FREE_BYTES, _MOST_TIMES * file.stat().st_size)
+        self._compressed = file.open("rb")
+        if file.suffix.lower() == _GZIP:
+            self._stream: Any = gzip.GzipFile(fileobj=self._compressed)
+        else:
+            self._stream = _import_pyarrow().input_stream(self._compressed, compression="zstd")
 
     def readable(self) -> bool:
         """Whether it can be read: yes."""
@@ -147,7 +149,7 @@ class _Decompressed(io.RawIOBase):
         """Read what fits into a buffer."""
         size: int = self._stream.readinto(buffer)
         self._size += size
-        if self._size > self._limit:
+        if self._size > _FREE_BYTES and self._size > _MOST_TIMES * self._compressed.tell():
             raise InputFileError(
                 f"{self._file}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
                 "decompress it first: gunzip, unzstd."
@@ -157,6 +159,7 @@ class _Decompressed(io.RawIOBase):
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+        self._compressed.close()
         super().close()
 
 

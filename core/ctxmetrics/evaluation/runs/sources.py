@@ -22,6 +22,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED,
     explain_refusal,
@@ -99,23 +100,28 @@ class Source:
         self._source = self._file
         self.joined: Mapping[str, str] = samples.reading.joined if isinstance(samples, RowFile) else {}
         if self._listed:
-            mappings = [sample for sample in samples if isinstance(sample, Mapping)]
-            if mappings:
-                self._plan = recognise(mappings, parses_texts=False, source="samples")
-            checked = [self._read_checked(sample) for sample in samples]
-            read = attrgetter(*COMPARED)
-            alone = [read(sample) for sample in checked[:LOOKAHEAD_ROWS] if sample.stages is None]
-            # One question does not repeat.
-            refusal = explain_refusal([*map(to_record, alone)], {}) if len(alone) > 1 else None
-            self.setting = _find_setting_key(checked)
-            if refusal is not None and self.setting is None:
-                raise SampleError(refusal)
-            self.joined = find_joined_lists(
-                (sample.retrieved_contexts or (), sample.reference_contexts or ()) for sample in checked
-            )
-            self._samples = iter(checked)
+            with naming_huge_integers(samples):
+                self._check_list([*samples])
             if self._lacking and samples:
                 self._check_present()
+
+    def _check_list(self, samples: Sequence[Sample | Mapping[str, Any]]) -> None:
+        """Read and check the samples of a list."""
+        mappings = [sample for sample in samples if isinstance(sample, Mapping)]
+        if mappings:
+            self._plan = recognise(mappings, parses_texts=False, source="samples")
+        checked = [self._read_checked(sample) for sample in samples]
+        read = attrgetter(*COMPARED)
+        alone = [read(sample) for sample in checked[:LOOKAHEAD_ROWS] if sample.stages is None]
+        # One question does not repeat.
+        refusal = explain_refusal([*map(to_record, alone)], {}) if len(alone) > 1 else None
+        self.setting = _find_setting_key(checked)
+        if refusal is not None and self.setting is None:
+            raise SampleError(refusal)
+        self.joined = find_joined_lists(
+            (sample.retrieved_contexts or (), sample.reference_contexts or ()) for sample in checked
+        )
+        self._samples = iter(checked)
 
     def count(self) -> int | None:
         """Count the samples, also those of a file that is read during the run; None if the number is not known."""
@@ -190,7 +196,8 @@ class Source:
         where = f"Sample {self._number}"
         if isinstance(item, Mapping) and self._plan is None:
             # The fields of the first mapping decide how all are read.
-            self._plan = recognise([item], parses_texts=False, source="samples")
+            with naming_huge_integers([item]):
+                self._plan = recognise([item], parses_texts=False, source="samples")
         sample = to_sample(item, self._plan, where)
         if isinstance(item, Mapping) and sample.metadata:
             try:
@@ -249,13 +256,15 @@ def list_samples(
     else:
         items = [*source]
     mappings = [item for item in items if isinstance(item, Mapping)]
-    plan = recognise(mappings, parses_texts=False, source=what) if mappings else None
+    title = what[:-1].capitalize()
     samples: list[Sample] = []
     places: dict[str, int] = {}
-    for number, item in enumerate(items, 1):
-        sample = to_sample(item, plan, f"{what[:-1].capitalize()} {number}")
-        check_id(sample, number, places)
-        samples.append(sample)
+    with naming_huge_integers(items, title):
+        plan = recognise(mappings, parses_texts=False, source=what) if mappings else None
+        for number, item in enumerate(items, 1):
+            sample = to_sample(item, plan, f"{title} {number}")
+            check_id(sample, number, places)
+            samples.append(sample)
     return samples
 
 

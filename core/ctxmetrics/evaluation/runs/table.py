@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.files.hit_order import Order
+from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import list_texts
 from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -142,16 +143,17 @@ def score_table(
     else:
         rows = [*plain_rows(frame.head(LOOKAHEAD_ROWS))]  # they are read several times
         table = frame.to_native()  # a stream is read once
-    plan = recognise(
-        rows,
-        schema,
-        columns,
-        source="score_table",
-        single=group_by is not None or split is not None,
-        grouped=group_by is not None,
-        split=split,
-        order=order,
-    )
+    with naming_huge_integers(rows, "row"):
+        plan = recognise(
+            rows,
+            schema,
+            columns,
+            source="score_table",
+            single=group_by is not None or split is not None,
+            grouped=group_by is not None,
+            split=split,
+            order=order,
+        )
     if group_by is None and not distributed and may_hold_setting(frame.columns):
         excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
         check_setting(
@@ -169,7 +171,8 @@ def score_table(
     scorer = BatchScorer(metrics=check_metrics(metrics, judge), plan=plan, judge=judge, options=options)
     if distributed:
         return cast("Table", score_distributed(table, scorer, batch_size))
-    return scorer.score_whole(table)
+    with naming_huge_integers(plain_rows(frame), "row"):
+        return scorer.score_whole(table)
 
 
 def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -17,6 +17,8 @@ import asyncio
 import atexit
 import json
 import os
+import sys
+import threading
 import time
 import zlib
 from collections.abc import Mapping
@@ -38,6 +40,9 @@ from ctxmetrics.models.runtime.run import ServerReply, current_run
 # The clients, by process (as the background loop that their connections belong to), address, path and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
 _clients: dict[tuple[int, str, str, str], Client] = {}
+# Held while the package is imported and a client is built. A fork waits for it: else the child would find a package of
+# which only a part was imported, and whose import no thread of the child goes on with.
+_building = threading.RLock()
 _CLOSING_SECONDS = 2.0
 # More connections than any run has requests in flight: a request that waits for a connection uses up
 # its timeout.
@@ -115,21 +120,35 @@ def client_for(base_url: str, key: str, path: str = "chat/completions") -> Clien
     client_key = (os.getpid(), base_url, path, key)
     client = _clients.get(client_key)
     if client is None:
-        try:
-            from openai import AsyncOpenAI
-        except ImportError as error:
-            raise_missing("openai", error=error)
+        with _building:
+            client = _build_client(base_url, key, path)
         if not _clients:
             atexit.register(close_all)
-        http = _http_client()
-        package = AsyncOpenAI(base_url=base_url, api_key=key, http_client=http)
-        defaults = {**package.default_headers, **package.auth_headers, "Accept-Encoding": "gzip"}
-        headers = {name: value for name, value in defaults.items() if isinstance(value, str)}
-        request = http.build_request("POST", f"{base_url}/{path}", headers=headers)
-        request.headers.pop("content-length", None)
-        client = Client(http, request)
         _clients[client_key] = client
     return client
+
+
+def _build_client(base_url: str, key: str, path: str) -> Client:
+    """Build the client of an address, path and key."""
+    try:
+        from openai import AsyncOpenAI
+    except ImportError as error:
+        raise_missing("openai", error=error)
+    http = _http_client()
+    package = AsyncOpenAI(base_url=base_url, api_key=key, http_client=http)
+    defaults = {**package.default_headers, **package.auth_headers, "Accept-Encoding": "gzip"}
+    headers = {name: value for name, value in defaults.items() if isinstance(value, str)}
+    request = http.build_request("POST", f"{base_url}/{path}", headers=headers)
+    request.headers.pop("content-length", None)
+    return Client(http, request)
+
+
+def _wait_for_imports() -> None:
+    """Wait, before a fork, until other threads have imported the package and built their clients."""
+    _building.acquire()
+    if "openai" in sys.modules:
+        with suppress(ImportError):
+            import openai  # noqa: F401 - waits for the import of another thread
 
 
 def build_blocking_client(base_url: str, key: str, timeout: float) -> Any:
@@ -227,3 +246,9 @@ def close_all() -> None:
     if clients:
         with suppress(Exception):  # the process ends, and its connections with it
             asyncio.run_coroutine_threadsafe(close(), background_loop()).result(_CLOSING_SECONDS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_wait_for_imports, after_in_parent=_building.release, after_in_child=_building.release
+    )

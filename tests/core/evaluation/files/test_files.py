@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import os
+import random
 import re
 import shlex
 import subprocess
@@ -460,6 +461,19 @@ def test_a_compressed_file_that_becomes_too_large_is_refused(
             file.write(filler * (1 << 16))
     with pytest.raises(InputFileError, match=r"becomes more than 200 times as large.*gunzip"):
         list(read_samples(tmp_path / name))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_the_size_of_a_file_allows_no_larger_line(tmp_path, monkeypatch, ending):
+    """Its first part alone decides: the memory for one line does not grow with the file."""
+    if ending == ".zst":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(text_files, "_FREE_BYTES", 1 << 20)
+    path = tmp_path / f"a.jsonl{ending}"
+    filler = random.Random(0).randbytes(1 << 20)
+    path.write_bytes(b"".join(text_files.compress([b" " * (1 << 24), filler], path)))
+    with pytest.raises(InputFileError, match="becomes more than 200 times as large"):
+        list(read_samples(path))
 
 
 @pytest.mark.slow

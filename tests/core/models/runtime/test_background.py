@@ -227,6 +227,35 @@ def test_a_fork_in_the_middle_of_a_run(server):
     assert process.exitcode == 0
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("importing", ["score", "lambda: __import__('openai')"])
+def test_a_fork_waits_for_an_import(server, importing):
+    """Else the child would find a part of the package, and say that it is not installed."""
+    done = run_script(f"""
+        import os, sys, threading, warnings
+        warnings.simplefilter("ignore")
+        import ctxmetrics.models.openai.client
+        from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
+        text = "This is number 1. It looks scarlet."
+        sample = Sample(reference=text, retrieved_contexts=[text])
+        def score():
+            model = OpenAIModel("judge", base_url={server.base_url!r}, api_key="none")
+            return ContextRecall(judge=LLMJudge(model)).score(sample)
+        thread = threading.Thread(target={importing})
+        thread.start()
+        while "openai" not in sys.modules:
+            pass
+        child = os.fork()
+        if not child:
+            print(score().value, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        thread.join()
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
+
+
 def run_script(script, *, timeout=300, **options):
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
