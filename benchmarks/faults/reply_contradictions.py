@@ -235,6 +235,88 @@ def _next_sentence(unit: str, ask: Ask) -> str:
     return texts[(texts.index(unit) + 1) % len(texts)]
 
 
+# --- a no about what a context states, and a useful context that states something else ---
+
+
+@fault
+def lazy(
+    reply: Entry,
+    ask: Ask,
+    places: tuple[int, ...] = (0, 1, 2),
+    *,
+    missing: Callable[[str], str] = lambda unit: " ".join(unit.rstrip(".").split()[-2:]),
+    useless: bool = False,
+    part: bool = False,
+) -> Any:
+    """True sentences called unsupported, some of their own words missing; their contexts are useful by their own quote.
+
+    Args:
+        reply: The reply.
+        ask: Its request.
+        places: The places of the sentences.
+        missing: The words that are missing, by the sentence.
+        useless: Call the contexts useless.
+        part: Keep the quotes, each as a part.
+    """
+    homes = set()
+    for id_, entry in units_of(reply).items():
+        unit = ask.question.units[id_]
+        if entry["supported"] and sentences(ask.number).index(unit) in places:
+            homes |= {item["context"] for item in entry["evidence"]}
+            evidence = as_part(entry["evidence"], ask) if part else []
+            entry.update(evidence=evidence, missing=missing(unit), supported=False)
+    for id_ in homes & rated_of(reply).keys():
+        own = base.quote(ask.question.contexts[id_])
+        rated_of(reply)[id_].update(useful=not useless, quote="" if useless else own)
+    return reply
+
+
+@fault
+def first_contexts_read(reply: Entry, ask: Ask, count: int) -> Any:
+    """The contexts after the first ones are useless, and what they alone state is a no."""
+    read = list(ask.question.contexts)[:count]
+    for id_, entry in units_of(reply).items():
+        homes = {item["context"] for item in entry["evidence"]}
+        if entry["supported"] and homes.isdisjoint(read):
+            entry.update(evidence=[], missing=ask.question.units[id_], supported=False)
+    for id_, entry in rated_of(reply).items():
+        if id_ not in read:
+            entry.update(useful=False, quote="")
+    return reply
+
+
+@fault
+def near_useful(
+    reply: Entry,
+    ask: Ask,
+    places: tuple[int, ...] = (0, 2, 5),
+    own: Callable[[str, Ask], str] = lambda text, ask: base.quote(text),
+) -> Any:
+    """Useless contexts called useful, each with a quote of its own."""
+    for id_, entry in rated_of(reply).items():
+        text = ask.question.contexts[id_]
+        if base.contexts(ask.number).index(text) in places:
+            entry.update(useful=True, quote=own(text, ask))
+    return reply
+
+
+def closest_sentence(text: str, ask: Ask) -> str:
+    return base.closest(" ".join(sentences(ask.number)), base.sentences_in(text))
+
+
+def in_halves(*names: str, whole: bool) -> Callable[[list[Entry], Ask], list[Entry]]:
+    """A change of evidence: these halves of its quote, the first or the second."""
+
+    def change(evidence: list[Entry], _: Ask) -> list[Entry]:
+        (item,) = evidence
+        words = item["quote"].rstrip(".").split()
+        middle = len(words) // 2
+        halves = {"first": words[:middle], "second": words[middle:]}
+        return [{**item, "quote": " ".join(halves[name]), "whole": whole} for name in names]
+
+    return change
+
+
 KINDS: dict[str, Fault] = {
     # a yes that its own reply denies
     "false sentences supported, their context useless": supported(useful=False),
@@ -292,13 +374,44 @@ KINDS: dict[str, Fault] = {
     "cut off at sentence 2, filled with defaults": cut_and_filled(1),
     "cut off at sentence 3, filled with defaults": cut_and_filled(2),
     "cut off behind evidence, filled with defaults": cut_in_evidence(),
+    # a no about what a context states
+    "true sentences no, two words missing": lazy(),
+    "true sentences no, one word missing": lazy(
+        missing=lambda unit: unit.split()[len(unit.split()) // 2]
+    ),
+    "true sentences no, the sentence missing": lazy(missing=lambda unit: unit),
+    "true sentences no, their contexts useless": lazy(useless=True),
+    "true sentences no, their quotes parts": lazy(part=True),
+    "sentence 1 no, two words missing": lazy((0,)),
+    "sentence 2 no, two words missing": lazy((1,)),
+    "sentence 3 no, two words missing": lazy((2,)),
+    "sentence 3 no, its context useless": lazy((2,), useless=True),
+    "only the first three contexts are read": first_contexts_read(3),
+    # a useful context that states something else
+    "near contexts useful, their first sentence": near_useful(),
+    "near contexts useful, their closest sentence": near_useful(own=closest_sentence),
+    "near contexts useful, all of their text": near_useful(own=lambda text, _: text),
+    "near context 1 useful, its first sentence": near_useful((0,)),
+    "near context 3 useful, its first sentence": near_useful((2,)),
+    "near context 6 useful, its first sentence": near_useful((5,)),
+    "false sentences by half of a quote": supported(change=in_halves("first", whole=True)),
+    "false sentences by both halves of a quote": supported(
+        change=in_halves("first", "second", whole=False)
+    ),
 }
 HEDGED_KINDS: dict[str, Fault] = {
     "failed to, called supported": supported((3,)),
     "lacks, called supported": supported((4,)),
     "until a year, called supported": supported((5,)),
 }
-LEFT: dict[str, str] = {}
+LEFT: dict[str, str] = {
+    "sentence 1 no, two words missing": "natural: two sentences of a context state it together",
+    "sentence 2 no, two words missing": "natural: two sentences of a context state it together",
+    "near context 3 useful, its first sentence": "random words: two of five words of a sentence may be of use",
+    "near context 6 useful, its first sentence": "random words: two of five words of a sentence may be of use",
+    "false sentences by half of a quote": "precision: a quote with a third of the words of a sentence",
+    "false sentences by both halves of a quote": "precision: a quote with a third of the words of a sentence",
+}
 
 
 # --- honest replies in other forms ---

@@ -24,6 +24,7 @@ from _shared import docs
 from ctxmetrics.judges.evidence.contradiction import contradiction, other_value
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.evidence.reservations import find_reservation
+from ctxmetrics.judges.evidence.restatements import find_restatement
 from ctxmetrics.judges.evidence.words import tokens, word_list
 from ctxmetrics.text.quote_search import stands_in
 from ctxmetrics.text.sentences import split_sentences
@@ -140,6 +141,29 @@ def usefulness(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+def restated(folder: Path) -> dict[str, tuple[int, int]]:
+    """By family and whether claims are true, those of which one sentence of a context has all words, and all of them."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    sizes: Counter[tuple[str, bool]] = Counter()
+    for name in ("wice-dev", *FAMILIES):
+        labelled = read(folder / f"{name}.jsonl")
+        texts = [(row, [row["reference"]]) for row in labelled]
+        right: set[str] = set()
+        if name == "bump-dev":  # summaries of which one sentence was changed
+            texts = [(row, [*split_sentences(row["reference"])]) for row in labelled]
+            right = {
+                unit for row, units in texts if row["labels"]["reference_supported"] for unit in units
+            }
+        for row, units in texts:
+            true = bool(row["labels"]["reference_supported"])
+            for unit in units:
+                if true or unit not in right:
+                    sizes[name, true] += 1
+                    contexts = row["retrieved_contexts"]
+                    counts[name, true] += any(find_restatement(unit, text, "en") for text in contexts)
+    return {f"{name}, {true}": (counts[name, true], size) for (name, true), size in sizes.items()}
+
+
 def run(argv: list[str]) -> dict[str, object]:
     options = make_parser("doubts").parse_args(argv)
     found = claims(options.data)
@@ -167,4 +191,7 @@ def run(argv: list[str]) -> dict[str, object]:
     rated = usefulness(options.data)
     for kind, (hits, size) in rated.items():
         print(f"clapnq-dev: {kind}: {hits} of {size} ({hits / size:.1%})")
-    return {"benchmark": "doubts", "shares": figures, "usefulness": rated}
+    stated = restated(options.data)
+    for kind, (hits, size) in stated.items():
+        print(f"all words in one sentence: {kind}: {hits} of {size} ({hits / size:.1%})")
+    return {"benchmark": "doubts", "shares": figures, "usefulness": rated, "restated": stated}

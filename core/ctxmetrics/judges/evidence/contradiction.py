@@ -563,10 +563,13 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
     names: dict[str, dict[str, str]] = {}
     words = tokens(text)
     for word, number in pairwise(words):
-        match = _NAME_WITH_NUMBER.fullmatch(number.key) if number.kind == "number" else None
-        if match and match[1] == word.key:
+        if number.kind != "number" or word.ends:
+            continue
+        match = _NAME_WITH_NUMBER.fullmatch(number.key)
+        is_version = word.folded == "v"  # its number has a key of its own: V60, v2.3
+        if is_version or (match and match[1] == word.key):
             spelling = word.spelling + number.spelling
-            names.setdefault(match[1], {}).setdefault(number.key, spelling)
+            names.setdefault(word.key, {}).setdefault(number.key, spelling)
     return names
 
 

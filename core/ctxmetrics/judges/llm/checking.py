@@ -15,15 +15,18 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
     QuoteMatch,
     covers,
     match_quote,
+    read_telling_words,
     split_context,
     stands_as_sentence,
 )
+from ctxmetrics.judges.evidence.restatements import find_restatement
 from ctxmetrics.judges.llm import comparing
 from ctxmetrics.judges.llm.entries import Quote, ReplyEntries, ReplyEntry, count_strays, read_entries
 from ctxmetrics.judges.llm.parsing import WrongDataError
@@ -41,6 +44,10 @@ MOST_QUOTES = 200
 _AROUND = 500
 # Characters of one context that are read about one unit.
 _MOST_READ = 8_000
+# The share of a unit's words that a quote holds if it is about that unit.
+_LEAST_SHARE_OF_NEAREST = 0.5
+# Characters of a sentence of a context that a reason shows.
+_LONGEST_SHOWN = 200
 # The notes to the model when it is asked again, each with the codes of the ids that it is about.
 _NOTES: Sequence[Mapping[str, Any]] = read_data("judges.llm", "words.toml")["notes"]
 
@@ -391,10 +398,22 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
     if any(hit.span.whole for hit in hits):
         reason = "called unsupported, and a quote is said to state it"
         return Decision(comparing.contradicted(verdict, reason), "contradicted")
-    if any(stands_as_sentence(text, context) for context in part.contexts.values()):
-        reason = "called unsupported, and it stands in a context word for word"
-        return Decision(comparing.contradicted(verdict, reason))
+    for context in part.contexts.values():
+        statement = _find_statement(text, context, part)
+        if statement is not None:
+            reason = f"called unsupported, and {statement}"
+            return Decision(comparing.contradicted(verdict, reason))
     return Decision(verdict)
+
+
+def _find_statement(unit: str, context: str, part: Part) -> str | None:
+    """Say how a context states a unit in its own words, or nearly; None if it does not."""
+    if stands_as_sentence(unit, context):
+        return "it stands in a context word for word"
+    sentence = find_restatement(unit, context, part.request.language)
+    if sentence is None:
+        return None
+    return f"a context has all its words in one sentence: {sentence[:_LONGEST_SHOWN]}"
 
 
 @dataclass(slots=True)
@@ -468,11 +487,7 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
     text = quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=entry.value, text=text)
     if not entry.value:
-        units = part.units.values() or split_sentences(part.request.answer)
-        if any(stands_as_sentence(unit, text) for unit in units):
-            reason = "called useless, and a sentence of the answer stands in it word for word"
-            verdict = comparing.contradicted(verdict, reason)
-        return Decision(verdict)
+        return Decision(_doubt_useless(verdict, part))
     hits = own_hits or evidence
     if not hits:
         if skipped:
@@ -482,26 +497,78 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
     unnamed = {"unnamed": True} if part.units and not evidence else {}
     verdict = replace(verdict, evidence=_build_evidence(hits, {hit.span.context for hit in hits}))
     doubts = [hit.doubt for hit in evidence]
-    answer = part.request.answer
-    if own_hits and answer:  # else there is nothing to compare a quote with
-        unit = QuotedUnit(answer, answer, part.contexts.values(), part.request.language)
-        (cell,) = _read_cells(unit, own_hits, part).values()
-        # Of a context that is quoted as a whole, the closest sentence counts.
-        closest = cell.sentences[:1] if cell.is_whole else cell.sentences
-        other_year = unit.other_year(closest, part.request.contexts)
-        doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
-        if other_year:
-            doubt = DENIED
-            reason = f"called useful, and its quote says otherwise: {other_year}"
-            verdict = replace(verdict, reason=reason)
-        if doubt is None and _rests_on_contradicted(own_hits, evidence):
-            doubt = evidence[0].doubt
-            verdict = replace(
-                verdict, reason="its quote is that of a sentence which the reply or the text denies"
-            )
-        doubts.append(cell.doubt or doubt)
+    if own_hits and part.request.answer:  # else there is nothing to compare a quote with
+        doubt, reason = _doubt_own_quotes(own_hits, evidence, part)
+        verdict = replace(verdict, reason=reason)
+        doubts.append(doubt)
     weak = () if None in doubts else filter(None, doubts)
     return Decision(with_doubts(verdict, weak, unnamed))
+
+
+def _doubt_useless(verdict: Verdict, part: Part) -> Verdict:
+    """Flag a no about a context that states a unit."""
+    for unit in _list_units(part):
+        statement = _find_statement(unit, verdict.text, part)
+        if statement is not None:
+            reason = f"called useless, and of a sentence of the answer, {statement}"
+            return comparing.contradicted(verdict, reason)
+    return verdict
+
+
+def _doubt_own_quotes(
+    own_hits: Sequence[_Hit], evidence: Sequence[_Hit], part: Part
+) -> tuple[str | None, str | None]:
+    """Return why the own quotes of a useful context prove little, and the reason where they deny something; None for neither.
+
+    Args:
+        own_hits: The quotes.
+        evidence: The evidence of units that stands in the context.
+        part: What was shown.
+    """
+    answer = part.request.answer
+    unit = QuotedUnit(answer, answer, part.contexts.values(), part.request.language)
+    (cell,) = _read_cells(unit, own_hits, part).values()
+    # Of a context that is quoted as a whole, the closest sentence counts.
+    closest = cell.sentences[:1] if cell.is_whole else cell.sentences
+    doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
+    reason = None
+    denial = unit.other_year(closest, part.request.contexts)
+    if denial is None and not evidence:
+        denial = _find_denial_of_nearest_unit(closest, part)
+    if denial is not None:
+        doubt = DENIED
+        reason = f"called useful, and its quote says otherwise: {denial}"
+    elif doubt is None and _rests_on_contradicted(own_hits, evidence):
+        doubt = evidence[0].doubt
+        reason = "its quote is that of a sentence which the reply or the text denies"
+    return cell.doubt or doubt, reason
+
+
+def _list_units(part: Part) -> Sequence[str]:
+    """List the units of a request; if it has none, the sentences of its answer."""
+    return [*part.units.values()] or split_sentences(part.request.answer)
+
+
+def _find_denial_of_nearest_unit(sentences: Sequence[str], part: Part) -> Contradiction | None:
+    """Return how sentences deny the unit of which they hold the largest share of words, if that is half of them or more.
+
+    A quote about another model, or with another value, makes no context useful.
+    """
+    words = read_telling_words(" ".join(sentences), part.request.language)
+    nearest_unit = ""
+    largest_share = 0.0
+    for unit in _list_units(part):
+        unit_words = read_telling_words(unit, part.request.language)
+        share = len(unit_words & words) / max(1, len(unit_words))
+        if share > largest_share:
+            nearest_unit = unit
+            largest_share = share
+    if largest_share < _LEAST_SHARE_OF_NEAREST:
+        return None
+    quoted_unit = QuotedUnit(
+        nearest_unit, part.request.answer, part.contexts.values(), part.request.language
+    )
+    return quoted_unit.denial(sentences, part.request.contexts)
 
 
 def _rests_on_contradicted(own_hits: Sequence[_Hit], evidence: Sequence[_Hit]) -> bool:

@@ -131,6 +131,8 @@ def test_words_in_a_row_are_no_chance(quote, weak):
         ("The mill does not tax grain, however it taxes flour.", "The mill does not tax grain , however it taxes flour .", False),
         ("The X200 costs 310 euros.", "The X210 costs 310 euros.", True),
         ("The X200 costs 310 euros.", "Both the X200 and the X210 cost 310 euros.", False),
+        ("The V60 costs 310 euros.", "The V65 costs 310 euros.", True),
+        ("It reads v2.3 files.", "It reads v2.3 and v2.4 files.", False),
         ("The COVID-19 ward closed.", "The ward for COVID-19 closed.", False),
         ("The A380 lands.", "The B380 lands.", False),  # may be anything
     ],

@@ -112,6 +112,54 @@ def test_a_yes_that_its_reply_denies_is_contradicted(told: Reply) -> None:
     assert verdicts["s2"][0] is True
 
 
+STATED = replace(
+    SAMPLE,
+    retrieved_contexts=[
+        "Data sheet\nOf both, the X200 pump weighs 12 kg without its cable.",
+        *SAMPLE.retrieved_contexts[1:],
+    ],
+)
+
+
+@pytest.mark.parametrize("missing", ["12 kg", "weighs", SAMPLE.reference])
+def test_a_no_about_a_sentence_of_a_context_is_contradicted(missing: str) -> None:
+    """What it calls missing stands there, with all of the sentence."""
+    verdicts, requests = judged(reply(no(missing)), sample=STATED)
+    assert verdicts["s1"] == verdicts["c1"] == (False, "contradicted")
+    assert {verdicts[id_] for id_ in ("s2", "s3", "c2", "c3")} == {(True, None)}
+    assert requests == 1
+
+
+@pytest.mark.parametrize(
+    ("context", "quote"),
+    [
+        ("The X210 pump weighs 12 kg. It is sold out.", "The X210 pump weighs 12 kg."),
+        ("The X200 pump weighs 13 kg. It is sold out.", "The X200 pump weighs 13 kg."),
+        ("The X200 pump does not weigh 12 kg. It is sold out.", "The X200 pump does not weigh 12 kg."),
+    ],
+)
+def test_a_useful_context_whose_quote_denies_a_sentence(context: str, quote: str) -> None:
+    """No evidence names the context: its own quote is about another model, or says another value."""
+    sample = replace(SAMPLE, retrieved_contexts=[context, *SAMPLE.retrieved_contexts[1:]])
+    told = reply(no("X200"), useful="c1 c2 c3")
+    told["useful"]["c1"]["quote"] = quote
+    verdicts, _ = judged(told, sample=sample)
+    assert verdicts["c1"] == (True, "contradicted")
+    assert verdicts["s1"] == (False, None)
+    verdicts, _ = judged(told, sample=sample, evidence="strict")
+    assert verdicts["c1"][0] is False
+
+
+def test_a_useful_context_about_something_else_is_not_flagged() -> None:
+    """Its quote holds too few words of any sentence to deny one."""
+    context = "Pumps of this kind need 13 screws and a wall that bears them at night."
+    sample = replace(SAMPLE, retrieved_contexts=[context, *SAMPLE.retrieved_contexts[1:]])
+    told = reply(no("X200"), useful="c1 c2 c3")
+    told["useful"]["c1"]["quote"] = context
+    verdicts, _ = judged(told, sample=sample)
+    assert verdicts["c1"] != (True, "contradicted")
+
+
 @pytest.mark.parametrize("id_", ["s1", "s3"])
 def test_evidence_of_another_sentence_is_weak(id_: str) -> None:
     """The reply quotes for one sentence what another one says; the context that no other sentence rests on is weak, too."""

@@ -486,7 +486,10 @@ def test_a_reply_without_quotes_needs_the_code() -> None:
     model = Recorder(answer)
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert (score.value, len(model.prompts)) == (0.0, 2)
-    assert [verdict.code for verdict in score.verdicts] == [None, None]
+    assert [verdict.code for verdict in score.verdicts] == [
+        "contradicted",
+        None,
+    ]  # the first stands there
 
 
 def test_claims_need_the_code() -> None:
