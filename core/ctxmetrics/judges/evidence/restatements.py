@@ -35,6 +35,8 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     text = see(context).text
     if len({word.key for word in claim.content}) < _FEWEST_WORDS or len(text) > _LONGEST_READ:
         return None
+    if claim.text.rstrip().endswith(_QUESTION_MARKS):
+        return None  # a question states nothing
     folded = text.casefold()
     if not all(beginning in folded for beginning in claim.beginnings):
         return None  # the usual case

@@ -534,7 +534,7 @@ def _doubt_own_quotes(
     reason = None
     denial = unit.other_year(closest, part.request.contexts)
     if denial is None and not evidence:
-        denial = _find_denial_of_nearest_unit(closest, part)
+        denial = _find_other_fact(closest, part)
     if denial is not None:
         doubt = DENIED
         reason = f"called useful, and its quote says otherwise: {denial}"
@@ -549,10 +549,12 @@ def _list_units(part: Part) -> Sequence[str]:
     return [*part.units.values()] or split_sentences(part.request.answer)
 
 
-def _find_denial_of_nearest_unit(sentences: Sequence[str], part: Part) -> Contradiction | None:
-    """Return how sentences deny the unit of which they hold the largest share of words, if that is half of them or more.
+def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | None:
+    """Return what sentences have instead of a year, a value or a name of the nearest unit, or None.
 
-    A quote about another model, or with another value, makes no context useful.
+    The nearest unit is the one of which they hold the largest share of words, if that is half of them or more. A quote about
+    another model, or with another value, makes no context useful. Negations are not looked at: in contexts that people called
+    useful they stand as often as in useless ones.
     """
     words = read_telling_words(" ".join(sentences), part.request.language)
     nearest_unit = ""
@@ -568,7 +570,10 @@ def _find_denial_of_nearest_unit(sentences: Sequence[str], part: Part) -> Contra
     quoted_unit = QuotedUnit(
         nearest_unit, part.request.answer, part.contexts.values(), part.request.language
     )
-    return quoted_unit.denial(sentences, part.request.contexts)
+    other = quoted_unit.other_fact(sentences, part.request.contexts)
+    if other is not None and other.context.casefold() in part.request.answer.casefold():
+        return None  # another sentence of the answer has it
+    return other
 
 
 def _rests_on_contradicted(own_hits: Sequence[_Hit], evidence: Sequence[_Hit]) -> bool:

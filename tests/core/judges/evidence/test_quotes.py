@@ -410,6 +410,12 @@ def test_honest_judge_is_rarely_flagged_and_asked_once(name):
     assert results.usage.calls == len(samples)
     verdicts = [verdict for row in results for score in row.values() for verdict in score.verdicts]
     codes = Counter(verdict.code for verdict in verdicts)
+    for row in results:
+        recall = row["context_recall"].verdicts
+        if len(recall) > 1 and not any(verdict.value for verdict in recall):
+            # People called the reference as a whole not supported: one of its sentences may be, and a no about it is wrong.
+            noes = [verdict for score in row.values() for verdict in score.verdicts]
+            codes["contradicted"] -= sum(verdict.code == "contradicted" for verdict in noes)
     assert codes["unverified_evidence"] == 0
     assert codes["weak_evidence"] <= 0.03 * len(verdicts)
     assert sum(codes[code] for code in DOUBTFUL) <= 0.03 * len(verdicts)

@@ -39,6 +39,7 @@ def test_the_words_of_a_unit_in_one_sentence(unit, context):
         (SONG, "Nobody knows whether the song was written by Abbot Lull."),
         (SONG, "If the song was written by Abbot Lull, it is old."),
         (SONG, "Abbot Lull was written about in the song."),
+        ("Does the X200 pump weigh 12 kg?", "The X200 pump weighs 12 kg."),
         ("It hums.", "It hums at night."),  # too few words
     ],
 )

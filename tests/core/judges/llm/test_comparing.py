@@ -135,10 +135,9 @@ def test_a_no_about_a_sentence_of_a_context_is_contradicted(missing: str) -> Non
     [
         ("The X210 pump weighs 12 kg. It is sold out.", "The X210 pump weighs 12 kg."),
         ("The X200 pump weighs 13 kg. It is sold out.", "The X200 pump weighs 13 kg."),
-        ("The X200 pump does not weigh 12 kg. It is sold out.", "The X200 pump does not weigh 12 kg."),
     ],
 )
-def test_a_useful_context_whose_quote_denies_a_sentence(context: str, quote: str) -> None:
+def test_a_useful_context_whose_quote_has_another_fact(context: str, quote: str) -> None:
     """No evidence names the context: its own quote is about another model, or says another value."""
     sample = replace(SAMPLE, retrieved_contexts=[context, *SAMPLE.retrieved_contexts[1:]])
     told = reply(no("X200"), useful="c1 c2 c3")
@@ -156,6 +155,21 @@ def test_a_useful_context_about_something_else_is_not_flagged() -> None:
     sample = replace(SAMPLE, retrieved_contexts=[context, *SAMPLE.retrieved_contexts[1:]])
     told = reply(no("X200"), useful="c1 c2 c3")
     told["useful"]["c1"]["quote"] = context
+    verdicts, _ = judged(told, sample=sample)
+    assert verdicts["c1"] != (True, "contradicted")
+
+
+def test_a_useful_context_may_have_the_value_of_another_sentence() -> None:
+    sample = Sample(
+        user_input="What is known of the pump?",
+        reference="The pump sold 129 times in its second week. The pump sold 90 times in its third week.",
+        retrieved_contexts=["The pump sold well in its second week, in all shops. It is blue."],
+    )
+    told = {
+        "code": "$code",
+        "sentences": {"s1": no("129"), "s2": no("90")},
+        "useful": {"c1": {"quote": "The pump sold well in its second week", "useful": True}},
+    }
     verdicts, _ = judged(told, sample=sample)
     assert verdicts["c1"] != (True, "contradicted")
 
