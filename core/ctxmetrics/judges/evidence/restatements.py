@@ -1,6 +1,6 @@
 """Whether a context states a unit in nearly its own words.
 
-A no about such a unit is doubtful. Of the claims that people judged this holds for 7 in 1,000 that are not supported, and for one
+A no about such a unit is doubtful. Of the claims that people judged this holds for 6 in 1,000 that are not supported, and for one
 in eight that are (`benchmarks/validity/doubts.py`).
 """
 
