@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.contradiction import contradiction, other_name, other_value
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.words import Token, stem_keys, tokens, word_list
+from ctxmetrics.judges.evidence.words import Token, read_words_and_keys, stem_keys, tokens, word_list
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
@@ -33,16 +34,16 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     """
     claim = _read_unit(see(unit).text, language)
     text = see(context).text
-    if len({word.key for word in claim.content}) < _FEWEST_WORDS or len(text) > _LONGEST_READ:
+    if len(claim.keys) < _FEWEST_WORDS or len(text) > _LONGEST_READ:
         return None
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
     folded = text.casefold()
     if not all(beginning in folded for beginning in claim.beginnings):
         return None  # the usual case
-    for sentence in _list_sentences(text):
-        if _states_in_order(claim, sentence, language):
-            return sentence
+    for sentence in _read_sentences(text):
+        if claim.keys <= sentence.keys and _states_in_order(claim, sentence, language):
+            return sentence.text
     return None
 
 
@@ -53,6 +54,7 @@ class _Unit:
         text: Its text.
         words: Its words.
         content: Its content words.
+        keys: Their keys.
         beginnings: The beginnings of its plain words, of which a context that states it has each.
     """
 
@@ -63,6 +65,7 @@ class _Unit:
         self.content: Sequence[Token] = [
             word for word in self.words if word.folded not in stop and word.kind != "character"
         ]
+        self.keys = frozenset(word.key for word in self.content)
         self.beginnings: Sequence[str] = [
             word.spelling[:_STEM].casefold()
             for word in self.content
@@ -75,16 +78,29 @@ def _read_unit(text: str, language: str) -> _Unit:
     return _Unit(text, language)
 
 
-@lru_cache(maxsize=64)
-def _list_sentences(text: str) -> Sequence[str]:
-    """List the sentences of a text that state something."""
-    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    return [sentence for sentence in sentences if not sentence.endswith(_QUESTION_MARKS)]
+class _Sentence(NamedTuple):
+    """A sentence of a context: its text, its words, and the keys that they hold."""
+
+    text: str
+    words: Sequence[Token]
+    keys: frozenset[str]
 
 
-def _states_in_order(unit: _Unit, sentence: str, language: str) -> bool:
+@lru_cache(maxsize=128)
+def _read_sentences(text: str) -> Sequence[_Sentence]:
+    """Read the sentences of a text that state something."""
+    sentences = []
+    for start, end in sentence_spans(text):
+        sentence = text[start:end].strip()
+        if not sentence.endswith(_QUESTION_MARKS):
+            words, keys = read_words_and_keys(sentence)
+            sentences.append(_Sentence(sentence, words, frozenset(keys)))
+    return sentences
+
+
+def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
     """Whether a sentence has the content words of a unit in their order, and denies or takes back nothing."""
-    words = tokens(sentence)
+    words = sentence.words
     end = 0
     for content_word in unit.content:
         key = content_word.key
@@ -99,9 +115,9 @@ def _states_in_order(unit: _Unit, sentence: str, language: str) -> bool:
     if any(word.key in denying and word.key not in unit_keys for word in words[:end]):
         return False
     contrary = (
-        contradiction(unit.text, [sentence], language)
-        or find_reservation(unit.text, [sentence], language)
-        or other_value(unit.text, [sentence], language)
-        or other_name(unit.text, [sentence])
+        contradiction(unit.text, [sentence.text], language)
+        or find_reservation(unit.text, [sentence.text], language)
+        or other_value(unit.text, [sentence.text], language)
+        or other_name(unit.text, [sentence.text])
     )
     return contrary is None
