@@ -149,7 +149,11 @@ class QuotedUnit:
             sentences: The sentences.
             contexts: All contexts of the request.
         """
-        other = self.other_fact(sentences, contexts)
+        other = (
+            self.other_year(sentences, contexts)
+            or other_value(self.text, sentences, self.language)
+            or other_name(self.text, sentences)
+        )
         if other is not None:
             return other
         if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
@@ -161,14 +165,6 @@ class QuotedUnit:
             if match and match.kind == "negation":
                 return match
         return find_reservation(self.text, sentences, self.language)
-
-    def other_fact(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
-        """Return the year, the value or the name with a number (X210 for X200) that sentences have instead of the unit's."""
-        return (
-            self.other_year(sentences, contexts)
-            or other_value(self.text, sentences, self.language)
-            or other_name(self.text, sentences)
-        )
 
     def other_year(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
         """Return the year that sentences have and the one of the unit, if they have none of its years and no context has it."""

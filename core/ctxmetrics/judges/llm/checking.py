@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics.judges.evidence.contradiction import Contradiction
+from ctxmetrics.judges.evidence.contradiction import Contradiction, other_name, other_value
 from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
@@ -196,14 +196,15 @@ def check(
         if _may_be_shifted(id_, entries, part):
             decisions[id_] = Decision(None, "invalid_reply")
             continue
-        if entry.value is False and comparing.is_empty_form(id_, entry, part):
-            decisions[id_] = _doubt_empty_form(decisions[id_])
+        if entry.value is False:
+            decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], part)
         sentences = [sentence for cell in cells.values() for sentence in cell.sentences]
         if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, part):
             decisions[id_] = _doubt_other_sentence(decisions[id_], cells)
         for index, cell in cells.items():
             evidence[f"c{index + 1}"].extend(_Hit(span, cell.doubt) for span in cell.spans)
     decisions |= _decide_contexts(contexts, entries, quotes, evidence)
+    decisions |= _doubt_useless({id_: decisions[id_] for id_ in contexts}, part)
     if not is_code_repeated:
         all_quotes_are_right = quotes.total > 0 and quotes.in_place == quotes.total
         if not all_quotes_are_right:
@@ -398,19 +399,52 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
     if any(hit.span.whole for hit in hits):
         reason = "called unsupported, and a quote is said to state it"
         return Decision(comparing.contradicted(verdict, reason), "contradicted")
-    for context in part.contexts.values():
-        statement = _find_statement(text, context, part)
-        if statement is not None:
-            reason = f"called unsupported, and {statement}"
-            return Decision(comparing.contradicted(verdict, reason))
     return Decision(verdict)
 
 
-def _find_statement(unit: str, context: str, part: Part) -> str | None:
-    """Say how a context states a unit in its own words, or nearly; None if it does not."""
+def _doubt_unsupported(id_: str, entry: ReplyEntry, decision: Decision, part: Part) -> Decision:
+    """Flag a no about a unit that a context states in its own words, or nearly, or that may be a default of the schema."""
+    verdict = decision.verdict
+    if verdict is None or verdict.code is not None:
+        return decision
+    for context in part.contexts.values():
+        sentence = find_restatement(verdict.text, context, part.request.language)
+        statement = _describe_statement(verdict.text, context, sentence)
+        if statement is not None:
+            reason = f"called unsupported, and {statement}"
+            return Decision(comparing.contradicted(verdict, reason))
+    if comparing.is_empty_form(id_, entry, part):
+        return _doubt_empty_form(decision)
+    return decision
+
+
+def _doubt_useless(decisions: Mapping[str, Decision], part: Part) -> dict[str, Decision]:
+    """Flag each no about a context that states a unit in its own words, or nearly."""
+    doubted = dict(decisions)
+    for id_, decision in decisions.items():
+        verdict = decision.verdict
+        if verdict is None or verdict.value is not False or verdict.code is not None:
+            continue
+        for unit in _list_units(part):
+            sentence = find_restatement(unit, verdict.text, part.request.language)
+            statement = _describe_statement(unit, verdict.text, sentence)
+            if statement is not None:
+                reason = f"called useless, and of a sentence of the answer, {statement}"
+                doubted[id_] = decision._replace(verdict=comparing.contradicted(verdict, reason))
+                break
+    return doubted
+
+
+def _describe_statement(unit: str, context: str, sentence: str | None) -> str | None:
+    """Say how a context states a unit; None if it does not.
+
+    Args:
+        unit: The unit.
+        context: The text of the context.
+        sentence: The sentence of the context that states the unit in nearly its own words; None if there is none.
+    """
     if stands_as_sentence(unit, context):
         return "it stands in a context word for word"
-    sentence = find_restatement(unit, context, part.request.language)
     if sentence is None:
         return None
     return f"a context has all its words in one sentence: {sentence[:_LONGEST_SHOWN]}"
@@ -487,7 +521,7 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
     text = quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=entry.value, text=text)
     if not entry.value:
-        return Decision(_doubt_useless(verdict, part))
+        return Decision(verdict)
     hits = own_hits or evidence
     if not hits:
         if skipped:
@@ -503,16 +537,6 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
         doubts.append(doubt)
     weak = () if None in doubts else filter(None, doubts)
     return Decision(with_doubts(verdict, weak, unnamed))
-
-
-def _doubt_useless(verdict: Verdict, part: Part) -> Verdict:
-    """Flag a no about a context that states a unit."""
-    for unit in _list_units(part):
-        statement = _find_statement(unit, verdict.text, part)
-        if statement is not None:
-            reason = f"called useless, and of a sentence of the answer, {statement}"
-            return comparing.contradicted(verdict, reason)
-    return verdict
 
 
 def _doubt_own_quotes(
@@ -570,7 +594,11 @@ def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | No
     quoted_unit = QuotedUnit(
         nearest_unit, part.request.answer, part.contexts.values(), part.request.language
     )
-    other = quoted_unit.other_fact(sentences, part.request.contexts)
+    other = (
+        quoted_unit.other_year(sentences, part.request.contexts)
+        or other_value(nearest_unit, sentences, part.request.language)
+        or other_name(nearest_unit, sentences)
+    )
     if other is not None and other.context.casefold() in part.request.answer.casefold():
         return None  # another sentence of the answer has it
     return other

@@ -24,13 +24,8 @@ _BETWEEN = frozenset(LISTS["between"])
 _ANY_CLOCK_LEAD = "um"
 
 
-def read_joined(text: str, begin: int, first: Value, lead: str) -> Value | None:
-    """Read what a value is the first part of: a share, a range or a dimension."""
-    share = _read_share(text, first) if first.kind == "" else None
-    return share or _read_range(text, begin, first, lead)
-
-
-def _read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
+def read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
+    """Read the range or the dimension that a value is the first part of."""
     if first.kind in {"ratio", "fraction", "code"} or first.key.count(".") > 1:
         return None
     mark = _MAY_JOIN.match(text, first.end)
@@ -55,7 +50,7 @@ def _read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
     return _join(text, first, second)
 
 
-def _read_share(text: str, first: Value) -> Value | None:
+def read_share(text: str, first: Value) -> Value | None:
     """Read how many of all: 2 out of 3. It holds both numbers."""
     joint = _OUT_OF.match(text, first.end)
     if joint is None or not first.key.isdecimal():

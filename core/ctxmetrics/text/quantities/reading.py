@@ -27,7 +27,7 @@ from ctxmetrics.text.quantities.forms import (
     Value,
     is_month,
 )
-from ctxmetrics.text.quantities.ranges import read_duration, read_joined
+from ctxmetrics.text.quantities.ranges import read_duration, read_range, read_share
 from ctxmetrics.text.quantities.times import read_time
 
 # Words behind a plain number that may make more of it, and before it.
@@ -139,7 +139,8 @@ def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
         first = read_date(text, begin) or read_time(text, begin, lead) or read_number(text, begin)
         quantity = None
         if first is not None:
-            value = read_joined(text, begin, first, lead) or read_duration(text, first)
+            share = read_share(text, first) if first.kind == "" else None
+            value = share or read_range(text, begin, first, lead) or read_duration(text, first)
             quantity = _name_kind(text, begin, value, lead if value == first else "")
         if quantity is None:
             before = text[start - 1 : start]
