@@ -22,7 +22,8 @@ Refusal = Literal["refusal", "unsure", ""]
 # The most characters of a text that is read.
 LONGEST = 600
 
-# Of each part of a sentence the letters that stand for it in the patterns.
+# A refusal is a sentence of certain parts in a certain order, such as a source, a negation, a verb of holding and a word for an
+# answer. Each part is written as a letter here ("nothing" as two: a negation and "anything"), and the patterns are over letters.
 _PARTS = {
     "within": "M",  # in, based on
     "source": "S",  # context, text

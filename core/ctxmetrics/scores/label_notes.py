@@ -375,7 +375,8 @@ class Labels:
         if repeats * 2 > self.samples:
             notes.append(
                 f"{repeats} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
-                "reference: if it is one of several, write --group-by and --map COLUMN=references; if a fact, =reference_facts"
+                "reference: if one of these references is enough, write --group-by and --map COLUMN=references; if all are "
+                "needed, --map COLUMN=reference_facts"
             )
         notes += self.describe_never_retrieved()
         for kind in _CIRCULAR_LABELS:

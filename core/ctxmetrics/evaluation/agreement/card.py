@@ -153,6 +153,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
     ) -> tuple[Correction | None, bool]:
         """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
         labels = {key: (people, weight) for key, _, people, weight in item.labelled}
+        # As `correct_mean` reads them: the judge's score, people's score, the weight, and no cluster.
         rows: list[tuple[float | None, float | None, float, None]] = []
         labelled = 0
         for key, value in zip(keys, values, strict=True):

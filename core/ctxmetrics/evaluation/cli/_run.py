@@ -99,7 +99,7 @@ def build_task(
         source: The file. Its samples are a list, or are read as the run goes on.
         selection: The metrics; without ``--metric`` those that a request to Aegis names, else every one that fits.
         judge: Who will judge.
-        listed: Whether a list is needed; it is, to look for the metrics that fit.
+        listed: Whether the samples must be a list. Without ``--metric`` they always are: the metrics that fit are looked for in it.
         by: As for `read_samples`.
     """
     file = open_samples(source, by)

@@ -196,7 +196,7 @@ class PairedTest:
         else:
             people, weights = self._score_labelled(metric, name, values)
         unlabelled = [index for index in range(len(differences)) if index not in people]
-        order = [*people, *unlabelled]
+        order = [*people, *unlabelled]  # the labelled samples come first
         clusters = None
         if values.clusters is not None:
             clusters = [values.clusters[index] for index in order]

@@ -245,7 +245,7 @@ def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
     for level in sorted(levels):
         if level == _UNDECIDED_LEVEL:
             return _describe_doubt(levels[level])
-        order = _decide_level(levels[level], all_numbers)
+        order = _decide_by(levels[level], all_numbers)
         if order is not None:
             return order
     for numbers in all_numbers:
@@ -256,15 +256,15 @@ def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
     return _AS_LISTED
 
 
-def _decide_level(level: Sequence[Numbers], all_numbers: Sequence[Numbers]) -> HitOrder | None:
-    """Decide the order by the numbers of one level; None if they are all equal.
+def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) -> HitOrder | None:
+    """Decide the order by numbers of equal importance (one level of `_LEVELS`); None if they are all equal.
 
     Numbers of the hits themselves count before numbers of objects in the hits.
     """
-    depth = min(numbers.depth for numbers in level)
-    complete = [numbers for numbers in level if numbers.depth == depth and numbers.is_complete]
+    depth = min(numbers.depth for numbers in candidates)
+    complete = [numbers for numbers in candidates if numbers.depth == depth and numbers.is_complete]
     if not complete:
-        return HitOrder(unclear=f"{level[0].name} (not every document has a number there)")
+        return HitOrder(unclear=f"{candidates[0].name} (not every document has a number there)")
     deciding = [numbers for numbers in complete if len({*numbers.values}) > 1]
     if not deciding:
         return None

@@ -483,7 +483,7 @@ class Reading:
         return {**ties, **order_notes}
 
     def _read_documents(self, values: dict[str, Any]) -> None:
-        """Turn documents into lists, and take their ids, or their spans where the labels are spans."""
+        """Make a list of what stands in each field of texts, and take the ids of its documents; their spans if the gold is spans."""
         ids_are_spans = labels_are_spans(
             values.get("reference_context_ids"), values.get("reference_contexts"), self.schema.id_keys
         )

@@ -29,7 +29,7 @@ class HoleBounds(Plain):
         run: The name of the run.
         questions: The questions with gold that can be compared with the results; of one without results, recall and
             precision are 0.
-        holes: How many holes there are in its first `K` results.
+        holes: How many of its first `K` results are not gold, but judged useful.
         recall: The mean share of the gold in these.
         recall_with_holes: The same if the holes were gold.
         precision: The mean share of these that is gold.

@@ -408,7 +408,9 @@ def label_of(metric: Metric | None) -> str | None:
     """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
     if isinstance(metric, ContextPrecision):
         return CONTEXTS if metric.relevance == "useful" else None
-    if not isinstance(metric, ContextRecall) or metric.counted_unit == "claim":
+    if not isinstance(metric, ContextRecall):
+        return None
+    if metric.counted_unit == "claim":  # a judge makes the claims, so each run has its own
         return None
     # A label is yes or no: it cannot say that only a part is stated.
     return None if metric.partial else UNITS

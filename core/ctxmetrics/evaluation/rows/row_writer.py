@@ -163,7 +163,7 @@ def _is_output(place: Path) -> bool:
     try:
         with open_bytes(place) as file:
             start = file.read(_START)
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError):  # what cannot be read is refused when it is written
         return True
     except (OSError, *DAMAGED):  # it is not compressed as its name says
         return False

@@ -353,9 +353,9 @@ class Results(Sequence[Row]):
         self._to_table(path, ".xlsx", keep_texts=keep_texts)
 
     def to_telemetry(self, telemetry: Any = True, *, keep_texts: bool = False) -> int:
-        """Send each score as OpenTelemetry's event ``gen_ai.evaluation.result``; a run of a framework, too.
+        """Send each score as OpenTelemetry's event ``gen_ai.evaluation.result``.
 
-        pydantic-evals' online evaluation sends such events itself: do not send its scores again.
+        The results of a framework's run can be sent, too. pydantic-evals' online evaluation sends such events itself: do not send its scores again.
 
         Args:
             telemetry: A ``LoggerProvider``; True: the one of this process.

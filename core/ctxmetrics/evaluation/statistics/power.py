@@ -125,7 +125,9 @@ class ChangeModel:
 
     def lose_samples(self, loss: float) -> Changes:
         """Build the changes if a sample loses its whole value or nothing; the argument is that of `lose_parts`."""
-        return self._mix(loss / self.find_largest_loss() * len(self._losses) / self._size, 0.0, 1.0)
+        return self._build_mixed(
+            loss / self.find_largest_loss() * len(self._losses) / self._size, 0.0, 1.0
+        )
 
     def change(self, loss: float, changed: float, *, whole: bool) -> Changes:
         """Build the changes if a given share of samples changes, and some of these win.
@@ -134,23 +136,24 @@ class ChangeModel:
             loss: The mean loss, at least 0 and at most ``find_largest_loss(changed)``.
             changed: The share of samples that change; fewer if not so many can.
             whole: Whether a sample that changes loses or wins all parts. Otherwise it loses or wins one part, and each
-                further part with the lowest probability that makes the loss possible.
+                further part (such as another sentence) with the lowest probability that makes the loss possible.
         """
         further = 1.0
         if not whole:
             further = self._find_further(loss, changed)
-        losing, winning = self._share_out(loss, changed, further)
-        return self._mix(losing, max(winning, 0.0), further)
+        losing, winning = self._find_shares(loss, changed, further)
+        return self._build_mixed(losing, max(winning, 0.0), further)
 
     def _find_further(self, loss: float, changed: float) -> float:
         """Find the lowest probability of further parts that makes the loss possible."""
 
         def is_enough(further: float) -> bool:
-            return self._share_out(loss, changed, further)[1] >= 0
+            _, winning = self._find_shares(loss, changed, further)
+            return winning >= 0
 
         return 0.0 if is_enough(0.0) else find_first(is_enough, 0.0, 1.0, halvings=_HALVINGS)
 
-    def _share_out(self, loss: float, changed: float, further: float) -> tuple[float, float]:
+    def _find_shares(self, loss: float, changed: float, further: float) -> tuple[float, float]:
         """Return the share of samples that lose, and the share that win.
 
         The second one is negative if changes of this size are too small to make the loss.
@@ -167,7 +170,14 @@ class ChangeModel:
             winning = (largest_losing_share * loss_size - loss) / (win_size or loss_size)
         return (loss + winning * win_size) / loss_size, winning
 
-    def _mix(self, losing: float, winning: float, further: float) -> Changes:
+    def _build_mixed(self, losing: float, winning: float, further: float) -> Changes:
+        """Build the changes of which some are losses and some are wins.
+
+        Args:
+            losing: The share of samples that lose.
+            winning: The share of samples that win.
+            further: The probability that a further part of such a sample changes.
+        """
         table = _Table(self._scale)
         for share, amounts, sign in ((losing, self._losses, -1), (winning, self._wins, 1)):
             for amount, parts in amounts:

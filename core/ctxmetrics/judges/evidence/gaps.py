@@ -9,7 +9,8 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.words import Token, base_language, tokens, word_list
 
-# For each language the words that join clauses, those that open the subject of one, and prepositions; and the names of values.
+# For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all
+# languages: words that name the kind of a value ("euros", "hours").
 _LISTS: Mapping[str, Any] = read_data("judges.evidence", "gaps.json")
 _VALUE_KINDS: Mapping[str, str] = {
     word: kind for kind, words in _LISTS["values"].items() for word in words

@@ -197,7 +197,8 @@ def _read_digits(text: str, start: int) -> tuple[str, int] | None:
     return _read_end(text, match[0].replace(",", "."), match.end())
 
 
-# What a part of a Chinese, Japanese or Korean number counts, and what a group of parts does: 1億2千3百万 is 123,000,000.
+# The values of the signs of Chinese, Japanese and Korean numbers: of a sign inside a group (千 is 1,000), and of one that ends
+# a group (万 is 10,000). 1億2千3百万 is 123,000,000.
 _PART_SCALES = {"": 1, "十": 10, "십": 10, "百": 100, "백": 100, "千": 1_000, "천": 1_000}
 _GROUP_SCALES = {
     "": 1,
