@@ -102,8 +102,9 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     behind = name_at(text, place, SCALES_AND_MEASURES)
     if currency is not None:
         behind = name_at(text, place, SHORT_SCALES) or behind  # $5m
-    is_scaled = behind is not None and isinstance(behind[0], Decimal)
-    if behind is not None and is_scaled:
+    is_scaled = False
+    if behind is not None and isinstance(behind[0], Decimal):
+        is_scaled = True
         factor, place = behind
         place += text.startswith(". ", place)  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
