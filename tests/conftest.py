@@ -30,7 +30,7 @@ os.environ.update(
         "LOGFIRE_IGNORE_NO_CONFIG": "1",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         # Else ten threads write the spans of one trace to SQLite, and a span that cannot be written is dropped in silence.
-        "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false",
+        "MLFLOW_ASYNC_TRACE_LOGGING_MAX_WORKERS": "1",
         "MLFLOW_TRACKING_URI": f"sqlite:///{_recorded_spans.name}/mlflow.db",
         # Logfire's plugin costs every process a third of a second.
         "PYDANTIC_DISABLE_PLUGINS": "__all__",

@@ -246,6 +246,7 @@ def of_mlflow() -> Iterator[dict[str, Any]]:
         return "Tall."
 
     app(QUESTION)
+    mlflow.flush_trace_async_logging()
     yield json.loads(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())
 
 
