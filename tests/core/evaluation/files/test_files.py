@@ -471,7 +471,7 @@ def test_the_size_of_a_file_allows_no_larger_line(tmp_path, monkeypatch, ending)
     monkeypatch.setattr(text_files, "_FREE_BYTES", 1 << 20)
     path = tmp_path / f"a.jsonl{ending}"
     filler = random.Random(0).randbytes(1 << 20)
-    path.write_bytes(b"".join(text_files.compress([b" " * (1 << 24), filler], path)))
+    path.write_bytes(b"".join(text_files.compress([b" " * (1 << 26), filler], path)))
     with pytest.raises(InputFileError, match="becomes more than 200 times as large"):
         list(read_samples(path))
 
