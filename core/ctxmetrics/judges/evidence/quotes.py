@@ -138,7 +138,9 @@ class QuotedUnit:
             return "unrelated"
         return "heading" if len(headings) == len(spans) and not telling <= quoted else None
 
-    def denial(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
+    def denial(
+        self, sentences: Sequence[str], contexts: Sequence[str], *, facts_only: bool = False
+    ) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
         They have another year; they have another value of what a quantity of the unit measures, and not the unit's; they name
@@ -148,13 +150,14 @@ class QuotedUnit:
         Args:
             sentences: The sentences.
             contexts: All contexts of the request.
+            facts_only: Look only for another year, value or name.
         """
         other = (
             self.other_year(sentences, contexts)
             or other_value(self.text, sentences, self.language)
             or other_name(self.text, sentences)
         )
-        if other is not None:
+        if other is not None or facts_only:
             return other
         if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
             return None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics.judges.evidence.contradiction import Contradiction, other_name, other_value
+from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
@@ -594,11 +594,7 @@ def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | No
     quoted_unit = QuotedUnit(
         nearest_unit, part.request.answer, part.contexts.values(), part.request.language
     )
-    other = (
-        quoted_unit.other_year(sentences, part.request.contexts)
-        or other_value(nearest_unit, sentences, part.request.language)
-        or other_name(nearest_unit, sentences)
-    )
+    other = quoted_unit.denial(sentences, part.request.contexts, facts_only=True)
     if other is not None and other.context.casefold() in part.request.answer.casefold():
         return None  # another sentence of the answer has it
     return other
