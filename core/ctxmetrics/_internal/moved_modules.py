@@ -55,7 +55,7 @@ class _MovedModules:
             new_name = _RENAMED.get((module.__name__, name), name)
             return getattr(import_module(_MOVED[module.__name__]), new_name)
 
-        module.__getattr__ = __getattr__  # type: ignore[method-assign]
+        module.__getattr__ = __getattr__  # type: ignore[method-assign]  # Python asks it for names (PEP 562)
 
 
 def install() -> None:

@@ -28,10 +28,7 @@ _DEPTH = 3
 
 def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of the paths in the reply of a service that a row is or holds; empty where there is none."""
-    for path, holder in _objects(row, _DEPTH):
-        # An answer may be an object with its documents.
-        if NOT_RETRIEVED.search(path.replace("answer", "")):
-            continue
+    for path, holder in _list_reply_holders(row):
         for name, service in _SERVICES.items():
             columns = _read_reply(holder, service)
             if columns and name == _USUAL and _count_replies(row) > 1:
@@ -44,17 +41,21 @@ def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
 def _count_replies(row: Mapping[str, Any]) -> int:
     """Count the objects of a row with different documents under a usual name, of those in which something was retrieved."""
     documents: list[Any] = []
-    for path, holder in _objects(row, _DEPTH):
-        columns = (
-            {}
-            if NOT_RETRIEVED.search(path.replace("answer", ""))
-            else _read_reply(holder, _SERVICES[_USUAL])
-        )
+    for _, holder in _list_reply_holders(row):
+        columns = _read_reply(holder, _SERVICES[_USUAL])
         for column, field in columns.items():
             value = look_up(holder, column)
             if field == "retrieved_contexts" and value not in documents:
                 documents.append(value)
     return len(documents)
+
+
+def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield a row and the objects in it that may be a reply, each with the beginning of the paths in it."""
+    for path, holder in _objects(row, _DEPTH):
+        # An answer may be an object with its documents.
+        if not NOT_RETRIEVED.search(path.replace("answer", "")):
+            yield path, holder
 
 
 def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:

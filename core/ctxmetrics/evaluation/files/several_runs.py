@@ -112,9 +112,8 @@ def may_hold_setting(columns: Iterable[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _is_system(name: str) -> bool:
     """Whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
-    return (
-        normalized_key(str(name).rpartition(".")[2]) in _SYSTEMS
-    )  # the keys of metadata may be numbers
+    last_step = str(name).rpartition(".")[2]  # the keys of metadata may be numbers
+    return normalized_key(last_step) in _SYSTEMS
 
 
 def name_value(value: Any) -> str:
