@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -295,6 +296,40 @@ def test_ci_says_which_step_takes_longer_than_in_the_last_run(tmp_path: Path) ->
     assert compare(slower) == said  # 15 %, and more than six seconds
     assert compare(slower, "keep") == said
     assert compare(slower, "keep") == []
+
+
+@pytest.mark.slow  # starts each step of CI as a process that only prints
+def test_ci_ends_all_steps_and_fails_where_one_fails(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    for name in ("run", "minutes"):
+        shutil.copy(ROOT / ".ci" / name, tmp_path / ".ci")
+    (tmp_path / "README.md").write_text(
+        "## Run the tests\n```sh\necho tests of the README\n```\n## Next\n"
+    )
+    tools = tmp_path / ".venv" / "bin"
+    tools.mkdir(parents=True)
+    failing = "echo 1 error in a file; exit 2"
+    names = ("uv", "ruff", "mypy", "pyright", "pytest", "python", "python3")
+    for name in (*names, "chromium", "chromedriver", "java", "apt-get"):  # nothing is installed
+        program = tools / name
+        # The environments print two lines, and all other steps begin between them.
+        slow = 'case "$*" in *environments.py*run) echo first line; sleep 1; echo last line;; esac'
+        program.write_text(f"#!/bin/sh\n{failing if name == 'mypy' else slow}\n")
+        program.chmod(0o755)
+    environment = {"PATH": f"{tools}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = ["bash", tmp_path / ".ci" / "run"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    printed = done.stdout
+    assert "tests of the README" in printed
+    assert "1 error in a file\n+ FAILED: types and root folder\n" in printed
+    assert "first line\nlast line\n" in printed
+    minutes = re.findall(r"minutes \(.*?\)  (.*)", printed)
+    assert {"README's command", "ruff format", "environments", "all of it"} <= {*minutes}
+    assert not {"mypy", "pyright", "shape"} & {*minutes}, "a step that fails ends the steps after it"
+    assert not (tmp_path / "cache" / "ctxmetrics" / "minutes.tsv").exists(), (
+        "minutes of a whole run alone are kept"
+    )
 
 
 def test_a_python_that_only_has_a_name_is_not_found(
