@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, permutations
 from operator import attrgetter
@@ -24,7 +24,6 @@ from typing import Any, Unpack
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import plain_fields
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.correction import (
     Correction,
@@ -56,6 +55,7 @@ from ctxmetrics.evaluation.agreement.labels import (
 from ctxmetrics.evaluation.agreement.rank_agreement import RankedScore, Ranking, rank_systems
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.tables import Cell, Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, Draw, PeopleAnswers, read_answers
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.rows_file import key_of, texts_key
@@ -72,17 +72,10 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
 
-# The rows of the table of agreement.
-_NAMES = (
-    *("shares of yes", "samples", "answers", "people", "judge", "bias"),
-    *("sensitivity", "specificity", "balanced accuracy", "kappa"),
-)
 # The figures of a report as plain data.
 _FIGURES = ("judge", "agreements", "corrections", "systems", "rankings", "people", "clusters", "bars")
 # Keys of the metadata that name the run of a sample.
 _RUN_KEYS = ("run_id", "run", "run_tag")
-# The head of the table of corrected means.
-_CORRECTED = ("mean of", "by the judge", "by people", "corrected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +115,12 @@ class AgreementReport:
         clusters = "" if self.clusters is None else f", samples in {plural(self.clusters, 'cluster')}"
         blocks = [
             [f"{self.judge} against people{clusters}", *self._sentences()],
-            align_rows(list(zip(_NAMES, *map(_agreement_cells, self.agreements), strict=True))),
+            _build_agreement_table(self.agreements).list_lines(),
         ]
         if self.corrections:
-            blocks.append(align_rows([_CORRECTED, *map(_correction_cells, self.corrections)]))
+            blocks.append(Table.build(_CORRECTION_COLUMNS, self.corrections).list_lines())
         for metric, items in groupby(self.systems, key=attrgetter("metric")):
-            blocks.append(_system_lines(metric, list(items)))
+            blocks.append(_build_system_table(metric, list(items)).list_lines())
         blocks.append([str(item) for item in self.people])
         return "\n\n".join("\n".join(lines) for lines in blocks if lines)
 
@@ -441,42 +434,64 @@ def _pair_persons(
         yield scores
 
 
-def _system_lines(metric: str, items: Sequence[SystemFigures]) -> list[str]:
-    """Write the table of a metric's figures by system."""
-    figures = align_rows([("judge", "people", "corrected", "bias"), *map(_system_cells, items)])
-    room = 100 - max(map(len, figures)) - 2  # characters of a line
-    names = [metric, *(visible(item.system) for item in items)]
-    return align_rows([(name[:room], line) for name, line in zip(names, figures, strict=True)])
+def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
+    """Build the table of a metric's figures by system; long names are cut, so that a line has 100 characters at most."""
+    figures = Table.build(_SYSTEM_COLUMNS, items)
+    room = 100 - max(map(len, figures.list_lines())) - 2
+    return figures.with_names(metric[:room], [visible(item.system)[:room] for item in items])
 
 
-def _system_cells(item: SystemFigures) -> tuple[str, ...]:
-    """Return the cells of a system in the table by system."""
-    people = "-"
-    corrected = "-"
-    if item.correction is not None:
-        _, _, people, corrected = _correction_cells(item.correction)
-    judge = f"{format_figure(item.judge_mean)} of {item.samples}"
-    return judge, people, corrected, item.agreement.cell("bias", "+")
+def _count_judged(item: Correction | SystemFigures) -> str:
+    """Write the mean of the judge, and of how many samples it is."""
+    return f"{format_figure(item.judge_mean)} of {item.samples}"
 
 
-def _correction_cells(item: Correction) -> tuple[str, str, str, str]:
-    """Return the cells of a corrected mean."""
-    return (
-        item.metric,
-        f"{format_figure(item.judge_mean)} of {item.samples}",
-        f"{format_figure(item.people_mean)} of {item.labelled}",
-        format_with_interval(item.mean, item.interval),
+def _count_labelled(item: Correction) -> str:
+    """Write the mean of people, and of how many samples it is."""
+    return f"{format_figure(item.people_mean)} of {item.labelled}"
+
+
+def _format_corrected(item: Correction) -> str:
+    """Write the corrected mean with its interval."""
+    return format_with_interval(item.mean, item.interval)
+
+
+def _describe_correction(item: SystemFigures, describe: Callable[[Correction], str]) -> str:
+    """Describe the correction of a system; ``-`` without one."""
+    return "-" if item.correction is None else describe(item.correction)
+
+
+# The columns of the table of corrected means.
+_CORRECTION_COLUMNS: Sequence[Column[Correction]] = (
+    Column("mean of", attrgetter("metric")),
+    Column("by the judge", _count_judged),
+    Column("by people", _count_labelled),
+    Column("corrected", _format_corrected),
+)
+# The columns of the table by system, after the names.
+_SYSTEM_COLUMNS: Sequence[Column[SystemFigures]] = (
+    Column("judge", _count_judged),
+    Column("people", lambda item: _describe_correction(item, _count_labelled)),
+    Column("corrected", lambda item: _describe_correction(item, _format_corrected)),
+    Column("bias", lambda item: item.agreement.cell("bias", "+")),
+)
+# The rows of the table of agreement: it has a column for each kind of label.
+_AGREEMENT_ROWS: Sequence[Column[Agreement]] = (
+    Column("samples", attrgetter("samples")),
+    Column("answers", attrgetter("answers")),
+    Column("people", attrgetter("people_rate"), ".3f"),
+    Column("judge", attrgetter("judge_rate"), ".3f"),
+    Column("bias", lambda item: item.cell("bias", "+")),
+    Column("sensitivity", lambda item: item.cell("sensitivity")),
+    Column("specificity", lambda item: item.cell("specificity")),
+    Column("balanced accuracy", lambda item: item.cell("balanced_accuracy")),
+    Column("kappa", lambda item: item.cell("kappa")),
+)
+
+
+def _build_agreement_table(items: Sequence[Agreement]) -> Table:
+    """Build the table of agreement: a row for each figure, a column for each kind of label."""
+    rows = tuple(
+        (Cell(figure.title), *(figure.build_cell(item) for item in items)) for figure in _AGREEMENT_ROWS
     )
-
-
-def _agreement_cells(item: Agreement) -> tuple[str, ...]:
-    """Return the cells of the agreement about one label."""
-    return (
-        item.label,
-        str(item.samples),
-        str(item.answers),
-        format_figure(item.people_rate),
-        format_figure(item.judge_rate),
-        item.cell("bias", "+"),
-        *map(item.cell, ("sensitivity", "specificity", "balanced_accuracy", "kappa")),
-    )
+    return Table(("shares of yes", *(item.label for item in items)), rows)

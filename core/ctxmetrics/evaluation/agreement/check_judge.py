@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Unpack
 
 from ctxmetrics._internal.frozen import FrozenDict, Plain
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.errors import JudgeError, ParameterError
-from ctxmetrics.evaluation.agreement.figures import Agreement, count_agreement, format_figure
+from ctxmetrics.evaluation.agreement.figures import Agreement, count_agreement
 from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, UNITS
 from ctxmetrics.evaluation.runs.controls import (
     QUESTIONS,
@@ -35,7 +36,6 @@ from ctxmetrics.verdicts import Usage, Verdict
 
 REPETITIONS = 3
 INJECTION = "injection"
-_HEADER = ("", "answers", "sensitivity", "specificity", "balanced accuracy", "kappa")
 
 
 # --- the figures ---
@@ -82,14 +82,16 @@ class JudgeCheck(Plain):
     seconds: float
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [_HEADER]
+        names: list[str] = []
+        items: list[Agreement] = []
         for title, item, groups in (
             ("sentences supported", self.units, {**self.by_kind, **self.by_language}),
             ("contexts useful", self.contexts, self.by_place),
         ):
-            rows.append(_cells(title, item))
-            rows += [_cells(f"  {name}", group) for name, group in groups.items()]
-        return "\n".join([*self._sentences(), "", *align_rows(rows)])
+            names += [title, *(f"  {name}" for name in groups)]
+            items += [item, *groups.values()]
+        table = Table.build(_COLUMNS, items).with_names("", names)
+        return "\n".join([*self._sentences(), "", str(table)])
 
     def _sentences(self) -> Iterable[str]:
         """Yield the sentences of the report on a judge."""
@@ -280,13 +282,11 @@ def _count_changed(repetitions: Sequence[Sequence[VerdictsById]]) -> Share:
     return changed, counted
 
 
-def _cells(name: str, item: Agreement) -> tuple[str, ...]:
-    """Return the cells of the agreement about sentences or contexts."""
-    return (
-        name,
-        str(item.answers),
-        format_figure(item.sensitivity),
-        format_figure(item.specificity),
-        item.cell("balanced_accuracy"),
-        format_figure(item.kappa),
-    )
+# The columns of the table of agreement about sentences or contexts, after the names.
+_COLUMNS: Sequence[Column[Agreement]] = (
+    Column("answers", attrgetter("answers")),
+    Column("sensitivity", attrgetter("sensitivity"), ".3f"),
+    Column("specificity", attrgetter("specificity"), ".3f"),
+    Column("balanced accuracy", lambda item: item.cell("balanced_accuracy")),
+    Column("kappa", attrgetter("kappa"), ".3f"),
+)

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
+from operator import attrgetter
 from typing import Any
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import Plain, plain, plain_fields
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, PeopleAnswers
 from ctxmetrics.evaluation.statistics.bootstrap import (
     DRAWS,
@@ -264,7 +265,6 @@ def format_with_interval(
 
 # --- several judges, and people among themselves ---
 
-_HEADER = ("kappa", "balanced accuracy", "bias", "equal", "answers")
 _LONGEST = 20
 
 
@@ -317,24 +317,21 @@ class JudgeTable(Plain):
     def __str__(self) -> str:
         lines: list[str] = []
         for label, items in self.agreements.items():
-            rows: list[tuple[str, ...]] = [(label, *_HEADER)]
-            for judge, item in zip(self.judges, items, strict=True):
-                rows.append((_short(judge), *_judge_cells(item)))
-            lines += ["", *align_rows(rows)]
+            table = Table.build(_JUDGE_COLUMNS, items)
+            names = [_short(judge) for judge in self.judges]
+            lines += ["", *table.with_names(label, names).list_lines()]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
 
 
-def _judge_cells(item: Agreement) -> tuple[str, str, str, str, str]:
-    """Return the cells of a judge in the table of several judges."""
-    equal = (item.both + item.neither) / item.answers if item.answers else None
-    return (
-        item.cell("kappa"),
-        item.cell("balanced_accuracy"),
-        format_figure(item.bias, sign="+"),
-        format_figure(equal),
-        str(item.answers),
-    )
+# The columns of the table of several judges, after their names.
+_JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
+    Column("kappa", lambda item: item.cell("kappa")),
+    Column("balanced accuracy", lambda item: item.cell("balanced_accuracy")),
+    Column("bias", attrgetter("bias"), "+.3f"),
+    Column("equal", lambda item: _divide(item.both + item.neither, of=item.answers), ".3f"),
+    Column("answers", attrgetter("answers")),
+)
 
 
 def _short(judge: str) -> str:

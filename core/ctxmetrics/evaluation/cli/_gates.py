@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.cli._options import Gates, split_pair
 from ctxmetrics.evaluation.cli._terminal import message
 from ctxmetrics.evaluation.files.aegis import Payload
+from ctxmetrics.evaluation.pages.tables import Column, Table, escape_markdown
 from ctxmetrics.evaluation.report.means_table import count_doubtful
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.outcome import Outcome
@@ -267,13 +267,23 @@ def format_corrections(
         return ""
     from ctxmetrics.evaluation.agreement.figures import format_figure, format_with_interval
 
-    rows = [("mean of", "by the judge", "corrected", "labelled samples")]
-    for item, in_run in corrections:
-        judge_mean = f"{format_figure(item.judge_mean)} of {item.samples}"
-        labelled = f"{item.labelled}" if in_run else f"{item.labelled}, not all in this run"
-        rows.append((item.metric, judge_mean, format_with_interval(item.mean, item.interval), labelled))
+    columns: list[Column[tuple[Correction, bool]]] = [
+        Column("mean of", lambda item: item[0].metric),
+        Column(
+            "by the judge", lambda item: f"{format_figure(item[0].judge_mean)} of {item[0].samples}"
+        ),
+        Column("corrected", lambda item: format_with_interval(item[0].mean, item[0].interval)),
+        Column("labelled samples", _count_labelled),
+    ]
+    table = Table.build(columns, corrections)
     origin = f"corrected by {visible(str(options.calibration))} of {card.date:%Y-%m-%d}"
-    return "\n".join(["", *align_rows(rows), origin])
+    return f"\n{table}\n{origin}"
+
+
+def _count_labelled(item: tuple[Correction, bool]) -> str:
+    """Count the labelled samples of a corrected mean, and say if some are not in the run."""
+    correction, in_run = item
+    return str(correction.labelled) if in_run else f"{correction.labelled}, not all in this run"
 
 
 def _refuse_card(options: Gates, error: InputFileError) -> str:
@@ -314,8 +324,6 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
 
 def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> None:
     """Append the gates to GitHub's file of the step, and below them a summary, which may be long."""
-    from ctxmetrics.evaluation.comparison.view import escape_markdown
-
     lines = []
     for item in outcomes:
         status = "failed" if item.problem else "passed"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.comparison.pairing import RowPair
+from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, format_interval
 from ctxmetrics.evaluation.report.stage_means import (
     Lost,
-    format_mean,
     locate_loss,
     mean_known,
     read_sizes,
@@ -71,23 +72,19 @@ class ComparedStages(Plain):
     stages: tuple[ComparedStage, ...]
 
     @property
-    def table(self) -> list[tuple[str, ...]]:
-        """The rows of a table, its head first."""
-        rows: list[tuple[str, ...]] = [("stage", "first", "second", "95 % interval", "samples")]
-        for stage in self.stages:
-            interval = "-"
-            if stage.interval is not None:
-                interval = " to ".join(f"{end:+.3f}" for end in stage.interval)
-            rows.append(
-                (
-                    clean(stage.name, TEXT),
-                    format_mean(stage.before, ".3f"),
-                    format_mean(stage.after, ".3f"),
-                    interval,
-                    str(stage.samples),
-                )
-            )
-        return rows
+    def table(self) -> Table:
+        """The table of the stages."""
+        return Table.build(_COLUMNS, self.stages)
+
+
+# The columns of the table of stages.
+_COLUMNS: Sequence[Column[ComparedStage]] = (
+    Column("stage", lambda stage: clean(stage.name, TEXT)),
+    Column("first", attrgetter("before"), ".3f", lambda stage: Bar(stage.before)),
+    Column("second", attrgetter("after"), ".3f", lambda stage: Bar(stage.after)),
+    Column("95 % interval", lambda stage: format_interval(stage.interval, "+.3f")),
+    Column("samples", attrgetter("samples")),
+)
 
 
 def compare_stages(

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
 from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, escape_markdown, format_interval
 from ctxmetrics.evaluation.rows.provenances import Origin
 from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_label_decide
 from ctxmetrics.evaluation.statistics.paired import FEW, LEVEL
 from ctxmetrics.scores.wording import clean, format_p, plural
 
-HEADER = ("metric", "first", "second", "difference", "95 % interval", "p", "better", "worse", "equal")
-# The column after them, where p values are adjusted: interval and p of a row are those of the row alone.
-DECISION = "verdict by Holm's p"
 # How many units and samples are shown of each kind; JSON and the page hold all.
 MOST = 10
 # The most characters of a text that a line shows.
@@ -32,8 +28,6 @@ _UNKNOWN = {
     "text": "has the id of another text that was retrieved {there}",
     "index": "may stand in another text that was retrieved {there}: the runs have other ids",
 }
-# Characters with a meaning in Markdown; an underscore inside a word has none.
-_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +253,14 @@ class _Shown(Plain):
 
     __slots__ = ()
 
+    def _list_runs(self) -> Mapping[str, Comparison]:
+        """Return the comparisons by the names of their runs; a single run needs no name."""
+        raise NotImplementedError
+
+    def _build_table(self) -> Table:
+        """Build the table of all differences."""
+        raise NotImplementedError
+
     def __str__(self) -> str:
         return self._rendered("comparison.txt").rstrip("\n")
 
@@ -287,22 +289,18 @@ class _Shown(Plain):
 
     def _render_page(self, *, gates: Sequence[tuple[str, str | None]] = (), **more: Any) -> str:
         """Render the comparison as a page, or as a part of a notebook."""
-        return self._rendered(
-            "comparison.html", language="en", header=header, cells=cells, gates=gates, **more
-        )
+        return self._rendered("comparison.html", language="en", gates=gates, **more)
 
     def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
-        """Fill in a template with all comparisons; a single comparison is shown as that of a run without a name."""
-        runs: Any = self.runs if isinstance(self, Comparisons) else {"": self}
+        """Fill in a template with all comparisons."""
         return render(
             template,
-            runs=runs,
-            table=_list_rows({name: comparison.metrics for name, comparison in runs.items()}),
-            columns=partial(_format_columns, markdown=markdown),
-            written=partial(format_table, markdown=markdown),
+            runs=self._list_runs(),
+            table=self._build_table(),
+            build_groups=partial(_build_named_table, "group"),
+            written=Table.markdown if markdown else str,
             most=MOST,
             shown=lambda text: clean(text, TEXT),
-            by_metric=_list_rows,
             heading=heading,
             clauses=clauses,
             conclusion=conclusion,
@@ -354,6 +352,12 @@ class Comparison(_Shown):
             del data["stages"]
         return data
 
+    def _list_runs(self) -> Mapping[str, Comparison]:
+        return {"": self}
+
+    def _build_table(self) -> Table:
+        return build_table(self.metrics)
+
     def __getitem__(self, metric: str) -> Difference:
         for item in self.metrics:
             if item.name == metric:
@@ -372,35 +376,73 @@ class Comparisons(_Shown):
 
     runs: Mapping[str, Comparison]
 
+    def _list_runs(self) -> Mapping[str, Comparison]:
+        return self.runs
 
-def _list_rows(parts: Mapping[str, Sequence[Difference]]) -> list[tuple[str, Difference]]:
-    """Return the rows of a table of runs, or of groups: for each metric all of them, by name."""
+    def _build_table(self) -> Table:
+        return _build_named_table("run", {name: run.metrics for name, run in self.runs.items()})
+
+
+def _build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) -> Table:
+    """Build one table of several runs, or of several groups: for each metric all of them."""
     rows: dict[str, list[tuple[str, Difference]]] = {}
     for name, items in parts.items():
         for item in items:
-            rows.setdefault(item.name, []).append((name, item))
-    return list(chain.from_iterable(rows.values()))
+            rows.setdefault(item.name, []).append((clean(name, TEXT), item))
+    named_items = list(chain.from_iterable(rows.values()))
+    table = build_table([item for _, item in named_items])
+    return table.with_names(title, [name for name, _ in named_items])
 
 
-def _format_columns(
-    rows: Sequence[tuple[str, Difference]], label: str = "run", *, markdown: bool
-) -> str:
-    """Return the rows of a table as text, with the names of the runs or groups if they have some."""
-    head = header(rows)
-    table = [head, *(cells(item)[: len(head)] for _, item in rows)]
-    if any(run for run, _ in rows):
-        names = [label, *(clean(run, TEXT) for run, _ in rows)]
-        table = [(name, *row) for name, row in zip(names, table, strict=True)]
-    return format_table(table, markdown=markdown)
+def build_table(items: Sequence[Difference]) -> Table:
+    """Build a table of differences, with the column of the verdicts if the p value of a row is adjusted."""
+    adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for item in items)
+    return Table.build((*_COLUMNS, _DECISION) if adjusted else _COLUMNS, items)
 
 
-def format_table(table: Sequence[tuple[str, ...]], *, markdown: bool = False) -> str:
-    """Return a table, its head first, as text."""
-    if not markdown:
-        return "\n".join(align_rows(table))
-    head, *rows = [tuple(map(escape_markdown, row)) for row in table]
-    rule = ("---",) * len(head)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+def _describe_decision(item: Difference) -> str:
+    """Describe the verdict about a metric, and the p value that decides."""
+    return "-" if item.p_adjusted is None else f"{item.verdict} ({format_p(item.p_adjusted)})"
+
+
+def number(value: float, item: Difference, *, sign: str = "") -> str:
+    """Return a value of a metric as it is shown."""
+    return format(value, _get_form(item, sign))
+
+
+def format_difference(item: Difference) -> str:
+    """Write the difference of a metric."""
+    return number(item.difference, item, sign="+")
+
+
+def format_ends(item: Difference) -> str:
+    """Write the interval of the difference of a metric."""
+    return format_interval(item.interval, _get_form(item, "+"))
+
+
+def _get_form(item: Difference, sign: str = "") -> str:
+    """Return the format of the values of a metric."""
+    return f"{sign}.3f" if item.scale <= 1 else f"{sign}.1f"
+
+
+# The columns of the table of differences. Interval and p of a row are those of the row alone.
+_COLUMNS: Sequence[Column[Difference]] = (
+    Column("metric", attrgetter("name")),
+    Column(
+        "first", lambda item: number(item.before, item), bar=lambda item: Bar(item.before / item.scale)
+    ),
+    Column(
+        "second", lambda item: number(item.after, item), bar=lambda item: Bar(item.after / item.scale)
+    ),
+    Column("difference", format_difference),
+    Column("95 % interval", format_ends),
+    Column("p", lambda item: format_p(item.p)),
+    Column("better", attrgetter("better")),
+    Column("worse", attrgetter("worse")),
+    Column("equal", attrgetter("equal")),
+)
+# The column after them, if p values are adjusted.
+_DECISION: Column[Difference] = Column("verdict by Holm's p", _describe_decision)
 
 
 def heading(comparison: Comparison) -> str:
@@ -412,31 +454,6 @@ def heading(comparison: Comparison) -> str:
     if comparison.clusters is not None:
         text += f", in {plural(comparison.clusters, 'cluster')}"
     return f"{text}; differences are second minus first"
-
-
-def header(rows: Iterable[tuple[str, Difference]]) -> tuple[str, ...]:
-    """Return the head of a table: with the column of the verdicts where the p value of a row is adjusted."""
-    adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for _, item in rows)
-    return (*HEADER, DECISION) if adjusted else HEADER
-
-
-def cells(item: Difference) -> tuple[str, ...]:
-    """Return a metric's row: the judge's difference with interval and p value of the same test, and, last, the verdict."""
-    interval = "-"
-    if item.interval is not None:
-        interval = " to ".join(number(end, item, sign="+") for end in item.interval)
-    return (
-        item.name,
-        number(item.before, item),
-        number(item.after, item),
-        number(item.difference, item, sign="+"),
-        interval,
-        format_p(item.p),
-        str(item.better),
-        str(item.worse),
-        str(item.equal),
-        "-" if item.p_adjusted is None else f"{item.verdict} ({format_p(item.p_adjusted)})",
-    )
 
 
 def conclusion(item: Difference) -> str:
@@ -535,7 +552,7 @@ def describe_labels(item: Difference, corrected: Corrected) -> str:
     mean = number(corrected.difference, item, sign="+")
     interval = "none changed"
     if corrected.interval is not None:
-        interval = " to ".join(number(end, item, sign="+") for end in corrected.interval)
+        interval = format_interval(corrected.interval, _get_form(item, "+"))
     if corrected.by_audit:
         return f"{plural(corrected.labelled, 'audited sample')}: {mean} ({interval})"
     labelled = plural(corrected.labelled, "sample")
@@ -582,13 +599,3 @@ def worst_line(comparison: Comparison, item: Worse) -> str:
     values = f"{number(item.before, metric)} to {number(item.after, metric)}"
     contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
     return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{contexts}{question}"
-
-
-def number(value: float, item: Difference, *, sign: str = "") -> str:
-    """Return a value of a metric as it is shown."""
-    return f"{value:{sign}.{3 if item.scale <= 1 else 1}f}"
-
-
-def escape_markdown(text: str) -> str:
-    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
-    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

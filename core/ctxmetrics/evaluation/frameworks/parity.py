@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from itertools import chain
+from operator import itemgetter
 
 from ctxmetrics._internal.secrets import safe_text
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.adapting.runners import Runner, isolated_process
 from ctxmetrics.errors import MissingExtraError
+from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.runs.engine import evaluate
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples.sample import Sample
@@ -87,11 +88,13 @@ class Parity:
 
     def __str__(self) -> str:
         counts = Counter(item.runner for item in self.differences)
-        rows = [("runner", "metrics", "values", "differ")]
-        for runner in self.runners[1:]:
-            different = str(counts[runner] or "equal")
-            rows.append((runner, str(len(self.metrics)), str(len(self.values)), different))
-        lines = align_rows(rows)
+        columns: list[Column[str]] = [
+            Column("runner", str),
+            Column("metrics", lambda _: len(self.metrics)),
+            Column("values", lambda _: len(self.values)),
+            Column("differ", lambda runner: counts[runner] or "equal"),
+        ]
+        lines = Table.build(columns, self.runners[1:]).list_lines()
         for item in self.differences[:_MOST_SHOWN]:
             lines.append(
                 f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
@@ -108,10 +111,13 @@ class Parity:
         """Return every value of the core as a table, and how many runners have another value."""
         counts = Counter((item.metric, item.sample) for item in self.differences)
         runners = plural(len(self.runners) - 1, "runner")
-        rows = [("metric", "sample", "core", "other value in")]
-        for metric, sample, value in self.values:
-            rows.append((metric, sample, repr(value), f"{counts[metric, sample]} of {runners}"))
-        return "\n".join(align_rows(rows))
+        columns: list[Column[tuple[str, str, float | None]]] = [
+            Column("metric", itemgetter(0)),
+            Column("sample", itemgetter(1)),
+            Column("core", lambda item: repr(item[2])),
+            Column("other value in", lambda item: f"{counts[item[:2]]} of {runners}"),
+        ]
+        return str(Table.build(columns, self.values))
 
 
 def compare(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, Unpack
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import Plain, plain_fields
-from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.gold.findings import KINDS, Finding
@@ -45,6 +45,7 @@ from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import check_texts
 from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.tables import Column, Table, format_interval
 from ctxmetrics.evaluation.retrievers.corpus import CorpusSource, read_corpus
 from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
 from ctxmetrics.evaluation.runs.engine import evaluate
@@ -145,18 +146,19 @@ class GoldCheck(Plain):
 
     def html(self, *, title: str = TITLE) -> str:
         """Return the page: shares, what follows for the runs, and the first findings of each kind."""
-        kinds = [
-            (KINDS[kind], list(items)) for kind, items in groupby(self.findings, attrgetter("kind"))
-        ]
+        kinds = []
+        for kind, items in groupby(self.findings, attrgetter("kind")):
+            findings = list(items)
+            table = Table.build(_FINDING_COLUMNS, findings[:_MOST_ON_PAGE])
+            kinds.append((KINDS[kind], len(findings), table))
         return render(
             "gold.html",
             title=title,
             language="en",
             heading=self._heading,
-            rows=[_HEADER, *map(_share_cells, self.shares)],
+            shares=Table.build(_SHARE_COLUMNS, self.shares),
             sentences=self._list_sentences(),
             kinds=kinds,
-            most=_MOST_ON_PAGE,
             notes=self.notes,
         )
 
@@ -193,7 +195,7 @@ class GoldCheck(Plain):
         """Yield the lines of the report."""
         yield self._heading
         yield ""
-        yield from align_rows([_HEADER, *map(_share_cells, self.shares)])
+        yield from Table.build(_SHARE_COLUMNS, self.shares).list_lines()
         sentences = self._list_sentences()
         if sentences:
             yield ""
@@ -214,9 +216,6 @@ class GoldCheck(Plain):
                 yield from wrap(f"note: {note}")
 
 
-_HEADER = ("kind", "questions", "share", "95 % interval")
-
-
 def _build_share(kind: str, count: int, samples: int) -> KindShare:
     """Build the share of the questions that have a finding of a kind, with its interval."""
     share = count / samples
@@ -224,11 +223,20 @@ def _build_share(kind: str, count: int, samples: int) -> KindShare:
     return KindShare(kind=kind, questions=count, share=share, interval=interval)
 
 
-def _share_cells(item: KindShare) -> tuple[str, ...]:
-    """Return the cells of a kind in the table of the report."""
-    title = KINDS.get(item.kind, "any of them")
-    low, high = item.interval
-    return title, str(item.questions), f"{item.share:.3f}", f"{low:.3f} to {high:.3f}"
+# The columns of the table of kinds.
+_SHARE_COLUMNS: Sequence[Column[KindShare]] = (
+    Column("kind", lambda item: KINDS.get(item.kind, "any of them")),
+    Column("questions", attrgetter("questions")),
+    Column("share", attrgetter("share"), ".3f"),
+    Column("95 % interval", lambda item: format_interval(item.interval, ".3f")),
+)
+# The columns of the tables of findings on the page.
+_FINDING_COLUMNS: Sequence[Column[Finding]] = (
+    Column("sample", lambda finding: f"{finding.sample} [{finding.code}]"),
+    Column("question", attrgetter("question")),
+    Column("evidence", attrgetter("evidence")),
+    Column("what to do", attrgetter("fix")),
+)
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

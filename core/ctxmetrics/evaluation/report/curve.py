@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral
+from operator import attrgetter
 from typing import Any
 
-from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.pages import render
-from ctxmetrics.evaluation.report.stage_means import format_mean, mean_known
+from ctxmetrics.evaluation.pages.tables import Column, Table
+from ctxmetrics.evaluation.report.stage_means import mean_known
 from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, percentile_interval
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.scores.attribution import Attribution
@@ -43,6 +44,18 @@ class CurvePoint:
     n: int
 
 
+# The columns of the table of points.
+_COLUMNS: Sequence[Column[CurvePoint]] = (
+    Column("metric", attrgetter("metric")),
+    Column("k", attrgetter("k")),
+    Column("recall", attrgetter("recall"), ".4f"),
+    Column("support precision", attrgetter("precision"), ".4f"),
+    Column("characters", attrgetter("characters"), ".0f"),
+    Column("tokens", attrgetter("tokens"), ".0f"),
+    Column("samples", attrgetter("n")),
+)
+
+
 class Curve(tuple[CurvePoint, ...]):
     """The points of a curve, by metric and k; ``str()`` is a table."""
 
@@ -53,19 +66,7 @@ class Curve(tuple[CurvePoint, ...]):
         return [asdict(point) for point in self]
 
     def __repr__(self) -> str:
-        rows = [("metric", "k", "recall", "support precision", "characters", "tokens", "samples")]
-        for point in self:
-            cells = (
-                point.metric,
-                str(point.k),
-                format_mean(point.recall, ".4f"),
-                format_mean(point.precision, ".4f"),
-                format_mean(point.characters, ".0f"),
-                format_mean(point.tokens, ".0f"),
-                str(point.n),
-            )
-            rows.append(cells)
-        return "\n".join(align_rows(rows))
+        return str(Table.build(_COLUMNS, self))
 
     def _repr_html_(self) -> str:
         return render("text.html", text=repr(self))

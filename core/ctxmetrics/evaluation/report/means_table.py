@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
 
-from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics._internal.text_table import WIDTH, align_rows, bar_fits, draw_bar, wrap
+from ctxmetrics._internal.text_table import WIDTH, bar_fits, draw_bar, wrap
 from ctxmetrics.evaluation.pages.phrases import say
+from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.scores.wording import TEXT, clean, describe_doubts, format_number, join_counts, plural
 
 # The most characters of a metric's name in its row; a longer name has a line of its own.
 NAME_WIDTH = 26
-
-_CellText = Callable[[MetricSummary, str], str]
 
 
 def _mean_text(item: MetricSummary, _: str) -> str:
@@ -62,99 +61,100 @@ def _passed_with_mark(item: MetricSummary, language: str) -> str:
     return text if item.passed is None else f"{text} (>= {item.threshold:g})"
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
-    """One column of the table of means.
-
-    Attributes:
-        name: Its title in English.
-        text: The text of a metric's cell on the page.
-        titles: Its title in other languages, by language; without one, `say` translates the name.
-        terminal_place: Its place in the terminal, from the left; None on the page only.
-        terminal_text: The text of a cell in the terminal, where that is another one.
-    """
-
-    name: str
-    text: _CellText
-    titles: Mapping[str, str] = EMPTY
-    terminal_place: int | None = None
-    terminal_text: _CellText | None = None
-
-    def title(self, language: str) -> str:
-        """Return the title in a language."""
-        return self.titles.get(language) or say(self.name, language)
+def _build_column(
+    title: str,
+    write: Callable[[MetricSummary, str], str],
+    language: str,
+    bar: Callable[[MetricSummary], Bar] | None = None,
+) -> Column[MetricSummary]:
+    """Build a column in a language."""
+    return Column(say(title, language), lambda item: write(item, language), bar=bar)
 
 
-_PASSED = TableColumn("passed", _passed_with_mark, terminal_place=4, terminal_text=_passed_text)
-# The columns after the metric's name, in the order of the page.
-COLUMNS = (
-    TableColumn("mean", _mean_text, FrozenDict(ru="среднее"), terminal_place=1),
-    TableColumn("95 % interval", _interval_text, FrozenDict(ru="95 % интервал"), terminal_place=3),
-    TableColumn("scored", _scored_text, FrozenDict(ru="со значением"), terminal_place=2),
-    TableColumn("without a value", _missing_text),
-    TableColumn("doubtful", _doubtful_text),
-    _PASSED,
-)
+def _build_bar(item: MetricSummary) -> Bar:
+    """Build the bar of a mean."""
+    return Bar(item.share, item.interval_shares)
+
+
+def build_page_table(items: Iterable[MetricSummary], language: str) -> Table:
+    """Build the table of the means for a page."""
+    columns = [
+        Column(say("metric", language), attrgetter("metric")),
+        _build_column("mean", _mean_text, language, _build_bar),
+        _build_column("95 % interval", _interval_text, language),
+        _build_column("scored", _scored_text, language),
+        _build_column("without a value", _missing_text, language),
+        _build_column("doubtful", _doubtful_text, language),
+        _build_column("passed", _passed_with_mark, language),
+    ]
+    return Table.build(columns, items)
+
+
+def _list_text_columns(items: Sequence[MetricSummary], language: str) -> list[Column[MetricSummary]]:
+    """List the columns of the table as text; that of the pass mark if a metric has one."""
+    columns = [
+        Column(say("metric", language), attrgetter("metric")),
+        _build_column("mean", _mean_text, language),
+        _build_column("scored", _scored_text, language),
+        _build_column("95 % interval", _interval_text, language),
+    ]
+    if any(item.passed is not None for item in items):
+        columns.append(_build_column("passed", _passed_text, language))
+    return columns
+
+
+def build_page_groups(groups: Mapping[str, Mapping[str, MetricSummary]], language: str) -> Table:
+    """Build the table of groups of samples for a page: for each metric the means of all groups."""
+    names, items = _list_grouped(groups)
+    return build_page_table(items, language).with_names(say("group", language), names)
 
 
 def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
     """Format the table of the means: long names stand on lines of their own, bars where there is room."""
-    columns = _select_terminal_columns(items)
-    header = [say("metric", language), *(column.title(language) for column in columns)]
-    rows = [_build_metric_row(item, columns, language) for item in items]
-    lines = align_rows([header, *rows])
+    table = Table.build(_list_text_columns(items, language), items)
+    lines = table.list_lines()
     if max(map(len, lines)) > WIDTH:
-        lines = align_rows([header, *map(_without_long_name, rows)])
-    header_line, *row_lines = _add_bars(lines, items)
+        rows = [(_without_long_name(row[0]), *row[1:]) for row in table.rows]
+        lines = replace(table, rows=tuple(rows)).list_lines()
+    title_line, *row_lines = _add_bars(lines, items)
     # The place of the first metric without a judge, if judged metrics stand before it and none after it.
     title_place = next((place for place, item in enumerate(items) if not item.judged), 0)
     if any(item.judged for item in items[title_place:]):
         title_place = 0
-    table = [header_line]
+    formatted = [title_line]
     for place, line in enumerate(row_lines):
         if place > 0 and place == title_place:
-            table.append(f"{say('without a judge, by strings and ids', language)}:")
-        name = rows[place][0]
+            formatted.append(f"{say('without a judge, by strings and ids', language)}:")
+        name = items[place].metric
         if not line.startswith(name):
-            table += wrap(name)
-        table.append(line)
-    return table
+            formatted += wrap(name)
+        formatted.append(line)
+    return formatted
 
 
 def format_groups(groups: Mapping[str, Mapping[str, MetricSummary]], language: str) -> str:
     """Format one table of groups of samples: for each metric the means of all groups."""
-    labels: list[tuple[str, str]] = []
+    names, items = _list_grouped(groups)
+    table = Table.build(_list_text_columns(items, language), items)
+    return str(table.with_names(say("group", language), names))
+
+
+def _list_grouped(
+    groups: Mapping[str, Mapping[str, MetricSummary]],
+) -> tuple[list[str], list[MetricSummary]]:
+    """List the groups of each metric after each other: their names, and their means."""
+    names: list[str] = []
+    items: list[MetricSummary] = []
     for metric in next(iter(groups.values()), {}):
-        labels += [(group, metric) for group in groups]
-    items = [groups[group][metric] for group, metric in labels]
-    columns = _select_terminal_columns(items)
-    titles = [column.title(language) for column in columns]
-    rows = [[say("group", language), say("metric", language), *titles]]
-    for (group, _), item in zip(labels, items, strict=True):
-        rows.append([clean(group, TEXT), *_build_metric_row(item, columns, language)])
-    return "\n".join(align_rows(rows))
+        for group, summary in groups.items():
+            names.append(clean(group, TEXT))
+            items.append(summary[metric])
+    return names, items
 
 
-def _select_terminal_columns(items: Sequence[MetricSummary]) -> list[TableColumn]:
-    """Return the columns of the terminal in their order; that of the pass mark where a metric has one."""
-    columns = {column.terminal_place: column for column in COLUMNS if column.terminal_place is not None}
-    if all(item.passed is None for item in items):
-        columns = {place: column for place, column in columns.items() if column is not _PASSED}
-    return [columns[place] for place in sorted(columns)]
-
-
-def _build_metric_row(item: MetricSummary, columns: Sequence[TableColumn], language: str) -> list[str]:
-    """Build the row of a metric: its name, then the text of each column."""
-    cells = [item.metric]
-    for column in columns:
-        text = column.terminal_text or column.text
-        cells.append(text(item, language))
-    return cells
-
-
-def _without_long_name(row: Sequence[str]) -> Sequence[str]:
+def _without_long_name(cell: Cell) -> Cell:
     """Empty the cell of a name that is too long for its column."""
-    return ["", *row[1:]] if len(row[0]) > NAME_WIDTH else row
+    return Cell("") if len(cell.text) > NAME_WIDTH else cell
 
 
 def _add_bars(lines: list[str], items: Sequence[MetricSummary]) -> list[str]:

@@ -6,15 +6,21 @@ import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.text_table import WIDTH, draw_bar, wrap
 from ctxmetrics.evaluation.pages import get_macro, render
+from ctxmetrics.evaluation.pages.charts import Chart, draw_over_k, list_over_k
 from ctxmetrics.evaluation.pages.phrases import say
-from ctxmetrics.evaluation.report.means_table import COLUMNS, NAME_WIDTH, describe_alike
+from ctxmetrics.evaluation.pages.tables import Table
+from ctxmetrics.evaluation.report.means_table import (
+    NAME_WIDTH,
+    build_page_groups,
+    build_page_table,
+    describe_alike,
+)
 from ctxmetrics.evaluation.report.stage_means import Stages, mean_known
 from ctxmetrics.evaluation.report.summary import Summary
 from ctxmetrics.evaluation.rows.row import Row
@@ -231,20 +237,6 @@ _SAMPLES_AT_ONCE = 200
 _NOTEBOOK_SAMPLES = 20
 # The most characters of a question.
 _LONGEST_QUESTION = 20_000
-# The width of the picture of a curve, in units of its own, as all that follows.
-_CURVE_WIDTH = 480
-# Its height.
-_CURVE_HEIGHT = 150
-# Where it begins from the left.
-_CURVE_LEFT = 40
-# Where it begins from the top.
-_CURVE_TOP = 12
-# The height of a text in it.
-_TEXT_HEIGHT = 16
-# If a curve has at most so many points, each has a label.
-_MOST_LABELLED_POINTS = 12
-# If it has more, every fifth point has one.
-_LABEL_STEP = 5
 
 
 def render_html(
@@ -263,8 +255,9 @@ def render_html(
         title=title,
         language=report.language,
         report=report,
-        columns=COLUMNS,
-        draw_curve=draw_curve,
+        means=build_page_table(report.summary.values(), report.language),
+        groups=build_page_groups(report.groups, report.language),
+        curves=_draw_curves(report),
         samples=samples,
         complete=complete,
         total=len(report.rows),
@@ -285,7 +278,7 @@ def render_notebook(report: Report) -> str:
     return render(
         "notebook.html",
         report=report,
-        columns=COLUMNS,
+        means=build_page_table(report.summary.values(), report.language),
         samples=samples,
         more=len(report.rows) - len(samples),
     )
@@ -361,42 +354,14 @@ def _misses_something(row: Row) -> bool:
     return any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts)
 
 
-def draw_curve(points: Sequence[tuple[int, float, float]]) -> dict[str, Any]:
-    """Return where the lines and the words of a curve stand in its picture."""
-    step = _CURVE_WIDTH / max(len(points) - 1, 1)
-    xs = [_CURVE_LEFT + place * step for place in range(len(points))]
-    ticks = []
-    for place, (k, _, _) in enumerate(points):
-        labelled = place == 0 or (place + 1) % _LABEL_STEP == 0
-        if labelled or len(points) <= _MOST_LABELLED_POINTS:
-            ticks.append((k, xs[place]))
-    recalls = [_height_at(recall) for _, recall, _ in points]
-    precisions = [_height_at(precision) for _, _, precision in points]
-    return {
-        "axes": [(value, _height_at(value)) for value in (0, 0.5, 1)],
-        "ticks": ticks,
-        "lines": [("recall", _join_points(xs, recalls)), ("precision", _join_points(xs, precisions))],
-        "words": _place_words(recalls[-1], precisions[-1]),
-    }
-
-
-def _height_at(value: float) -> float:
-    """Return the height of a share in the picture of a curve."""
-    return _CURVE_TOP + _CURVE_HEIGHT * (1 - value)
-
-
-def _join_points(xs: Sequence[float], ys: Sequence[float]) -> str:
-    """Write points as the attribute of an SVG line."""
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
-
-
-def _place_words(recall: float, precision: float) -> list[tuple[str, str, float]]:
-    """Return the class, the name and the height of the word at each line's end, apart where the ends are close."""
-    nudge = max(0.0, (_TEXT_HEIGHT - abs(precision - recall)) / 2)
-    if precision < recall:  # it stands higher: heights begin at the top
-        nudge = -nudge
-    words = [
-        ("recall", "recall", recall + 4 - nudge),
-        ("precision", "support precision", precision + 4 + nudge),
-    ]
-    return sorted(words, key=itemgetter(2))
+def _draw_curves(report: Report) -> Iterator[tuple[Chart, Table]]:
+    """Yield the curve of each metric, and its numbers."""
+    language = report.language
+    for metric, points in report.curves.items():
+        if len(points) > 1:
+            lines = {
+                say("recall", language): [recall for _, recall, _ in points],
+                say("support precision", language): [precision for _, _, precision in points],
+            }
+            title = f"{metric}: {say('what the first k contexts give', language)}"
+            yield draw_over_k(title, lines), list_over_k(lines)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain, plain
-from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics._internal.text_table import wrap
+from ctxmetrics.evaluation.pages.tables import Column, Table, format_value
 from ctxmetrics.evaluation.report import stage_means
-from ctxmetrics.evaluation.report.stage_means import Lost, StageMeans, format_mean, mean_known
+from ctxmetrics.evaluation.report.stage_means import Lost, StageMeans, mean_known
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.samples.stages import TOGETHER
 from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Verdict
 
-_HEADER = ("search", "samples", "recall", "after it", "added", "precision", "contexts")
 # The most samples that the text names.
 _MOST_NAMES = 5
 
@@ -106,9 +107,9 @@ class Searches(Plain):
         return {**Plain.to_dict(self), "complete_after": plain(self.complete_after)}
 
     def __str__(self) -> str:
-        rows = [_HEADER, *map(_build_search_row, self.searches)]
-        lines = [f"{self.metric} by search:", *align_rows(rows)]
-        lines += wrap(f"all searches together: {format_mean(self.recall, '.3f')}")
+        table = Table.build(_COLUMNS, self.searches)
+        lines = [f"{self.metric} by search:", *table.list_lines()]
+        lines += wrap(f"all searches together: {format_value(self.recall, '.3f')}")
         counts = []
         for number, samples in self.complete_after.items():
             when = "never" if number is None else f"after {number}"
@@ -124,17 +125,16 @@ class Searches(Plain):
         return "\n".join(lines)
 
 
-def _build_search_row(search: SearchMeans) -> tuple[str, ...]:
-    """Build the row of the searches of one number."""
-    return (
-        str(search.number),
-        str(search.samples),
-        format_mean(search.recall, ".3f"),
-        format_mean(search.recall_after, ".3f"),
-        format_mean(search.added, ".1f"),
-        format_mean(search.precision, ".3f"),
-        format_mean(search.contexts, ",.1f"),
-    )
+# The columns of the table of searches.
+_COLUMNS: Sequence[Column[SearchMeans]] = (
+    Column("search", attrgetter("number")),
+    Column("samples", attrgetter("samples")),
+    Column("recall", attrgetter("recall"), ".3f"),
+    Column("after it", attrgetter("recall_after"), ".3f"),
+    Column("added", attrgetter("added"), ".1f"),
+    Column("precision", attrgetter("precision"), ".3f"),
+    Column("contexts", attrgetter("contexts"), ",.1f"),
+)
 
 
 def has_searches(row: Row) -> bool:

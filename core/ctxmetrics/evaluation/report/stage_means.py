@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
 from ctxmetrics._internal.call_text import parse_call
 from ctxmetrics._internal.frozen import EMPTY, Plain
-from ctxmetrics._internal.text_table import align_rows, wrap
+from ctxmetrics._internal.text_table import wrap
+from ctxmetrics.evaluation.pages.phrases import say
+from ctxmetrics.evaluation.pages.tables import Bar, Column, Table
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.rows_file import build_record
 from ctxmetrics.samples.stages import Stage, sizes_of, with_stage_history
@@ -110,33 +113,31 @@ class Stages(Plain):
         """Return all of it as plain JSON-ready data."""
         return {**Plain.to_dict(self), "causes": self.causes}
 
+    def build_table(self, language: str = "en") -> Table:
+        """Build the table of the stages in a language."""
+        columns: list[Column[StageMeans]] = [
+            Column(say("stage", language), lambda stage: clean(stage.name, TEXT)),
+            Column(
+                say("recall", language), attrgetter("recall"), ".3f", lambda stage: Bar(stage.recall)
+            ),
+            Column(
+                say("support precision", language),
+                attrgetter("precision"),
+                ".3f",
+                lambda stage: Bar(stage.precision),
+            ),
+            Column(say("contexts", language), attrgetter("contexts"), ",.1f"),
+            Column(say("tokens", language), attrgetter("tokens"), ",.1f"),
+        ]
+        return Table.build(columns, self.stages)
+
     def __str__(self) -> str:
-        rows = [_HEADER, *(_build_stage_row(stage) for stage in self.stages)]
-        lines = [f"{self.metric} by stage:", *align_rows(rows)]
+        lines = [f"{self.metric} by stage:", *self.build_table().list_lines()]
         if self.lost:
             lines += wrap(f"of {len(self.lost)} missed of {self.units}: {_format_counts(self.causes)}")
         if self.found_later:
             lines += wrap(f"found only later: {_format_counts(self.found_later)}")
         return "\n".join(lines)
-
-
-_HEADER = ("stage", "recall", "precision", "contexts", "tokens")
-
-
-def _build_stage_row(stage: StageMeans) -> tuple[str, ...]:
-    """Build the row of a stage."""
-    return (
-        clean(stage.name, TEXT),
-        format_mean(stage.recall, ".3f"),
-        format_mean(stage.precision, ".3f"),
-        format_mean(stage.contexts, ",.1f"),
-        format_mean(stage.tokens, ",.1f"),
-    )
-
-
-def format_mean(mean: float | None, form: str) -> str:
-    """Write a mean; ``-`` where there is none."""
-    return "-" if mean is None else format(mean, form)
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:

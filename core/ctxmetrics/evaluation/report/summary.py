@@ -10,7 +10,7 @@ from ctxmetrics._internal.frozen import Plain, plain_fields
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.phrases import say
-from ctxmetrics.evaluation.report.means_table import COLUMNS, describe_metric, format_means
+from ctxmetrics.evaluation.report.means_table import build_page_table, describe_metric, format_means
 from ctxmetrics.evaluation.report.run_audit import RunAudit
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.statistics.intervals import upper_share
@@ -206,7 +206,8 @@ class Summary(Mapping[str, MetricSummary]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return render("summary.html", summary=self, columns=COLUMNS, notes=self._notes())
+        means = build_page_table(self.values(), self.language)
+        return render("summary.html", means=means, notes=self._notes())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ctxmetrics.evaluation.comparison.view import escape_markdown
 from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
 from ctxmetrics.evaluation.retrievers import tables
 from ctxmetrics.evaluation.retrievers.comparison import RetrieverFigures
 from ctxmetrics.evaluation.rows.row_writer import write_whole
@@ -67,20 +67,18 @@ class RetrieverComparison(RetrieverFigures):
             language="en",
             comparison=self,
             heading=tables.heading,
-            list_means=tables.list_means,
-            list_calls=tables.list_calls,
-            list_nothing=tables.list_nothing,
+            build_means=tables.build_means,
+            build_calls=tables.build_calls,
+            build_nothing=tables.build_nothing,
+            build_units=tables.build_units,
             list_sentences=tables.list_sentences,
             describe_loss=tables.describe_loss,
             draw_curves=tables.draw_curves,
             draw_nothing=tables.draw_nothing,
             format_value=tables.format_value,
-            get_item=tables.get_item,
             shown=tables.shown,
-            written=tables.written,
+            written=Table.markdown if markdown else str,
             most=tables.MOST,
-            names=[*self.settings],
-            markdown=markdown,
             escaped=escape_markdown,
             questions=questions,
             most_on_page=_MOST_ON_PAGE,

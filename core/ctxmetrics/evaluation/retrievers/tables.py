@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
-from ctxmetrics.evaluation.comparison.view import clauses, format_table, number
+from ctxmetrics.evaluation.comparison.view import Difference, clauses, format_difference, format_ends
+from ctxmetrics.evaluation.pages.charts import Chart, Line, draw_over_k, list_over_k
+from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.retrievers.comparison import QuestionAcross, RetrieverFigures, Setting
 from ctxmetrics.evaluation.retrievers.nothing import ReturnedNothing
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
@@ -15,36 +18,6 @@ from ctxmetrics.scores.wording import clean, format_number, format_p, plural
 MOST = 10
 # The most characters of a text in a line.
 _LONGEST = 80
-_MEANS = (
-    "metric",
-    "setting",
-    "mean",
-    "95 % interval",
-    "to the first",
-    "95 % interval",
-    "verdict by Holm's p",
-)
-_CALLS = (
-    "setting",
-    "calls",
-    "seconds",
-    "95 % below",
-    "errors",
-    "nothing",
-    "repeats",
-    "contexts",
-    "tokens",
-)
-_NOTHING = (
-    "setting", "nothing returned", "or nothing useful", "recall of the others", "threshold", "recall there", "nothing there",
-)  # fmt: skip
-# The edges of the picture of curves, in units of its own.
-_LEFT = 40
-_RIGHT = 520
-_TOP = 10
-_BOTTOM = 160
-# Lines of text of the names beside the curves.
-_LINE = 14
 
 
 def heading(comparison: RetrieverFigures) -> str:
@@ -56,89 +29,86 @@ def heading(comparison: RetrieverFigures) -> str:
     return text
 
 
-def list_means(comparison: RetrieverFigures) -> list[tuple[str, ...]]:
-    """Return the table of the means, its head first: for each metric all settings."""
-    rows: list[tuple[str, ...]] = [_MEANS]
-    for metric in comparison.metrics:
-        for name, setting in comparison.settings.items():
-            item = setting.results.summary()[metric]
-            mean = "-" if item.mean is None else format_number(item.mean, item.convention)
-            interval = "-"
-            if item.interval is not None:
-                interval = " to ".join(
-                    format_number(end, item.convention, percent=False) for end in item.interval
-                )
-            cells = (metric, clean(name, _LONGEST), mean, interval)
-            rows.append((*cells, *_difference_cells(comparison, name, metric)))
-    return rows
+def build_means(comparison: RetrieverFigures) -> Table:
+    """Build the table of the means: for each metric all settings."""
+    names = list(comparison.settings)
+    items = [(metric, name) for metric in comparison.metrics for name in names]
+
+    def get_difference(item: tuple[str, str]) -> Difference | None:
+        metric, name = item
+        return comparison.difference(name, metric)
+
+    def get_bar(item: tuple[str, str]) -> Bar:
+        summary = _get_summary(comparison, item)
+        return Bar(summary.share, summary.interval_shares)
+
+    columns: list[Column[tuple[str, str]]] = [
+        Column("metric", lambda item: item[0]),
+        Column("setting", lambda item: clean(item[1], _LONGEST)),
+        Column("mean", lambda item: _format_mean(_get_summary(comparison, item)), bar=get_bar),
+        Column("95 % interval", lambda item: _format_interval(_get_summary(comparison, item))),
+        Column("to the first", lambda item: _describe(format_difference, get_difference(item))),
+        Column("95 % interval", lambda item: _describe(format_ends, get_difference(item))),
+        Column("verdict by Holm's p", lambda item: _describe(_describe_verdict, get_difference(item))),
+    ]
+    return Table.build(columns, items)
 
 
-def _difference_cells(comparison: RetrieverFigures, setting: str, metric: str) -> tuple[str, str, str]:
-    """Return the cells of a setting's difference to the first: difference, interval, verdict."""
-    item = comparison.difference(setting, metric)
-    if item is None:
-        return "", "", ""
-    interval = "-"
-    if item.interval is not None:
-        interval = " to ".join(number(end, item, sign="+") for end in item.interval)
-    verdict = f"p {format_p(item.p)}"
-    if item.p_adjusted is not None:
-        verdict = f"{item.verdict} ({format_p(item.p_adjusted)})"
-    return number(item.difference, item, sign="+"), interval, verdict
+def _get_summary(comparison: RetrieverFigures, item: tuple[str, str]) -> MetricSummary:
+    """Return the summary of a metric in a setting."""
+    metric, name = item
+    return comparison.settings[name].results.summary()[metric]
 
 
-def list_calls(comparison: RetrieverFigures) -> list[tuple[str, ...]]:
-    """Return the table of the calls, its head first."""
-    fewer = f"under {comparison.k}"
-    rows: list[tuple[str, ...]] = [(*_CALLS[:6], fewer, *_CALLS[6:])]
-    rows += [_call_cells(setting) for setting in comparison.settings.values()]
-    return rows
+def _format_mean(item: MetricSummary) -> str:
+    """Write the mean of a metric."""
+    return "-" if item.mean is None else format_number(item.mean, item.convention)
 
 
-def _call_cells(setting: Setting) -> tuple[str, ...]:
-    """Return the cells of a setting's calls."""
-    calls = setting.calls
-    return (
-        clean(setting.name, _LONGEST),
-        str(calls.calls),
-        _figure(calls.median_seconds, ".3f"),
-        _figure(calls.slow_seconds, ".3f"),
-        str(calls.errors),
-        str(calls.empty),
-        str(calls.fewer),
-        str(calls.repeated),
-        _figure(calls.contexts, ".1f"),
-        _figure(calls.tokens, ".0f"),
-    )
+def _format_interval(item: MetricSummary) -> str:
+    """Write the interval of the mean of a metric."""
+    if item.interval is None:
+        return "-"
+    ends = [format_number(end, item.convention, percent=False) for end in item.interval]
+    return " to ".join(ends)
 
 
-def _figure(value: float | None, form: str) -> str:
-    """Write a figure; ``-`` if there is none."""
-    return "-" if value is None else format(value, form)
+def _describe(describe: Callable[[Difference], str], item: Difference | None) -> str:
+    """Describe a difference to the first setting; empty for the first setting itself."""
+    return "" if item is None else describe(item)
 
 
-def list_nothing(comparison: RetrieverFigures) -> list[tuple[str, ...]]:
-    """Return the table of the questions without an answer, its head first; only the head without such questions."""
-    rows: list[tuple[str, ...]] = [_NOTHING]
-    for name, item in comparison.nothing().items():
-        point = item.threshold
-        cells = ("-", "-", "-")
-        if point is not None:
-            share = f"{point.empty} of {item.questions}"
-            threshold = f"{point.threshold:.4g}"
-            if item.lower_is_better:
-                threshold = f"at most {threshold}"
-            cells = (threshold, _figure(point.recall, ".4f"), share)
-        rows.append(
-            (
-                clean(name, _LONGEST),
-                f"{item.empty} of {item.questions}",
-                _useless_text(item),
-                _figure(item.recall, ".4f"),
-                *cells,
-            )
-        )
-    return rows
+def _describe_verdict(item: Difference) -> str:
+    """Describe the verdict about a difference, with the p value that decides."""
+    if item.p_adjusted is None:
+        return f"p {format_p(item.p)}"
+    return f"{item.verdict} ({format_p(item.p_adjusted)})"
+
+
+def build_calls(comparison: RetrieverFigures) -> Table:
+    """Build the table of the calls."""
+    columns: list[Column[Setting]] = [
+        Column("setting", lambda setting: clean(setting.name, _LONGEST)),
+        Column("calls", attrgetter("calls.calls")),
+        Column("seconds", attrgetter("calls.median_seconds"), ".3f"),
+        Column("95 % below", attrgetter("calls.slow_seconds"), ".3f"),
+        Column("errors", attrgetter("calls.errors")),
+        Column("nothing", attrgetter("calls.empty")),
+        Column(f"under {comparison.k}", attrgetter("calls.fewer")),
+        Column("repeats", attrgetter("calls.repeated")),
+        Column("contexts", attrgetter("calls.contexts"), ".1f"),
+        Column("tokens", attrgetter("calls.tokens"), ".0f"),
+    ]
+    return Table.build(columns, comparison.settings.values())
+
+
+def build_nothing(comparison: RetrieverFigures) -> Table | None:
+    """Build the table of the questions without an answer; None without such questions."""
+    items = comparison.nothing()
+    if not items:
+        return None
+    table = Table.build(_NOTHING_COLUMNS, items.values())
+    return table.with_names("setting", [clean(name, _LONGEST) for name in items])
 
 
 def _useless_text(item: ReturnedNothing) -> str:
@@ -149,35 +119,55 @@ def _useless_text(item: ReturnedNothing) -> str:
     return f"{text}, {item.unjudged} not judged" if item.unjudged else text
 
 
-def draw_nothing(comparison: RetrieverFigures) -> dict[str, Any]:
-    """Return the lines of recall against the share of empty results over the threshold, one a setting."""
-    lines: list[tuple[str, str, float]] = []
-    free = 0.0
+def _describe_threshold(item: ReturnedNothing) -> str:
+    """Describe the threshold that keeps most of the recall."""
+    if item.threshold is None:
+        return "-"
+    threshold = f"{item.threshold.threshold:.4g}"
+    return f"at most {threshold}" if item.lower_is_better else threshold
+
+
+def _count_empty(item: ReturnedNothing) -> str:
+    """Count the questions for which nothing is left above the threshold."""
+    return "-" if item.threshold is None else f"{item.threshold.empty} of {item.questions}"
+
+
+# The columns of the table of questions without an answer, after the name of the setting.
+_NOTHING_COLUMNS: Sequence[Column[ReturnedNothing]] = (
+    Column("nothing returned", lambda item: f"{item.empty} of {item.questions}"),
+    Column("or nothing useful", _useless_text),
+    Column("recall of the others", attrgetter("recall"), ".4f"),
+    Column("threshold", _describe_threshold),
+    Column("recall there", lambda item: item.threshold and item.threshold.recall, ".4f"),
+    Column("nothing there", _count_empty),
+)
+
+
+def draw_nothing(comparison: RetrieverFigures) -> Chart | None:
+    """Draw recall against the share of empty results over the threshold, a line a setting; None without a threshold."""
+    lines: list[Line] = []
     for name, item in comparison.nothing().items():
-        places = [
-            (_LEFT + (_RIGHT - _LEFT) * point.empty / item.questions, _find_y(point.recall))
-            for point in item.points
-        ]
-        if len(places) > 1:
-            y = max(places[0][1] + 4, free)
-            free = y + _LINE
-            lines.append((name, " ".join(f"{x:.1f},{y:.1f}" for x, y in places), y))
-    return {
-        "lines": lines,
-        "axes": [(value, _find_y(value)) for value in (0.0, 0.5, 1.0)],
-        "ticks": [(f"{share:g}", _LEFT + share * (_RIGHT - _LEFT)) for share in (0, 0.5, 1)],
-        "height": max(_BOTTOM + 30, free + _LINE),
-    }
+        points = tuple((point.empty / item.questions, point.recall) for point in item.points)
+        if len(points) > 1:
+            lines.append(Line(points, name))
+    if not lines:
+        return None
+    shares = (0.0, 0.5, 1.0)
+    return Chart(
+        title="recall of the questions with an answer, against the share of the others that come back empty, "
+        "over the threshold",
+        lines=tuple(lines),
+        numbers=tuple((share, f"{share:g}") for share in shares),
+    )
 
 
-def written(table: Sequence[tuple[str, ...]], *, markdown: bool) -> str:
-    """Return a table as text or Markdown."""
-    return format_table(table, markdown=markdown)
-
-
-def get_item(comparison: RetrieverFigures, setting: str, metric: str) -> MetricSummary:
-    """Return the summary of a metric in a setting."""
-    return comparison.settings[setting].results.summary()[metric]
+def draw_curves(comparison: RetrieverFigures) -> Iterator[tuple[Chart, Table]]:
+    """Yield for each metric recall over k, a line a setting, and its numbers."""
+    for metric, curves in comparison.curves().items():
+        lines: dict[str, list[float]] = {}
+        for name, points in curves.items():
+            lines[name] = [point.recall or 0.0 for point in points]
+        yield draw_over_k(f"{metric}: recall over k", lines), list_over_k(lines)
 
 
 def list_sentences(comparison: RetrieverFigures) -> list[str]:
@@ -189,7 +179,9 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
         sentences += [f"{clean(name, _LONGEST)}: {'; '.join(clauses(item))}" for item in primary]
     sentences += _describe_floor(comparison)
     for ceiling in comparison.ceilings:
-        convention = get_item(comparison, next(iter(comparison.settings)), ceiling.metric).convention
+        convention = _get_summary(
+            comparison, (ceiling.metric, next(iter(comparison.settings)))
+        ).convention
         text = f"{ceiling.metric}: the best setting of each question reaches {format_number(ceiling.best, convention)}"
         if ceiling.together is not None:
             text += (
@@ -229,8 +221,8 @@ def _describe_floor(comparison: RetrieverFigures) -> Iterator[str]:
                 continue
             interval = "no question changed"
             if item.interval is not None:
-                interval = " to ".join(number(end, item, sign="+") for end in item.interval)
-            difference = number(item.difference, item, sign="+")
+                interval = format_ends(item)
+            difference = format_difference(item)
             yield f"{clean(name, _LONGEST)} against {floor.setting}: {item.name} {difference} ({interval})"
     for metric, mean in floor.random.items():
         yield f"random: {metric} {mean:.4f} (closed form, {floor.chunks} chunks)"
@@ -280,31 +272,21 @@ def format_value(value: float | None, row: Any, metric: str) -> str:
     return format_number(value, row[metric].provenance.convention)
 
 
-def draw_curves(lines: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the lines of recall over k, one a setting, with the places of their names."""
-    most = max(len(points) for points in lines.values())
-    width = (_RIGHT - _LEFT) / max(1, most - 1)
-    drawn = []
-    ends: list[tuple[float, str]] = []
-    for name, points in lines.items():
-        places = [
-            (_LEFT + place * width, _find_y(point.recall or 0.0)) for place, point in enumerate(points)
-        ]
-        drawn.append((name, " ".join(f"{x:.1f},{y:.1f}" for x, y in places)))
-        ends.append((places[-1][1], name))
-    words: dict[str, float] = {}
-    free = 0.0
-    for y, name in sorted(ends):
-        words[name] = max(y + 4, free)
-        free = words[name] + _LINE
-    return {
-        "lines": [(name, line, words[name]) for name, line in drawn],
-        "axes": [(value, _find_y(value)) for value in (0.0, 0.5, 1.0)],
-        "ticks": [(place + 1, _LEFT + place * width) for place in range(most)],
-        "height": max(_BOTTOM + 30, free + _LINE),
-    }
+def build_units(question: QuestionAcross) -> Table:
+    """Build the table of a question: which setting has which unit, at which rank."""
+    rows: list[tuple[Cell, ...]] = []
+    for unit in question.units:
+        name = unit.id if unit.text == unit.id else f"{unit.id} {unit.text}"
+        cells = (_build_rank_cell(unit.ranks, setting) for setting in question.values)
+        rows.append((Cell(name), *cells))
+    return Table(("unit", *question.values), tuple(rows))
 
 
-def _find_y(share: float) -> float:
-    """Return the height of a share in a picture."""
-    return _TOP + (1 - share) * (_BOTTOM - _TOP)
+def _build_rank_cell(ranks: Mapping[str, int | None], setting: str) -> Cell:
+    """Build the cell that says at which rank a setting has a unit."""
+    if setting not in ranks:
+        return Cell("not scored")
+    rank = ranks[setting]
+    if rank is None:
+        return Cell("✗", kind="no")
+    return Cell(f"✓ rank {rank}", kind="yes")

@@ -9,8 +9,9 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.comparison.view import escape_markdown, format_table
 from ctxmetrics.evaluation.pages import render
+from ctxmetrics.evaluation.pages.charts import Chart, Line
+from ctxmetrics.evaluation.pages.tables import Column, Table, escape_markdown, format_interval
 from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
@@ -20,14 +21,8 @@ from ctxmetrics.evaluation.rows.values_file import read_values
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
-_HEADER = ("run", "started", "samples", "mean", "95 % interval", "not comparable with the run before")
 # What must be equal for two runs to be points of one line, and how it is called.
 _ORIGIN = {"judges": "judge", "models": "model", "prompts": "prompt", "splitters": "splitter"}
-# The edges of the drawing, in units of its own: the first and the last run, then the shares 1 and 0.
-_LEFT = 40
-_RIGHT = 620
-_TOP = 20
-_BOTTOM = 140
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +57,14 @@ class History(Plain):
         return tuple(dict.fromkeys(name for run in self.runs for name in run.metrics))
 
     def __str__(self) -> str:
-        tables = [f"{name}\n{format_table(self.list_rows(name))}" for name in self.metrics]
-        return "\n\n".join(tables)
+        return "\n\n".join(f"{name}\n{self.build_table(name)}" for name in self.metrics)
 
     __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the tables as Markdown."""
         tables = [
-            f"**{escape_markdown(name)}**\n\n{format_table(self.list_rows(name), markdown=True)}\n"
+            f"**{escape_markdown(name)}**\n\n{self.build_table(name).markdown()}\n"
             for name in self.metrics
         ]
         return "\n".join(tables)
@@ -84,57 +78,61 @@ class History(Plain):
             title: Heading of the page.
             links: By the name of a run, the address of its comparison with the one before.
         """
-        return render("history.html", history=self, title=title, language="en", links=links)
+        parts = [(self.draw(name), self.build_table(name, links)) for name in self.metrics]
+        return render("history.html", parts=parts, title=title, language="en")
 
-    def list_rows(self, metric: str) -> list[tuple[str, ...]]:
-        """Return the table of a metric, its head first."""
-        rows: list[tuple[str, ...]] = [_HEADER]
-        for run in self.runs:
-            item = run.metrics.get(metric)
-            if item is None:
-                continue
-            mean = "-" if item.mean is None else f"{item.mean:.4f}"
-            interval = " to ".join(f"{end:.4f}" for end in item.interval or ()) or "-"
-            origin = run.origin
-            start = filter(None, (origin.started, (origin.commit or "")[:SHORT], origin.branch))
-            scored = f"{item.scored} of {item.samples}"
-            cells = (origin.name, " ".join(start), scored, mean, interval, "; ".join(run.changes))
-            rows.append(tuple(clean(cell, TEXT) for cell in cells))
-        return rows
+    def build_table(self, metric: str, links: Mapping[str, str] = EMPTY) -> Table:
+        """Build the table of a metric: a row for each run that has it.
 
-    def list_addresses(self, metric: str, links: Mapping[str, str]) -> list[str | None]:
-        """List the addresses of the runs of `list_rows`, by their whole names; None for a run without one."""
-        return [links.get(run.origin.name) for run in self.runs if metric in run.metrics]
+        Args:
+            metric: The metric's name.
+            links: By the name of a run, where its name leads to on a page.
+        """
+        columns: list[Column[RunPoint]] = [
+            Column(
+                "run",
+                lambda run: clean(run.origin.name, TEXT),
+                address=lambda run: links.get(run.origin.name),
+            ),
+            Column("started", _describe_start),
+            Column(
+                "samples", lambda run: f"{run.metrics[metric].scored} of {run.metrics[metric].samples}"
+            ),
+            Column("mean", lambda run: run.metrics[metric].mean, ".4f"),
+            Column("95 % interval", lambda run: format_interval(run.metrics[metric].interval, ".4f")),
+            Column(
+                "not comparable with the run before", lambda run: clean("; ".join(run.changes), TEXT)
+            ),
+        ]
+        return Table.build(columns, [run for run in self.runs if metric in run.metrics])
 
-    def draw(self, metric: str) -> list[list[tuple[float, float]]]:
-        """Return the points of a metric as lines: where a run cannot be compared with the one before, another line begins."""
+    def draw(self, metric: str) -> Chart:
+        """Draw a metric over the runs; a run that cannot be compared with the one before begins another line."""
+        step = 1 / max(1, len(self.runs) - 1)
         lines: list[list[tuple[float, float]]] = [[]]
-        for number, run in enumerate(self.runs):
+        intervals: list[tuple[float, float, float]] = []
+        for place, run in enumerate(self.runs):
             item = run.metrics.get(metric)
             share = None if item is None else item.share
             if run.changes or share is None:
                 lines.append([])
             if share is not None:
-                lines[-1].append((self._find_x(number), _find_y(share)))
-        return [line for line in lines if line]
-
-    def draw_intervals(self, metric: str) -> list[tuple[float, float, float]]:
-        """Return the interval of each run: its place from left to right, its lower and its upper end."""
-        intervals = []
-        for number, run in enumerate(self.runs):
-            item = run.metrics.get(metric)
-            ends = None if item is None else item.interval_shares
-            if ends is not None:
-                low, high = ends
-                intervals.append((self._find_x(number), _find_y(low), _find_y(high)))
-        return intervals
-
-    def _find_x(self, number: int) -> float:
-        return _LEFT + number * (_RIGHT - _LEFT) / max(1, len(self.runs) - 1)
+                lines[-1].append((place * step, share))
+            if item is not None and item.interval_shares is not None:
+                intervals.append((place * step, *item.interval_shares))
+        return Chart(
+            title=metric,
+            summary=f"{plural(len(self.runs), 'run')}, from 0 to 1",
+            lines=tuple(Line(tuple(points), marked=True) for points in lines if points),
+            intervals=tuple(intervals),
+        )
 
 
-def _find_y(share: float) -> float:
-    return _TOP + (1 - share) * (_BOTTOM - _TOP)
+def _describe_start(run: RunPoint) -> str:
+    """Describe when a run began, and on which commit and branch."""
+    origin = run.origin
+    parts = (origin.started, (origin.commit or "")[:SHORT], origin.branch)
+    return clean(" ".join(part for part in parts if part), TEXT)
 
 
 def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:

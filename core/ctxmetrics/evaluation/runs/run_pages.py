@@ -13,6 +13,7 @@ from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.evaluation.comparison.compare import compare
 from ctxmetrics.evaluation.pages import build_server_policy, get_macro, render
 from ctxmetrics.evaluation.pages.local_server import LocalHandler
+from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.report.report import render_html
 from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.row import Row
@@ -40,6 +41,19 @@ _MOST_RUNS = 20
 _MOST_PAIRED_ROWS = 10_000
 # What the runs are filtered by.
 _FILTERS = ("judge", "metric", "data", "group", "gates")
+
+
+# The columns of the page of a question.
+_QUESTION_COLUMNS: Sequence[Column[RunRow]] = (
+    Column("run", lambda part: part[0].name, address=lambda part: f"#{part[0].id}"),
+    Column("judge", lambda part: part[0].judge),
+    Column("values", lambda part: _join_values(part[1])),
+)
+
+
+def _join_values(row: Row) -> str:
+    """Write the values of a row, each with its metric."""
+    return "; ".join(f"{score.metric}: {score.formatted_value}" for score in row.scores)
 
 
 class RunPages:
@@ -194,7 +208,8 @@ class RunPages:
             parts.append((run, row, render_sample(view, f"r{run.id}-{row.index}", "en")))
         names = [row.fields.user_input or row.name for _, row, _ in parts]
         title = f"{clean(next(filter(None, names), ''), TEXT)}: all runs"
-        return render("question.html", title=title, parts=parts, link=self._link)
+        table = Table.build(_QUESTION_COLUMNS, [(run, row) for run, row, _ in parts])
+        return render("question.html", title=title, table=table, parts=parts, link=self._link)
 
     def report(self, run: RunFile) -> str:
         """Return the report of a run."""

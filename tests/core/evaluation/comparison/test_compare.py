@@ -778,7 +778,10 @@ def test_score_shows_the_means_of_groups_too(tmp_path):
         assert re.search(rf"^{group}\s+context_recall\s+0.6667\s+3 of 3", done.stdout, re.MULTILINE)
     page = tmp_path / "page.html"
     run_command("score", file, "--metric", "context_recall", "--by", "metadata.topic", "--report", page)
-    assert '<bdi>&lt;odd&gt;</bdi></th><td data-name="metric">context_recall</td>' in page.read_text()
+    assert (
+        '<bdi>&lt;odd&gt;</bdi></th><td data-name="metric"><bdi>context_recall</bdi></td>'
+        in page.read_text()
+    )
     results = evaluate([Sample(**line) for line in lines], [ContextRecall()], progress=False)
     assert [len(part) for part in results.by("topic").values()] == [3, 3]
     del lines[3]["metadata"]

@@ -136,7 +136,7 @@ def test_two_runs_are_compared_stage_by_stage(tmp_path):
     assert "and 2 more: --format json lists all" in str(found)
     # One of 12 changed: Clopper and Pearson's upper ends for 1 and for 0 of 12.
     assert "| rerank | 0.667 | 0.639 | -0.385 to +0.265 | 12 |" in found.markdown()
-    assert '<td data-name="95 % interval">-0.385 to +0.265</td>' in found.html()
+    assert '<td data-name="95 % interval"><bdi>-0.385 to +0.265</bdi></td>' in found.html()
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     first.to_jsonl(files[0])
     second.to_jsonl(files[1])

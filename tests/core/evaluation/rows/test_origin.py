@@ -105,7 +105,7 @@ def test_the_history_shows_start_commit_and_branch(tmp_path, monkeypatch):
     score().to_jsonl(tmp_path / "a.jsonl")
     history = read_history([tmp_path / "a.jsonl"])
     cell = f"{STARTED} 0123456789ab main"
-    assert history.list_rows(history.metrics[0])[1][1] == cell
+    assert history.build_table(history.metrics[0]).list_texts()[1][1] == cell
     assert cell in history.html()
     assert history.to_dict()["runs"][0]["origin"]["branch"] == "main"
 
@@ -161,7 +161,7 @@ def test_the_report_has_the_gates_of_its_run(tmp_path):
 def test_notebooks_show_summary_curve_and_comparison():
     results = evaluate(SAMPLES, [ContextRecall()], progress=False)
     summary = results.summary()._repr_html_()
-    assert '<td data-name="mean">0.5000</td>' in summary
+    assert '<td data-name="mean"><bdi>0.5000</bdi> ' in summary
     assert "<pre>metric          k" in results.curve()._repr_html_()
     page = results.compare(results)._repr_html_()
     assert page.startswith('<div class="ctxmetrics">')

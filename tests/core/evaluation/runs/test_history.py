@@ -59,11 +59,11 @@ def test_means_stand_in_the_order_of_the_runs(runs):
 
 
 def test_points_of_runs_that_differ_are_not_joined(runs):
-    lines = read_history(runs).draw("context_recall")
-    assert [len(line) for line in lines] == [2, 1, 2]
-    # From 0 at the bottom (140) to 1 at the top (20), the runs from left (40) to right (620).
-    points = [point for line in lines for point in line]
-    expected = [(40, 80), (185, 50), (330, 50), (475, 20), (620, 100)]
+    chart = read_history(runs).draw("context_recall")
+    assert [len(line.points) for line in chart.lines] == [2, 1, 2]
+    # From 0 at the bottom (160) to 1 at the top (12), the runs from left (40) to right (620).
+    points = [point for line in chart.lines for point in chart.place_points(line)]
+    expected = [(40, 86), (185, 49), (330, 49), (475, 12), (620, 160 - 148 / 3)]
     assert points == [pytest.approx(point) for point in expected]
 
 
@@ -186,11 +186,11 @@ def test_no_sample_is_built_for_a_history(runs, monkeypatch):
 
 def test_intervals_are_drawn_beside_the_points(tmp_path):
     path = write_run(tmp_path / "1.jsonl", {1, 2, 3})
-    # Wilson's interval of 3 of 4: 0.3006 to 0.9544 (see the command's table); from 1 at 20 to 0 at 140.
-    (drawn,) = read_history([path]).draw_intervals("context_recall")
-    assert drawn == pytest.approx((40, 140 - 120 * 0.3006, 140 - 120 * 0.9544), abs=0.01)
+    # Wilson's interval of 3 of 4: 0.30064 to 0.95441 (see the command's table); from 1 at 12 to 0 at 160.
+    (interval,) = read_history([path]).draw("context_recall").intervals
+    assert interval == pytest.approx((0, 0.3006, 0.9544), abs=1e-4)
     page = read_history([path]).html()
-    assert 'x1="40.0" x2="40.0" y1="103.9" y2="25.5"' in page
+    assert 'x1="40.0" x2="40.0" y1="115.5" y2="18.7"' in page
     assert '<td data-name="not comparable with the run before"></td>' in page  # hidden on a phone
 
 

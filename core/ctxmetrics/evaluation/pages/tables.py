@@ -1,0 +1,132 @@
+"""A table as data, and how it is written: as text, as Markdown, and on a page (`table.html`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Generic, TypeVar
+
+from ctxmetrics._internal.text_table import align_rows
+
+Item = TypeVar("Item")
+# Characters with a meaning in Markdown; an underscore inside a word has none.
+_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A share from 0 to 1, which a page draws as a bar.
+
+    Attributes:
+        share: The share; None where there is none.
+        interval: The ends of its interval, which a page draws as a line on the bar.
+    """
+
+    share: float | None
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes:
+        text: What it says.
+        bar: What a page draws beside the text.
+        address: Where the text leads to on a page.
+        kind: The class of the cell on a page: ``yes``, ``no`` or none.
+    """
+
+    text: str
+    bar: Bar | None = None
+    address: str | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Item]):
+    """One column of a table: what it shows of an item.
+
+    Attributes:
+        title: Its title.
+        value: Returns the value of an item; a value of None is written as ``-``.
+        form: The format of the value, such as ``.3f``.
+        bar: Returns what a page draws beside the value.
+        address: Returns where the value leads to on a page.
+    """
+
+    title: str
+    value: Callable[[Item], Any]
+    form: str = ""
+    bar: Callable[[Item], Bar] | None = None
+    address: Callable[[Item], str | None] | None = None
+
+    def build_cell(self, item: Item) -> Cell:
+        """Build the cell of an item."""
+        return Cell(
+            text=format_value(self.value(item), self.form),
+            bar=None if self.bar is None else self.bar(item),
+            address=None if self.address is None else self.address(item),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; as a string, text with aligned columns.
+
+    Attributes:
+        titles: The titles of the columns.
+        rows: The rows. The first cell of each is the name of the row.
+    """
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @classmethod
+    def build(cls, columns: Sequence[Column[Item]], items: Iterable[Item]) -> Table:
+        """Build a table with a row for each item."""
+        titles = tuple(column.title for column in columns)
+        rows = tuple(tuple(column.build_cell(item) for column in columns) for item in items)
+        return cls(titles, rows)
+
+    def with_names(self, title: str, names: Sequence[str]) -> Table:
+        """Return the table with a first column that names the runs or groups of its rows."""
+        rows = tuple((Cell(name), *row) for name, row in zip(names, self.rows, strict=True))
+        return Table((title, *self.titles), rows)
+
+    def list_texts(self) -> list[list[str]]:
+        """List the texts of all rows, the titles first."""
+        return [[*self.titles], *([cell.text for cell in row] for row in self.rows)]
+
+    def list_lines(self) -> list[str]:
+        """List the lines of the table as text, the titles first."""
+        return align_rows(self.list_texts())
+
+    def __str__(self) -> str:
+        return "\n".join(self.list_lines())
+
+    def markdown(self) -> str:
+        """Return the table as Markdown; its texts are escaped."""
+        titles, *rows = [[escape_markdown(text) for text in texts] for texts in self.list_texts()]
+        rule = ["---"] * len(titles)
+        return "\n".join(f"| {' | '.join(texts)} |" for texts in (titles, rule, *rows))
+
+
+def format_value(value: Any, form: str = "") -> str:
+    """Write a value in a format; ``-`` for None."""
+    return "-" if value is None else format(value, form)
+
+
+def format_interval(interval: tuple[float, float] | None, form: str) -> str:
+    """Write the ends of an interval in a format; ``-`` without an interval."""
+    if interval is None:
+        return "-"
+    low, high = interval
+    return f"{low:{form}} to {high:{form}}"
+
+
+def escape_markdown(text: str) -> str:
+    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
+    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))
