@@ -30,7 +30,7 @@ def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> t
     >>> supported_units([[True, False], [False, True], [False, False]], k=1)
     (True, False, False)
     """
-    return tuple(True in top(row, k) for row in _matrix(matrix))
+    return tuple(True in top(row, k) for row in _check_matrix(matrix))
 
 
 def attribution_recall(matrix: Sequence[Sequence[bool]], k: int | None = None) -> float | None:
@@ -76,7 +76,7 @@ def useful_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
     >>> useful_contexts([[True, False, False], [True, True, False]])
     (True, True, False)
     """
-    return tuple(True in column for column in zip(*_matrix(matrix), strict=True))
+    return tuple(True in column for column in zip(*_check_matrix(matrix), strict=True))
 
 
 def attribution_precision(matrix: Sequence[Sequence[bool]]) -> float | None:
@@ -123,7 +123,7 @@ def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
     """
     covered: set[int] = set()
     redundant: list[int] = []
-    for context, column in enumerate(zip(*_matrix(matrix), strict=True)):
+    for context, column in enumerate(zip(*_check_matrix(matrix), strict=True)):
         units = {unit for unit, supported in enumerate(column) if supported}
         if units and units <= covered:
             redundant.append(context)
@@ -205,11 +205,14 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
         )
     if not recalls or not recalls[-1]:
         return None
-    least = keep * recalls[-1] - _ROUNDING  # sums of doubles in another order differ in the last bits
-    return next(k for k, recall in enumerate(recalls, start=1) if recall >= least)
+    smallest_recall = (
+        keep * recalls[-1] - _ROUNDING
+    )  # sums of doubles in another order differ in the last bits
+    return next(k for k, recall in enumerate(recalls, start=1) if recall >= smallest_recall)
 
 
-def _matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
+def _check_matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
+    """Check that every cell is a verdict, and that all rows have as many contexts as the first one."""
     rows = [checked_verdicts(row, f"matrix[{unit}]") for unit, row in enumerate(matrix)]
     for unit, row in enumerate(rows):
         if len(row) != len(rows[0]):

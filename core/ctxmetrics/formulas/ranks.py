@@ -49,7 +49,10 @@ def share(verdicts: Sequence[bool]) -> float | None:
     None
     """
     # In a list of booleans it is enough to count, which takes a third of the time.
-    if type(verdicts) is not list or verdicts.count(True) + verdicts.count(False) < len(verdicts):
+    holds_only_booleans = type(verdicts) is list and verdicts.count(True) + verdicts.count(
+        False
+    ) == len(verdicts)
+    if not holds_only_booleans:
         verdicts = checked_verdicts(verdicts, "verdicts")
     return verdicts.count(True) / len(verdicts) if verdicts else None
 
@@ -106,13 +109,13 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
         raise ParameterError(
             f"the numbers of parts and weights differ, {len(parts)} and {len(weights)}: give one weight a unit"
         )
-    if not all(0 <= part <= 1 for part in parts) or not all(
-        0 <= weight < math.inf for weight in weights
-    ):
+    are_parts_valid = all(0 <= part <= 1 for part in parts)
+    are_weights_valid = all(0 <= weight < math.inf for weight in weights)
+    if not are_parts_valid or not are_weights_valid:
         raise ParameterError("write parts from 0 to 1, and finite weights of at least 0")
-    supported = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
-    total = math.fsum(weights)
-    return supported / total if total else None
+    supported_weight = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
+    total_weight = math.fsum(weights)
+    return supported_weight / total_weight if total_weight else None
 
 
 def average_precision(
@@ -154,21 +157,26 @@ def average_precision(
     0.5
     """
     checked = checked_verdicts(relevant, "relevant")
-    added = _not_negative(epsilon, "epsilon")
+    checked_epsilon = _check_not_negative(epsilon, "epsilon")
     if not checked:
         return None
     hits = 0
-    total = 0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
+    sum_of_precisions = (
+        0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
+    )
     for rank, is_relevant in enumerate(checked, start=1):
         if is_relevant:
             hits += 1
-            total += hits / rank
-    if relevant_in_all is not None and _count(relevant_in_all) < hits:
+            precision_at_rank = hits / rank
+            sum_of_precisions += precision_at_rank
+    if relevant_in_all is not None and _check_k(relevant_in_all) < hits:
         raise ParameterError(
             f"relevant_in_all is {relevant_in_all}, and {hits} relevant ones were retrieved"
         )
-    counted = hits if relevant_in_all is None else relevant_in_all
-    return total / (counted + added) if hits else 0.0
+    if not hits:
+        return 0.0
+    relevant_contexts = hits if relevant_in_all is None else relevant_in_all
+    return sum_of_precisions / (relevant_contexts + checked_epsilon)
 
 
 def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
@@ -192,7 +200,8 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
     >>> precision_at_k([True, False, True, False], 10)
     0.2
     """
-    return ratio(checked_verdicts(relevant, "relevant")[: _count(k)].count(True), k)
+    first_k = checked_verdicts(relevant, "relevant")[: _check_k(k)]
+    return ratio(first_k.count(True), k)
 
 
 def hit_rate(relevant: Sequence[bool]) -> float:
@@ -237,7 +246,10 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
     0.25
     """
     checked = checked_verdicts(relevant, "relevant")
-    return 1 / (checked.index(True) + 1) if True in checked else 0.0
+    if True not in checked:
+        return 0.0
+    first_rank = checked.index(True) + 1
+    return 1 / first_rank
 
 
 def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -> float | None:
@@ -270,11 +282,12 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     retrieved = _check_gains(gains, "gains")
     ideal_gains = _check_gains(ideal, "ideal")
     ideal_gains.sort(reverse=True)
-    largest = sorted((gain for gain in retrieved if gain > 0), reverse=True)
+    positive_gains = [gain for gain in retrieved if gain > 0]
+    positive_gains.sort(reverse=True)
     has_higher_gain = any(
-        gain > ideal_gain for gain, ideal_gain in zip(largest, ideal_gains, strict=False)
+        gain > ideal_gain for gain, ideal_gain in zip(positive_gains, ideal_gains, strict=False)
     )
-    if len(largest) > len(ideal_gains) or has_higher_gain:
+    if len(positive_gains) > len(ideal_gains) or has_higher_gain:
         raise ParameterError(
             "gains holds more relevance than ideal: list every relevant context in ideal, "
             "and give the repetition of a context the gain 0"
@@ -289,32 +302,36 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
 
 
 def _discounted_sum(gains: list[float]) -> float:
+    """Return DCG: the sum of the gains, each divided by log2(rank + 1)."""
     total = 0.0
-    for rank, value in enumerate(gains, start=1):
-        if value:
-            total += value / math.log2(rank + 1)
+    for rank, gain in enumerate(gains, start=1):
+        if gain:
+            total += gain / math.log2(rank + 1)
     return total
 
 
 def _check_gains(gains: Sequence[float], name: str) -> list[float]:
+    """Return gains as finite floats of at least 0."""
     are_floats = {*map(type, gains)} == {float}
     if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # as nearly always
         return [*gains]
-    return [_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
+    return [_check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
 
 def top(ranked: list[_T], k: int | None) -> list[_T]:
     """Return the first k of a list; None takes all."""
-    return ranked if k is None else ranked[: _count(k)]
+    return ranked if k is None else ranked[: _check_k(k)]
 
 
-def _count(k: int) -> int:
+def _check_k(k: int) -> int:
+    """Return a number of contexts, a whole number of at least 0."""
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 0:
         raise ParameterError(f"k is {k!r}: write a whole number of at least 0")
     return int(k)
 
 
-def _not_negative(value: float, name: str) -> float:
+def _check_not_negative(value: float, name: str) -> float:
+    """Return a number as a finite float of at least 0."""
     try:
         number = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:

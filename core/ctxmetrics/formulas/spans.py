@@ -33,9 +33,9 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
     >>> span_recall([("a", 0, 10)], [("a", 5, 20), ("a", 5, 20), ("b", 0, 5)])
     0.5
     """
-    expected = merged_spans(reference)
-    found = _common(expected, merged_spans(retrieved))
-    return ratio(_length(found), _length(expected))
+    reference_union = merged_spans(reference)
+    common = _common(reference_union, merged_spans(retrieved))
+    return ratio(_length(common), _length(reference_union))
 
 
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -85,9 +85,9 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
     >>> span_iou([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
     0.2
     """
-    wanted = merged_spans(reference)
-    common = _length(_common(wanted, merged_spans(retrieved)))
-    return ratio(common, _length(retrieved) + _length(wanted) - common)
+    reference_union = merged_spans(reference)
+    common = _length(_common(reference_union, merged_spans(retrieved)))
+    return ratio(common, _length(retrieved) + _length(reference_union) - common)
 
 
 def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:
@@ -110,8 +110,12 @@ def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tu
     >>> covered_spans([("a", 0, 10), ("a", 10, 20)], [("a", 0, 3), ("a", 4, 12)], 0.5)
     (True, False)
     """
-    others = merged_spans(by)
-    return tuple(_enough(_length(_common([span], others)), span, least) for span in _checked(spans))
+    union = merged_spans(by)
+    verdicts = []
+    for span in _check_spans(spans):
+        covered_characters = _length(_common([span], union))
+        verdicts.append(_has_share(covered_characters, span, least))
+    return tuple(verdicts)
 
 
 def relevant_spans(
@@ -149,7 +153,7 @@ def _holds_one(span: Span, reference: Sequence[Span], least: float) -> bool:
     """Return whether a span holds at least a share of one reference span."""
     for wanted in reference:
         part = common_span(span, wanted)
-        if part is not None and _enough(_length([part]), wanted, least):
+        if part is not None and _has_share(_length([part]), wanted, least):
             return True
     return False
 
@@ -167,7 +171,7 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
     [('a', 0, 12), ('b', 0, 1)]
     """
     merged: list[Span] = []
-    for source, start, end in sorted(_checked(spans)):
+    for source, start, end in sorted(_check_spans(spans)):
         if merged and merged[-1][0] == source and start <= merged[-1][2]:
             _, merged_start, merged_end = merged[-1]
             merged[-1] = (source, merged_start, max(end, merged_end))
@@ -214,7 +218,7 @@ def characters(spans: Sequence[Span]) -> int:
     >>> characters([("a", 0, 10), ("a", 5, 10)])
     15
     """
-    return _length(_checked(spans))
+    return _length(_check_spans(spans))
 
 
 def _common(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
@@ -241,12 +245,13 @@ def _length(spans: Sequence[Span]) -> int:
     return sum(end - start for _, start, end in spans)
 
 
-def _enough(count: int, span: Span, least: float) -> bool:
+def _has_share(count: int, span: Span, least: float) -> bool:
     """Whether a number of characters of a span is more than none, and at least a share of the span."""
-    return count > 0 and count / (span[2] - span[1]) >= least
+    _, start, end = span
+    return count > 0 and count / (end - start) >= least
 
 
-def _checked(spans: Sequence[Span]) -> Sequence[Span]:
+def _check_spans(spans: Sequence[Span]) -> Sequence[Span]:
     """Check that every span has a source and holds at least one character."""
     for index, span in enumerate(spans):
         match span:

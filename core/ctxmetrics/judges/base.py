@@ -45,10 +45,13 @@ class JudgeRequest:
     context_ids: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # All verdicts of a process share these texts, which takes less memory.
-        for name, letter, texts in (("unit_ids", "s", self.units), ("context_ids", "c", self.contexts)):
-            ids = tuple(intern(f"{letter}{number}") for number in range(1, len(texts) + 1))
-            object.__setattr__(self, name, ids)
+        object.__setattr__(self, "unit_ids", _number_ids("s", len(self.units)))
+        object.__setattr__(self, "context_ids", _number_ids("c", len(self.contexts)))
+
+
+def _number_ids(letter: str, count: int) -> tuple[str, ...]:
+    """Return ids such as ``("c1", "c2", ..)``. All requests of a process share these strings, which takes less memory."""
+    return tuple(intern(f"{letter}{number}") for number in range(1, count + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +129,7 @@ class DecomposingJudge(Judge, Protocol):
 
 Answer = TypeVar("Answer", Judgement, Claims)
 _NONE = type(None)
-# What each field of an answer must be: in words, its types, and those of its items.
+# What each field of an answer must be: in words, as types, and the type of the items of a list.
 _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
     "verdicts": ("a tuple of ctxmetrics.Verdict", (tuple, list), Verdict),
     "claims": ("a tuple of strings", (tuple, list), str),
@@ -140,28 +143,30 @@ _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
 }
 
 
-def checked_answer(answer: object, kind: type[Answer]) -> Answer:
+def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
     """Check the types of a judge's answer: of the answer and of its fields. See `checked_verdict` for the verdicts.
 
     Args:
         answer: The object that the judge returned.
-        kind: The class that it must have.
+        answer_class: The class that it must have.
 
     Raises:
         JudgeError: The answer or a field has the wrong type; the reason code is ``judge_error``.
     """
-    if not isinstance(answer, kind):
-        raise _wrong("it", f"a ctxmetrics.{kind.__name__}", answer)
-    for item_field in fields(answer):
-        expected, kinds, kinds_of_items = _FIELDS[item_field.name]
-        value = getattr(answer, item_field.name)
-        if not isinstance(value, kinds):
-            raise _wrong(item_field.name, expected, value)
-        for item in value if isinstance(value, (tuple, list)) else ():
-            if not isinstance(item, kinds_of_items):
-                raise _wrong(item_field.name, expected, item)
+    if not isinstance(answer, answer_class):
+        raise _wrong_type_error("it", f"a ctxmetrics.{answer_class.__name__}", answer)
+    for answer_field in fields(answer):
+        expected, field_types, item_type = _FIELDS[answer_field.name]
+        value = getattr(answer, answer_field.name)
+        if not isinstance(value, field_types):
+            raise _wrong_type_error(answer_field.name, expected, value)
+        if not isinstance(value, (tuple, list)):
+            continue
+        for item in value:
+            if not isinstance(item, item_type):
+                raise _wrong_type_error(answer_field.name, expected, item)
             if isinstance(item, Verdict) and not isinstance(item.id, str):
-                raise _wrong("a verdict's id", "a string such as 's1'", item.id)
+                raise _wrong_type_error("a verdict's id", "a string such as 's1'", item.id)
     return answer
 
 
@@ -176,30 +181,30 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     value: object = verdict.value
     spans: object = verdict.evidence
     problem = None
-    # NumPy's booleans are a yes or no; the numbers 0 and 1 are not.
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if number or not isinstance(value, Hashable) or value not in {True, False, None}:
+    # NumPy's booleans are a yes or no; the numbers 0 and 1 are not, though they equal False and True.
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number or not isinstance(value, Hashable) or value not in {True, False, None}:
         problem = "the verdict is neither yes nor no"
     elif not isinstance(verdict.reason, (str, _NONE)) or not isinstance(verdict.code, (str, _NONE)):
         problem = "the verdict's reason and code must be strings or None"
     elif not isinstance(verdict.details, Mapping):
         problem = "the verdict's details must be a mapping"
-    elif not isinstance(spans, (tuple, list)) or not all(map(_is_evidence, spans)):
+    elif not isinstance(spans, (tuple, list)) or not all(_is_evidence(span) for span in spans):
         problem = "the verdict's evidence must be a tuple of ctxmetrics.Evidence"
     if problem:
         return Verdict(
             id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem
         )
-    real = tuple(
+    verified_spans = tuple(
         span
         for span in verdict.evidence
         if 0 <= span.context < len(contexts)
         and contexts[span.context][span.start : span.end] == span.quote
     )
-    if len(real) == len(verdict.evidence):
+    if len(verified_spans) == len(verdict.evidence):
         return verdict
-    if real or verdict.value is not True:
-        return replace(verdict, evidence=real)
+    if verified_spans or verdict.value is not True:
+        return replace(verdict, evidence=verified_spans)
     return replace(
         verdict,
         value=False,
@@ -242,20 +247,20 @@ def complete_verdicts(
     """
     by_id: dict[str, Verdict] = {}
     for verdict in verdicts:
-        first = by_id.setdefault(verdict.id, verdict)
-        if first is not verdict and first.value != verdict.value:
+        first_verdict = by_id.setdefault(verdict.id, verdict)
+        if first_verdict is not verdict and first_verdict.value != verdict.value:
             by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
     completed: list[Verdict] = []
     for id_, text in zip(ids, texts, strict=True):
         verdict = by_id.get(id_, missing)
-        # The request's own strings, also where equal ones are there: all verdicts share them.
+        # A verdict takes the strings of the request, even if its own are equal: all verdicts then share the memory of one.
         if verdict.id is not id_ or verdict.text is not text:
             verdict = replace(verdict, id=id_, text=text)
         completed.append(checked_verdict(verdict, contexts))
     return tuple(completed)
 
 
-def _wrong(part: str, wanted: str, value: object) -> JudgeError:
+def _wrong_type_error(part: str, wanted: str, value: object) -> JudgeError:
     """Build the error of an answer whose part has the wrong type."""
     return JudgeError(
         f"what the judge returned cannot be used: {part} must be {wanted}, not {type(value).__name__}",

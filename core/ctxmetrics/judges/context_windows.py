@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import starmap
 from typing import NamedTuple
 
 from ctxmetrics.judges.base import JudgeRequest
@@ -58,12 +57,15 @@ def choose_windows(
     Returns:
         Each unit with the windows of each context, in the order of the text.
     """
-    contexts = [list(_cut_to_windows(index, text, size)) for index, text in enumerate(request.contexts)]
-    chosen = []
+    windows_by_context = [
+        list(_cut_to_windows(index, text, size)) for index, text in enumerate(request.contexts)
+    ]
+    units_with_windows = []
     for unit in units:
         phrase = Phrase.of(unit, request.language)
-        chosen.append((unit, [_choose(windows, phrase, most_windows) for windows in contexts]))
-    return chosen
+        chosen = [_choose(windows, phrase, most_windows) for windows in windows_by_context]
+        units_with_windows.append((unit, chosen))
+    return units_with_windows
 
 
 def cut_pieces(context: int, text: str, size: int) -> list[Window]:
@@ -76,19 +78,21 @@ def cut_pieces(context: int, text: str, size: int) -> list[Window]:
     """
     view = see(text)
     groups: list[list[Span]] = []
-    room = 0
-    for sentence in starmap(Span, sentences(text)):
-        length = len(_TOKEN.findall(view.cut(sentence)))
-        if not groups or length > room:
+    free_tokens = 0  # how many more fit into the last group
+    for start, end in sentences(text):
+        sentence = Span(start, end)
+        token_count = len(_TOKEN.findall(view.cut(sentence)))
+        if not groups or token_count > free_tokens:
             groups.append([])
-            room = size
+            free_tokens = size
         groups[-1].append(sentence)
-        room -= length
+        free_tokens -= token_count
     pieces = []
     for group in groups:
-        piece = Span(group[0].start, group[-1].end)
-        span = Evidence(context, *piece, text[piece.start : piece.end])
-        pieces.append(Window(span, frozenset(), view.cut(piece)))
+        start = group[0].start
+        end = group[-1].end
+        evidence = Evidence(context, start, end, text[start:end])
+        pieces.append(Window(evidence, frozenset(), view.cut(Span(start, end))))
     return pieces
 
 
@@ -104,13 +108,12 @@ def choose_complementary(
     combined_words: frozenset[str] = frozenset()
     candidates = [window for windows in windows_by_context for window in windows]
     while candidates and len(chosen) < most_windows:
-        candidate = max(candidates, key=lambda window: len(window.words - combined_words))
-        if candidate.words <= combined_words:
+        best = max(candidates, key=lambda window: len(window.words - combined_words))
+        if best.words <= combined_words:  # no window adds a word
             break
-        combined_words |= candidate.words
-        chosen.append(replace(candidate.span, whole=False))
-        context = candidate.span.context
-        candidates = [window for window in candidates if window.span.context != context]
+        combined_words |= best.words
+        chosen.append(replace(best.span, whole=False))
+        candidates = [window for window in candidates if window.span.context != best.span.context]
     if len(chosen) < 2:  # noqa: PLR2004 - one context is not several together
         return ()
     return tuple(sorted(chosen, key=lambda span: span.context))
@@ -126,18 +129,25 @@ def _choose(windows: Iterable[Window], unit: Phrase, most_windows: int) -> list[
         """Count the words of the unit that a window holds; a number counts twice."""
         return len(window.words) + len(window.words & numbers)
 
-    chosen = sorted(compared, key=weigh, reverse=True)[:most_windows]
-    return sorted(chosen, key=lambda window: window.span.start)
+    compared.sort(key=weigh, reverse=True)
+    return sorted(compared[:most_windows], key=lambda window: window.span.start)
 
 
 def _cut_to_windows(context: int, text: str, size: int) -> Iterator[Window]:
     """Cut a context into windows; the last one ends with the last sentence."""
     view = see(text)
-    spans = [*starmap(Span, sentences(text))]
-    words = [frozenset(held_keys(tokens(view.cut(span)))) for span in spans]
+    sentence_spans = [Span(start, end) for start, end in sentences(text)]
+    words_by_sentence = [frozenset(held_keys(tokens(view.cut(span)))) for span in sentence_spans]
+    # A window begins with the last sentence of the one before it.
     step = max(1, size - 1)
-    for first in range(0, max(len(spans) - size + step, min(1, len(spans))), step):
-        window_slice = slice(first, first + size)
-        start, end = spans[window_slice][0][0], spans[window_slice][-1][1]
-        span = Evidence(context, start, end, text[start:end])
-        yield Window(span, frozenset().union(*words[window_slice]), view.cut(Span(start, end)))
+    first = 0
+    while first < len(sentence_spans):
+        last = min(first + size, len(sentence_spans)) - 1
+        start = sentence_spans[first].start
+        end = sentence_spans[last].end
+        words = frozenset[str]().union(*words_by_sentence[first : last + 1])
+        evidence = Evidence(context, start, end, text[start:end])
+        yield Window(evidence, words, view.cut(Span(start, end)))
+        if last == len(sentence_spans) - 1:
+            return
+        first += step

@@ -153,7 +153,7 @@ class DecisionJudge:
         return await self._judge(request, rated=True)
 
     async def _judge(self, request: JudgeRequest, *, rated: bool) -> Judgement:
-        """Judge the contexts, or the units; flag what is doubtful."""
+        """Judge the contexts if they are to be rated, else the units; flag doubtful verdicts."""
         answers = await self._ask(request)
         bar = Bar(self.bar, self.doubt)
         rows = _build_rows(request, answers.by_id, rated=rated)
@@ -165,27 +165,29 @@ class DecisionJudge:
         else:
             verdicts = probabilities.judge_units(request.unit_ids, rows, bar)
         cells = [*chain.from_iterable(answers.by_id.values())]
-        # How far apart the answers to the same question were.
-        gap = max((cell.gap for cell in cells), default=0.0)
+        # How far apart two answers to the same question were.
+        largest_gap = max((cell.gap for cell in cells), default=0.0)
         flagged = []
         for verdict, text in zip(verdicts, texts, strict=True):
             unit = QuotedUnit(text, request.answer, request.contexts, request.language)
-            flagged.append(_flag(verdict, unit, request.contexts, gap))
-        served = sorted({cell.served_model for cell in cells} - {""})
-        usage = answers.usage
+            flagged.append(_flag(verdict, unit, request.contexts, largest_gap))
+        served_models = {cell.served_model for cell in cells if cell.served_model}
+        # Without a request, every answer was remembered.
+        reused_judgements = 0 if answers.usage.calls else 1
         return Judgement(
             verdicts=tuple(flagged),
-            usage=replace(usage, reused=0 if usage.calls else 1),
+            usage=replace(answers.usage, reused=reused_judgements),
             prompt=get_pack(request.language).versions["decision"],
-            served_model=", ".join(served) or None,
+            served_model=", ".join(sorted(served_models)) or None,
         )
 
     async def _ask(self, request: JudgeRequest) -> _DecisionAnswers:
-        """Ask every question about a request."""
+        """Ask every question about a request: about each context, and in the layout "context" about all together."""
         split = partial(split_request, request, limit=self.max_characters, most_ids=_MOST_CONTEXTS)
         one_context_each = self.layout == "context"
         step: Step = "joint" if request.units else "usefulness"
-        requests = [self._ask_in_halves(part) for part in split(step, per_context=one_context_each)]
+        parts = split(step, per_context=one_context_each)
+        requests = [self._ask_in_halves(part) for part in parts]
         if one_context_each and self.together:
             parts = split("attribution", per_context=False)
             requests += [self._ask_in_halves(part, together=True) for part in parts]
@@ -203,34 +205,50 @@ class DecisionJudge:
             return _DecisionAnswers({}, Usage())
         answers = await self._look_up_or_ask(part.request, state, questions)
         codes = {cell.code for cell in chain.from_iterable(answers.by_id.values())}
-        parts = halves(part) if codes & SIZE_CODES else None
-        if parts is None:
+        is_too_long = bool(codes & SIZE_CODES)
+        two_halves = halves(part) if is_too_long else None
+        if two_halves is None:
             return answers
-        requests = [self._ask_in_halves(half, together=together) for half in parts]
-        return _merge([_DecisionAnswers({}, answers.usage), *await asyncio.gather(*requests)])
+        requests = [self._ask_in_halves(half, together=together) for half in two_halves]
+        answers_of_halves = await asyncio.gather(*requests)
+        # The answers to the whole part are of no use; what they cost counts.
+        without_answers = _DecisionAnswers({}, answers.usage)
+        return _merge([without_answers, *answers_of_halves])
 
     def write(self, part: Part, *, together: bool = False) -> tuple[str, dict[str, str]]:
-        """Write the state of a part, and its questions by their ids."""
+        """Write the state of a part, and its questions by their ids.
+
+        Args:
+            part: The part of the request.
+            together: Whether to ask about all its contexts together alone.
+        """
         request = part.request
         one_context_each = self.layout == "context"
         pack = get_pack(request.language)
         data: dict[str, Any] = {"question": request.user_input}
-        if not one_context_each:
-            data |= {"sentences": part.units} if part.units else {"answer": request.answer}
-        data["contexts"] = list(part.contexts.values()) if one_context_each else part.contexts
+        if one_context_each:
+            data["contexts"] = list(part.contexts.values())
+        else:
+            if part.units:
+                data["sentences"] = part.units
+            else:
+                data["answer"] = request.answer
+            data["contexts"] = part.contexts
         write_question = partial(_write_question, pack, "_text" if one_context_each else "")
         # For each id in the part, the id in the whole request.
         ids = {id_: f"{id_[0]}{index + 1}" for id_, (index, _) in part.places.items()}
         questions: dict[str, str] = {}
-        for context in () if together else part.contexts:
-            for unit, text in part.units.items():
-                question = write_question("states", text, context=context, sentence=unit)
-                questions[f"{ids[unit]}_{ids[context]}"] = question
-            if part.rated:
-                questions[ids[context]] = write_question("useful", request.answer, context=context)
+        if not together:
+            for context_id in part.contexts:
+                for unit_id, text in part.units.items():
+                    question = write_question("states", text, context=context_id, sentence=unit_id)
+                    questions[f"{ids[unit_id]}_{ids[context_id]}"] = question
+                if part.rated:
+                    question = write_question("useful", request.answer, context=context_id)
+                    questions[ids[context_id]] = question
         if len(part.contexts) > 1 and self.together:
-            for unit, text in part.units.items():
-                questions[ids[unit]] = write_question("together", text, sentence=unit)
+            for unit_id, text in part.units.items():
+                questions[ids[unit_id]] = write_question("together", text, sentence=unit_id)
         return render_state(pack, data), questions
 
     async def _look_up_or_ask(
@@ -246,6 +264,7 @@ class DecisionJudge:
         answers: dict[str, list[ProbabilityCell]] = {}
 
         def look_up() -> _DecisionAnswers | None:
+            """Take the answers that are stored; return them if that is all."""
             for id_, key in keys.items():
                 cell = memory.peek(key)
                 if cell is None and cache is not None:
@@ -253,12 +272,14 @@ class DecisionJudge:
                 if cell is not None:
                     memory.remember(key, cell)
                     answers[id_] = [cell]
-            return _DecisionAnswers(answers, Usage()) if len(answers) == len(keys) else None
+            is_complete = len(answers) == len(keys)
+            return _DecisionAnswers(answers, Usage()) if is_complete else None
 
         async def ask() -> _DecisionAnswers:
-            missing = {id_: text for id_, text in questions.items() if id_ not in answers}
+            """Ask the questions without a stored answer, and store the answers."""
+            open_questions = {id_: text for id_, text in questions.items() if id_ not in answers}
             exchange = DecisionExchange(self.model, version, state)
-            await exchange.ask(missing, self.max_questions)
+            await exchange.ask(open_questions, self.max_questions)
             gap = await self._measure_dependence(exchange, memory)
             for id_, cell in exchange.answers.items():
                 answer = cell._replace(gap=max(gap, cell.gap))
@@ -269,13 +290,14 @@ class DecisionJudge:
                         cache.put(keys[id_], _encode(answer))
             return _DecisionAnswers(answers, exchange.usage)
 
-        cells = look_up()
-        if cells is not None:
-            return cells
-        key = digest_key((str(self.max_questions), *keys.values()))
-        ask_once = ask if cache is None else partial(cache.ask_once, key, look_up, ask)
+        stored_answers = look_up()
+        if stored_answers is not None:
+            return stored_answers
+        request_key = digest_key((str(self.max_questions), *keys.values()))
+        ask_once = ask if cache is None else partial(cache.ask_once, request_key, look_up, ask)
         outcome: _DecisionAnswers
-        outcome, is_shared = await memory.get(f"{id(run)} {key}", ask_once)
+        outcome, is_shared = await memory.get(f"{id(run)} {request_key}", ask_once)
+        # What another sample asked for has cost nothing here.
         return replace(outcome, usage=Usage()) if is_shared else outcome
 
     async def _measure_dependence(self, exchange: DecisionExchange, memory: Memo[Any]) -> float:
@@ -299,11 +321,13 @@ def _write_question(pack: Pack, form: str, kind: str, text: str, **ids: str) -> 
 
 def _merge(answers: Sequence[_DecisionAnswers]) -> _DecisionAnswers:
     """Put the answers of several states together."""
-    merged: dict[str, list[ProbabilityCell]] = defaultdict(list)
-    for item in answers:
-        for id_, cells in item.by_id.items():
-            merged[id_] += cells
-    return _DecisionAnswers(merged, sum((item.usage for item in answers), Usage()))
+    cells_by_id: dict[str, list[ProbabilityCell]] = defaultdict(list)
+    usage = Usage()
+    for answers_of_state in answers:
+        usage += answers_of_state.usage
+        for id_, cells in answers_of_state.by_id.items():
+            cells_by_id[id_] += cells
+    return _DecisionAnswers(cells_by_id, usage)
 
 
 def _build_rows(
@@ -313,32 +337,36 @@ def _build_rows(
     unit_ids = list(request.unit_ids)
     units = list(request.units)
     if rated:
-        unit_ids.append("")
+        unit_ids.append("")  # the answer as a whole is no unit and has no id
         units.append(request.answer)
+    # For each unit the nearest sentence of each context: windows of one sentence, and one window a context.
+    units_with_windows = choose_windows(request, units, 1, 1)
     rows = []
-    for unit_id, (_, nearest) in zip(unit_ids, choose_windows(request, units, 1, 1), strict=True):
+    for unit_id, (_, windows_by_context) in zip(unit_ids, units_with_windows, strict=True):
         cells = []
-        for context_id, window in zip(request.context_ids, nearest, strict=True):
-            id_ = f"{unit_id}_{context_id}" if unit_id else context_id
-            cell = probabilities.find_failure_or_likeliest(answers.get(id_, ()))
-            cells.append(cell._replace(span=window[0].span if window else None))
+        for context_id, windows in zip(request.context_ids, windows_by_context, strict=True):
+            question_id = f"{unit_id}_{context_id}" if unit_id else context_id
+            cell = probabilities.find_failure_or_likeliest(answers.get(question_id, ()))
+            nearest_sentence = windows[0].span if windows else None
+            cells.append(cell._replace(span=nearest_sentence))
         together = probabilities.find_failure_or_likeliest(answers.get(unit_id, ()))
-        rows.append(
-            UnitProbabilities(
-                tuple(cells), together, choose_complementary(nearest) or _list_parts(nearest)
-            )
-        )
+        spans = choose_complementary(windows_by_context)
+        if not spans:
+            spans = _list_parts(windows_by_context)
+        rows.append(UnitProbabilities(tuple(cells), together, spans))
     return rows
 
 
-def _list_parts(nearest: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
+def _list_parts(windows_by_context: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
     """Return the nearest sentence of each context that shares a word with the unit; of every context if none does."""
-    windows = [window for windows in nearest for window in windows]
-    related = [window for window in windows if window.words] or windows
-    return tuple(replace(window.span, whole=False) for window in related)
+    sentences = [*chain.from_iterable(windows_by_context)]
+    related = [sentence for sentence in sentences if sentence.words]
+    if not related:
+        related = sentences
+    return tuple(replace(sentence.span, whole=False) for sentence in related)
 
 
-def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], gap: float) -> Verdict:
+def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], largest_gap: float) -> Verdict:
     """Flag a verdict whose evidence shares no word with its unit, or whose question had two different answers."""
     if verdict.value is None:
         return verdict
@@ -346,8 +374,10 @@ def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], gap: floa
     if doubts and doubts <= _UNRELATED:
         details = FrozenDict({**verdict.details, "weak": ("unrelated",)})
         verdict = replace(verdict, code="weak_evidence", details=details)
-    if gap > STEADY:
-        reason = f"{verdict.reason}; a question that was asked twice had answers {gap:.2f} apart"
+    if largest_gap > STEADY:
+        reason = (
+            f"{verdict.reason}; a question that was asked twice had answers {largest_gap:.2f} apart"
+        )
         verdict = replace(verdict, code="contradicted", reason=reason)
     return verdict
 

@@ -58,10 +58,13 @@ class DecisionExchange:
         name = hide_keys(self.model.identity)
         pending = dict(questions)
         while pending:
+            # The server may take fewer questions than the caller allows.
             size = max(1, min(most_questions, run.question_limits.get(name, most_questions)))
-            batch = dict(islice(pending.items(), max(1, size - 1)))
+            repeats_one = size > 1
+            # One place of the request is for the question that is asked twice.
+            batch = dict(islice(pending.items(), size - 1 if repeats_one else 1))
             try:
-                await self._ask_twice(batch, repeats=size > 1)
+                await self._ask_twice(batch, repeats=repeats_one)
             except JudgeError as problem:
                 too_many = problem.reason_code == "too_long" and _QUESTIONS in str(problem).lower()
                 if too_many and size > 1:
@@ -90,21 +93,29 @@ class DecisionExchange:
         """
         if not self._repeated:
             return None
-        renamed = {f"x{id_}": text for id_, text in reversed(self._repeated.items())}
-        reply = await self._send(renamed)
+        renamed_questions = {f"x{id_}": text for id_, text in reversed(self._repeated.items())}
+        reply = await self._send(renamed_questions)
         gaps = []
         for id_ in self._repeated:
-            cell = self.answers[id_]
-            if cell.failure is None:
-                gaps.append(measure_gap(reply.probabilities.get(f"x{id_}"), cell.probability))
+            first_answer = self.answers[id_]
+            second_probability = reply.probabilities.get(f"x{id_}")
+            if first_answer.failure is None:
+                gaps.append(measure_gap(second_probability, first_answer.probability))
         return max(gaps, default=None)
 
     async def _ask_twice(self, questions: dict[str, str], *, repeats: bool) -> None:
-        """Ask questions in one request, and those without an answer in another."""
-        first = next(iter(questions))
-        sent_questions = {**questions, CONTROL: questions[first]} if repeats else questions
+        """Ask questions in one request, and those without an answer in another.
+
+        Args:
+            questions: The questions by their ids.
+            repeats: Whether the first question stands in the request a second time, to compare its two answers.
+        """
+        first_id = next(iter(questions))
+        sent_questions = questions
+        if repeats:
+            sent_questions = {**questions, CONTROL: questions[first_id]}
         reply = await self._send(sent_questions)
-        gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first))
+        gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first_id))
         answers = {id_: _read_answer(reply, id_, gap) for id_ in questions}
         self.answers |= answers
         if repeats:
@@ -137,10 +148,10 @@ class DecisionExchange:
 
     def _fail(self, questions: Mapping[str, str], code: str, reason: str) -> None:
         """Set the failure of each question that has no answer."""
-        failure = ProbabilityCell(failure=reason, code=code)
         for id_ in questions:
-            if self.answers.get(id_, failure).failure is not None:
-                self.answers[id_] = failure
+            has_answer = id_ in self.answers and self.answers[id_].failure is None
+            if not has_answer:
+                self.answers[id_] = ProbabilityCell(failure=reason, code=code)
 
 
 class _DecisionCall:
@@ -167,14 +178,16 @@ class _DecisionCall:
 def _read_answer(reply: Decisions, id_: str, gap: float) -> ProbabilityCell:
     """Read the answer to a question from a reply."""
     probability = reply.probabilities.get(id_)
-    if id_ in reply.refused:
+    is_refused = id_ in reply.refused
+    if is_probability(probability) and not is_refused:
+        served_model = served_name(reply.served_model) or ""
+        return ProbabilityCell(float(probability), served_model=served_model, gap=gap)
+    if is_refused:
         code = "refused"
-    elif is_probability(probability):
-        return ProbabilityCell(
-            float(probability), served_model=served_name(reply.served_model) or "", gap=gap
-        )
+    elif probability is None:
+        code = "missing_id"
     else:
-        code = "missing_id" if probability is None else "invalid_reply"
+        code = "invalid_reply"
     return ProbabilityCell(failure=_REASONS[code], code=code)
 
 
@@ -187,5 +200,5 @@ def measure_gap(first: object, second: object) -> float:
 
 def is_probability(value: object) -> TypeIs[int | float]:
     """Whether a value is a number from 0 to 1."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and 0 <= value <= 1  # type: ignore[operator]  # false for NaN, too
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value <= 1  # type: ignore[operator]  # false for NaN, too

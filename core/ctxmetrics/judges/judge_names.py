@@ -80,21 +80,23 @@ def _change(judge: Judge, changes: Mapping[str, Any], judge_text: str) -> Judge:
     from ctxmetrics.models.openai.model import OpenAIModel
 
     if not isinstance(judge, (DecisionJudge, LLMJudge)):
-        option = f"--{next(iter(changes)).replace('_', '-')}"
+        first_name = next(iter(changes))
+        option = f"--{first_name.replace('_', '-')}"
         raise ParameterError(f"{option} is not for {judge_text}: it asks no language model.")
     judge_parameters = {item.name for item in fields(judge) if item.init} - _NOT_CHANGED
     model_parameters = set[str]()
     if isinstance(judge.model, OpenAIModel):
         model_parameters = {item.name for item in fields(OpenAIModel) if item.init} - _NOT_CHANGED
-    for name in changes:
-        if name not in judge_parameters | model_parameters:
-            known = sorted(judge_parameters | model_parameters)
+    for name, value in changes.items():
+        if name not in judge_parameters and name not in model_parameters:
+            names = sorted(judge_parameters | model_parameters)
             raise ParameterError(
-                f"{judge_text}: there is no parameter {name!r}.{suggest(name, known)} There are: {', '.join(known)}."
+                f"{judge_text}: there is no parameter {name!r}.{suggest(name, names)} There are: {', '.join(names)}."
             )
-        owner = judge if name in judge_parameters else judge.model
-        if isinstance(getattr(owner, name), bool) and not isinstance(changes[name], bool):
-            raise ParameterError(f"{judge_text}: {name} must be true or false, not {changes[name]!r}.")
+        changed_object = judge if name in judge_parameters else judge.model
+        is_flag = isinstance(getattr(changed_object, name), bool)
+        if is_flag and not isinstance(value, bool):
+            raise ParameterError(f"{judge_text}: {name} must be true or false, not {value!r}.")
     model: Any = judge.model
     model_changes = {name: value for name, value in changes.items() if name in model_parameters}
     judge_changes = {name: value for name, value in changes.items() if name in judge_parameters}
@@ -142,8 +144,8 @@ def _find_judge(text: str, base_url: str | None, api_key: str | None, place: str
         return DecisionJudge(DecisionAPI.preset(provider, model, base_url=base_url, api_key=api_key))
     adapter_models = {entry.name: entry for entry in entry_points(group=MODELS)}
     if not model or not (provider in PROVIDERS or provider in adapter_models):
-        known = [*PROVIDERS, *DECISION_PROVIDERS, NLI, *adapter_models]
-        raise ParameterError(_explain_unknown(text, known, place))
+        providers = [*PROVIDERS, *DECISION_PROVIDERS, NLI, *adapter_models]
+        raise ParameterError(_explain_unknown(text, providers, place))
     if provider in PROVIDERS:
         return LLMJudge(OpenAIModel.preset(provider, model, base_url=base_url, api_key=api_key))
     if base_url is not None:
@@ -160,11 +162,11 @@ def _build_lexical(parameters: str, place: str) -> Judge:
 
     names = [field.name for field in fields(LexicalJudge) if field.init]
     try:
-        options = parse_call(f"lexical({parameters})")[1]
-        unknown = [name for name in options if name not in names]
-        problem = f"there is no {unknown[0]!r}.{suggest(unknown[0], names)}" if unknown else ""
-        if not problem:
+        _, options = parse_call(f"lexical({parameters})")
+        unknown_names = [name for name in options if name not in names]
+        if not unknown_names:
             return LexicalJudge(**options)
+        problem = f"there is no {unknown_names[0]!r}.{suggest(unknown_names[0], names)}"
     except ParameterError as error:
         problem = str(error)
     raise ParameterError(
@@ -178,25 +180,28 @@ def _import_judge(text: str, module: str, attribute: str, place: str) -> Judge:
 
     from ctxmetrics.models.openai.providers import PROVIDERS
 
-    meant = f" Did you mean {module}/{attribute}?" if module in PROVIDERS else ""
+    suggestion = f" Did you mean {module}/{attribute}?" if module in PROVIDERS else ""
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise ParameterError(
-            f"{place} {text!r} is unknown.{meant} Write MODULE:NAME, such as my_judges:judge."
+            f"{place} {text!r} is unknown.{suggestion} Write MODULE:NAME, such as my_judges:judge."
         )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # at the end: a file here takes the place of no installed module
+    current_directory = str(Path.cwd())
+    if current_directory not in sys.path:
+        # At the end, so that a file of the directory takes the place of no installed module.
+        sys.path.append(current_directory)
     try:
         judge = getattr(import_module(module), attribute)
     except Exception as error:
         raise ParameterError(
-            f"{place} {text!r}: {type(error).__name__}: {error}.{meant} MODULE must be importable, or a file in the current "
+            f"{place} {text!r}: {type(error).__name__}: {error}.{suggestion} MODULE must be importable, or a file in the current "
             "directory."
         ) from error
     if isinstance(judge, type) or not isinstance(judge, Judge):
-        kind = f"the class {judge.__name__}" if isinstance(judge, type) else type(judge).__name__
+        described = type(judge).__name__
+        if isinstance(judge, type):
+            described = f"the class {judge.__name__}"
         raise ParameterError(
-            f"{place} {text}: this is {kind}, not a judge. Write NAME = NLIJudge(predict, identity=..) in the module, or "
+            f"{place} {text}: this is {described}, not a judge. Write NAME = NLIJudge(predict, identity=..) in the module, or "
             "an object with name, warnings, attribute and rate."
         )
     return judge
@@ -205,18 +210,19 @@ def _import_judge(text: str, module: str, attribute: str, place: str) -> Judge:
 def _explain_unknown(text: str, providers: Sequence[str], place: str) -> str:
     """Explain that a text names no judge, and which judge may be meant."""
     provider, slash, model = text.partition("/")
-    near = find_near(provider, providers)
+    nearest_provider = find_near(provider, providers)
     guess = ""
     if find_near(text, ["lexical"]):
         guess = "lexical"
-    elif near is not None:
-        guess = f"{near}/{model or 'MODEL'}"
-    elif not slash:
-        name = text.lower()
-        makers = [maker for start, maker in _PROVIDERS_BY_BEGINNING.items() if name.startswith(start)]
-        guess = f"{makers[0]}/{text}" if makers else ""
-    meant = f" Did you mean {guess}?" if guess else ""
+    elif nearest_provider is not None:
+        guess = f"{nearest_provider}/{model or 'MODEL'}"
+    elif not slash:  # the name of a model alone
+        for beginning, provider_of_model in _PROVIDERS_BY_BEGINNING.items():
+            if text.lower().startswith(beginning):
+                guess = f"{provider_of_model}/{text}"
+                break
+    suggestion = f" Did you mean {guess}?" if guess else ""
     return (
-        f"{place} {text!r} is unknown.{meant} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: "
+        f"{place} {text!r} is unknown.{suggestion} Write lexical, PROVIDER/MODEL or MODULE:NAME; the providers: "
         f"{', '.join(providers)}."
     )

@@ -152,56 +152,70 @@ class NLIJudge:
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
-        units = request.units or split_sentences(request.answer, request.language) or (request.answer,)
-        alone = []
+        units: Sequence[str] = request.units
+        if not units:
+            units = split_sentences(request.answer, request.language)
+        if not units:
+            units = (request.answer,)
+        more_units = []
         if request.user_input and self.preset is None:  # the presets' models were trained on claims
-            alone.append(f"{request.user_input} {request.answer}")
-        rows, usage = await self._compare(request, units, alone)
+            more_units.append(f"{request.user_input} {request.answer}")
+        rows, usage = await self._compare(request, units, more_units)
         verdicts = probabilities.judge_contexts(request.context_ids, rows, Bar(self.bar, self.doubt))
         return Judgement(verdicts=verdicts, usage=usage)
 
     async def _compare(
-        self, request: JudgeRequest, units: Sequence[str], alone: Sequence[str] = ()
+        self, request: JudgeRequest, units: Sequence[str], more_units: Sequence[str] = ()
     ) -> tuple[list[UnitProbabilities], Usage]:
         """Compare units with each context; a unit that no context supports also with windows of several contexts together.
 
         Args:
             request: The request.
             units: The units.
-            alone: More units, which are compared with each context only.
+            more_units: Further units, which are compared with each context only.
         """
-        compared = self._cut(request, (*units, *alone))
-        scores, calls = await score_pairs(self._queue, self.identity, _list_pairs(compared))
+        units_with_windows = self._cut(request, (*units, *more_units))
+        pairs = _list_pairs(units_with_windows)
+        scores, asked_alone = await score_pairs(self._queue, self.identity, pairs)
         rows = []
-        for unit, contexts in compared:
+        for unit, windows_by_context in units_with_windows:
             cells = []
-            for context in contexts:
-                context_cells = [
-                    probabilities.to_cell(scores[window.text, unit], window.span) for window in context
+            for windows in windows_by_context:
+                window_cells = [
+                    probabilities.to_cell(scores[window.text, unit], window.span) for window in windows
                 ]
-                cells.append(probabilities.find_failure_or_likeliest(context_cells))
+                cells.append(probabilities.find_failure_or_likeliest(window_cells))
             rows.append(UnitProbabilities(tuple(cells)))
+        # By the index of the unit: the pair of several contexts together with the unit, and what stands in it.
         together: dict[int, tuple[TextPair, tuple[Evidence, ...]]] = {}
-        for index, (unit, contexts) in enumerate(compared[: len(units)]):
+        for index, (unit, windows_by_context) in enumerate(units_with_windows[: len(units)]):
             if not rows[index].is_unsupported_alone(Bar(self.bar)):
                 continue
-            windows = contexts
-            if self.preset is not None:  # several pieces together would be too long
-                ((_, windows),) = choose_windows(request, [unit], self.window, self.max_windows)
-            spans = choose_complementary(windows)
+            spans = self._choose_spans_together(request, unit, windows_by_context)
             if spans:
-                parts = [
+                texts = [
                     see(request.contexts[span.context]).cut(Span(span.start, span.end))
                     for span in spans
                 ]
-                together[index] = ("\n".join(parts), unit), spans
+                pair = ("\n".join(texts), unit)
+                together[index] = (pair, spans)
         pairs = [pair for pair, _ in together.values()]
-        scores, more_calls = await score_pairs(self._queue, self.identity, pairs)
+        scores, asked_together = await score_pairs(self._queue, self.identity, pairs)
         for index, (pair, spans) in together.items():
-            rows[index] = UnitProbabilities(
-                rows[index].cells, probabilities.to_cell(scores[pair]), spans
-            )
-        return rows, Usage(reused=0 if calls or more_calls else 1)
+            together_cell = probabilities.to_cell(scores[pair])
+            rows[index] = UnitProbabilities(rows[index].cells, together_cell, spans)
+        is_reused = asked_alone == 0 and asked_together == 0
+        return rows, Usage(reused=1 if is_reused else 0)
+
+    def _choose_spans_together(
+        self, request: JudgeRequest, unit: str, windows_by_context: Sequence[Sequence[Window]]
+    ) -> tuple[Evidence, ...]:
+        """Choose sentences of several contexts that together hold most words of a unit; see `choose_complementary`."""
+        if self.preset is None:
+            return choose_complementary(windows_by_context)
+        # The pieces of a preset are longer than windows: several of them together would be too long for its model.
+        ((_, shorter_windows),) = choose_windows(request, [unit], self.window, self.max_windows)
+        return choose_complementary(shorter_windows)
 
     def _cut(self, request: JudgeRequest, units: Sequence[str]) -> list[tuple[str, list[list[Window]]]]:
         """Cut the contexts: for each unit its windows; for a preset the same pieces for all units."""
@@ -212,10 +226,10 @@ class NLIJudge:
         return [(unit, pieces) for unit in units]
 
 
-def _list_pairs(compared: Iterable[tuple[str, list[list[Window]]]]) -> list[TextPair]:
+def _list_pairs(units_with_windows: Iterable[tuple[str, list[list[Window]]]]) -> list[TextPair]:
     """List every window with its unit."""
     pairs: list[TextPair] = []
-    for unit, contexts in compared:
-        for context in contexts:
-            pairs += [(window.text, unit) for window in context]
+    for unit, windows_by_context in units_with_windows:
+        for windows in windows_by_context:
+            pairs += [(window.text, unit) for window in windows]
     return pairs

@@ -193,13 +193,14 @@ class PresetPredictor:
                 scores.append(PairFailure(problem))
             else:
                 scores.append(0.0)
-        readable = [place for place, score in enumerate(scores) if not isinstance(score, PairFailure)]
+        readable = [index for index, score in enumerate(scores) if not isinstance(score, PairFailure)]
         if readable:
-            rows = classify(
-                [texts[place] for place in readable], top_k=None, function_to_apply="softmax"
-            )
-            for place, row in zip(readable, rows, strict=True):
-                scores[place] = next(float(item["score"]) for item in row if item["label"] == label)
+            readable_texts = [texts[index] for index in readable]
+            # For each text a list of outputs, each with its label and its score.
+            outputs_by_text = classify(readable_texts, top_k=None, function_to_apply="softmax")
+            for index, outputs in zip(readable, outputs_by_text, strict=True):
+                score_by_label = {output["label"]: output["score"] for output in outputs}
+                scores[index] = float(score_by_label[label])
         return scores
 
     def _fill(self, tokenizer: Any, premise: str, claim: str) -> str:

@@ -110,8 +110,9 @@ class Queue:
                     scores[pair] = score
                     continue
                 if pair not in self._unscored:
-                    future = self._unscored[pair] = Future()
+                    future: Future[PairScore] = Future()
                     future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
+                    self._unscored[pair] = future
                     self._waiting[pair] = keys
                 pending[pair] = self._unscored[pair]
                 pending[pair].add_done_callback(partial(_remember, memory, key))
@@ -184,11 +185,14 @@ async def score_pairs(
     memory = run.memo or scores_of_process
     cache = run.cache
     keys = {pair: digest_key((_VERSION, identity, *_FORM, *pair)) for pair in pairs}
-    for key in keys.values():
-        stored = cache.get(key) if cache is not None and memory.peek(key) is None else None
-        with suppress(ValueError):  # another version may have stored something else
-            if stored is not None and 0 <= float(stored) <= 1:
-                memory.remember(key, float(stored))
+    if cache is not None:
+        for key in keys.values():
+            if memory.peek(key) is not None:
+                continue
+            stored = cache.get(key)
+            with suppress(ValueError):  # another version may have stored something else
+                if stored is not None and 0 <= float(stored) <= 1:
+                    memory.remember(key, float(stored))
     scores, pending = queue.submit(keys, memory)
     answers = await asyncio.gather(*map(asyncio.wrap_future, pending.values()))
     for pair, score in zip(pending, answers, strict=True):
@@ -228,7 +232,9 @@ def _read_score(item: object) -> PairScore:
     """Read the score of a pair, or explain what is wrong with it."""
     if isinstance(item, PairFailure):
         return str(item)
-    number = item[0] if isinstance(item, list) and len(item) == 1 else item
+    number = item
+    if isinstance(item, list) and len(item) == 1:  # of a function that returns one column
+        number = item[0]
     if isinstance(number, (int, float)) and -_ROUNDING <= number <= 1 + _ROUNDING:  # false for NaN
         return min(max(float(number), 0.0), 1.0)
     return (

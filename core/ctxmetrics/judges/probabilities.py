@@ -74,7 +74,9 @@ class UnitProbabilities(NamedTuple):
     def get_parts(self, bar: Bar) -> tuple[Evidence, ...]:
         """Return the sentences that state the unit together, if no context does alone; else none."""
         is_supported_together = bar.is_met(self.together.probability)
-        return self.spans if self.is_unsupported_alone(bar) and is_supported_together else ()
+        if self.is_unsupported_alone(bar) and is_supported_together:
+            return self.spans
+        return ()
 
     def find_failure(self, bar: Bar) -> ProbabilityCell | None:
         """Return the failure that leaves open whether the unit needs several contexts together; None if that is known."""
@@ -124,16 +126,19 @@ def judge_contexts(
     A context that is not useful alone has no verdict if it is not known whether a unit needs it with others. ``details`` of a
     verdict: ``probability``, the highest of the context.
     """
-    parts = {span.context: span for row in rows for span in row.get_parts(bar)}
+    # By context: its sentences that state a unit together with others, and the failure that leaves open whether they do.
+    parts: dict[int, Evidence] = {}
     failures: dict[int, ProbabilityCell] = {}
     for row in rows:
+        parts |= {span.context: span for span in row.get_parts(bar)}
         failure = row.find_failure(bar)
         if failure is not None:
             failures |= {span.context: failure for span in row.spans}
+    without_failure = ProbabilityCell()
     verdicts = []
     for index, id_ in enumerate(ids):
         cells = [row.cells[index] for row in rows]
-        failure = failures.get(index, ProbabilityCell())
+        failure = failures.get(index, without_failure)
         verdicts.append(_judge_context(id_, cells, parts.get(index), failure, bar))
     return tuple(verdicts)
 
@@ -189,21 +194,21 @@ def _judge_context(
         failure: Why it is not known whether a unit needs it together with others; without a failure, that is known.
         bar: The bar.
     """
-    best = find_failure_or_likeliest(cell for cell in cells if cell.failure is None)
-    failed = find_failure_or_likeliest((*cells, failure))
+    likeliest = find_failure_or_likeliest(cell for cell in cells if cell.failure is None)
+    first_failure = find_failure_or_likeliest((*cells, failure))
     span = part
-    reason = f"probability {best.probability:.3f}"
-    if best.span is not None and bar.is_met(best.probability):
-        span = best.span
+    reason = f"probability {likeliest.probability:.3f}"
+    if likeliest.span is not None and bar.is_met(likeliest.probability):
+        span = likeliest.span
     elif part is not None:
         reason += " alone, needed with others"
-    elif failed.failure is not None:
-        return Verdict(id=id_, value=None, code=failed.code, reason=failed.failure)
+    elif first_failure.failure is not None:
+        return Verdict(id=id_, value=None, code=first_failure.code, reason=first_failure.failure)
     return Verdict(
         id=id_,
         value=span is not None,
         reason=reason,
-        code=bar.code(best.probability),
+        code=bar.code(likeliest.probability),
         evidence=() if span is None else (span,),
-        details=FrozenDict({"probability": best.probability}),
+        details=FrozenDict({"probability": likeliest.probability}),
     )

@@ -117,8 +117,9 @@ class Metric(Definition, ABC):
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         convention = CONVENTIONS[self.convention]
-        top_k_optional = not type(self).top_k
-        check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=top_k_optional)
+        # A metric "at k", whose class has a number as the default of `top_k`, cannot do without one.
+        can_be_none = type(self).top_k is None
+        check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=can_be_none)
         check_number(f"{self.base_name}: threshold", self.threshold, 0, convention.scale, optional=True)
         pass_mark = convention.threshold if self.threshold is None else self.threshold
         if self.strict:
@@ -130,9 +131,12 @@ class Metric(Definition, ABC):
         if formula is not None:
             object.__setattr__(self, "formula_name", str(formula))
         group = getattr(self, "group", "context")
-        if (group or convention.group) == "source":
+        is_chosen_by_caller = group is not None
+        if not is_chosen_by_caller:
+            group = convention.group
+        if group == "source":
             object.__setattr__(self, "grouped", True)
-            object.__setattr__(self, "needs_pairs", group is not None)
+            object.__setattr__(self, "needs_pairs", is_chosen_by_caller)
             object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -218,16 +222,17 @@ class Metric(Definition, ABC):
             return self.make_score(sample, None, reason_code="several_searches", message=message)
         if not sample.unanswerable:
             return None
-        expected = [name for name in self.requires if name.startswith("reference")]
-        if not expected:
+        reference_fields = [name for name in self.requires if name.startswith("reference")]
+        if not reference_fields:
             return None
-        why = "its label says so"
+        reason = "its label says so"
         if not sample.labels.get(LABEL):
-            field_name = "reference" if sample.has("reference") else "reference_facts"
-            if field_name not in expected:  # what is expected may be there all the same
+            refusing_field = "reference" if sample.has("reference") else "reference_facts"
+            # A metric that reads another field, such as the reference ids, can still have a value.
+            if refusing_field not in reference_fields:
                 return None
-            why = "the reference is a refusal"
-        message = f"the question has no answer: {why}"
+            reason = "the reference is a refusal"
+        message = f"the question has no answer: {reason}"
         return self.make_score(sample, None, reason_code="unanswerable", message=message)
 
     def check_texts(self, sample: Sample) -> Score | None:
@@ -239,21 +244,14 @@ class Metric(Definition, ABC):
         for name in (*self.requires, *self.uses):
             if name in TEXTS_OF or name == "searches":  # searches are stages, too
                 continue
-            value = getattr(sample, name)
-            is_list = isinstance(value, (tuple, dict))
-            texts = value if is_list else (value or "",)
-            if name == "retrieved_contexts":
-                texts = texts[: self.top_k]
-            elif name == "reference_facts":
-                texts = tuple(fact.text for fact in value or ())
-            elif name == "stages":
-                stages = (sample.stages or {}).values()
-                texts = [context for stage in stages for context in stage.contexts or ()]
-            for number, text in enumerate(texts, 1):
-                picture = in_text(text, alone=is_list)
+            has_several_texts = isinstance(getattr(sample, name), (tuple, dict))
+            for number, text in enumerate(self._list_texts(sample, name), 1):
+                picture = in_text(text, alone=has_several_texts)
                 if picture:
-                    place = f"field '{name}'" + (f", item {number}" if is_list else "")
-                    message = f"{place} {refusal(picture)}"
+                    location = f"field '{name}'"
+                    if has_several_texts:
+                        location += f", item {number}"
+                    message = f"{location} {refusal(picture)}"
                     return self.make_score(sample, None, reason_code="not_text", message=message)
         placeholder = self.find_placeholders(sample)
         if placeholder is None:
@@ -264,17 +262,36 @@ class Metric(Definition, ABC):
         )
         return self.make_score(sample, None, reason_code="not_text", message=message)
 
+    def _list_texts(self, sample: Sample, field_name: str) -> Sequence[str]:
+        """List the texts of a field of a sample; of the retrieved contexts those that count."""
+        if field_name == "retrieved_contexts":
+            return (sample.retrieved_contexts or ())[: self.top_k]
+        if field_name == "reference_facts":
+            return [fact.text for fact in sample.reference_facts or ()]
+        if field_name == "stages":
+            texts: list[str] = []
+            for stage in (sample.stages or {}).values():
+                texts += stage.contexts or ()
+            return texts
+        value: str | tuple[str, ...] | None = getattr(sample, field_name)
+        if isinstance(value, tuple):
+            return value
+        return [value or ""]
+
     def find_placeholders(self, sample: Sample) -> str | None:
-        """Return the first retrieved context where all are placeholders, and none is expected; else None."""
+        """Return the first retrieved context if all are placeholders and none stands in an expected text; else None."""
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
         if "retrieved_contexts" not in self.requires or not contexts:
             return None
-        if not all(map(find_placeholder, contexts)):
+        if not all(find_placeholder(context) for context in contexts):
             return None
-        expected = [sample.reference or "", sample.response or "", *(sample.reference_contexts or ())]
-        expected += [*(sample.references or ()), *(fact.text for fact in sample.reference_facts or ())]
-        if any(context.strip() in text for context in contexts for text in expected):
-            return None
+        expected_texts = [sample.reference or "", sample.response or ""]
+        expected_texts += sample.reference_contexts or ()
+        expected_texts += sample.references or ()
+        expected_texts += [fact.text for fact in sample.reference_facts or ()]
+        for context in contexts:
+            if any(context.strip() in text for text in expected_texts):
+                return None
         return find_placeholder(contexts[0])
 
     def make_score(
@@ -297,27 +314,29 @@ class Metric(Definition, ABC):
         theirs, and the verdicts stay those of the contexts. Metadata that is None is left out. Notes say what a reader of
         the value must know.
         """
-        counted: Any = verdicts if callable(verdicts) else tuple(verdicts)
-        extra: dict[str, Any] = {}
+        # Verdicts that are given as a function stay a function.
+        score_verdicts: Any = verdicts if callable(verdicts) else tuple(verdicts)
+        score_metadata: dict[str, Any] = {}
         if metadata:
-            extra = {name: item for name, item in metadata.items() if item is not None}
+            score_metadata = {name: item for name, item in metadata.items() if item is not None}
         if sample.metadata:
             notes = [*notes, *_describe_retrieval(sample.metadata)]
         if value == 0 and "retrieved_contexts" in self.requires:
-            notes = [*notes, *_describe_no_texts((sample.retrieved_contexts or ())[: self.top_k])]
+            counted_contexts = (sample.retrieved_contexts or ())[: self.top_k]
+            notes = [*notes, *_describe_no_texts(counted_contexts)]
         if notes:
-            extra["notes"] = [*notes]
+            score_metadata["notes"] = [*notes]
         if self.grouped and value is not None and _are_pairs(sample):
-            counted = tuple(verdicts() if callable(verdicts) else verdicts)
-            hits = _find_relevant_sources(counted, sample.retrieved_context_ids or ())
-            if hits:
-                value = self.to_value(hits)
-                extra["sources"] = len(hits)
+            score_verdicts = tuple(verdicts() if callable(verdicts) else verdicts)
+            source_hits = _find_relevant_sources(score_verdicts, sample.retrieved_context_ids or ())
+            if source_hits:
+                value = self.to_value(source_hits)
+                score_metadata["sources"] = len(source_hits)
         scaled = self.scaled(value)
         signals: Any = None
-        details: Mapping[str, Any] = EMPTY
         if self.convention_data.signals is not None and self.family == "recall":
-            signals, details = self.convention_data.signals(scaled, counted)
+            signals, convention_metadata = self.convention_data.signals(scaled, score_verdicts)
+            score_metadata = {**convention_metadata, **score_metadata}
         return Score(
             metric=self.name,
             value=scaled,
@@ -325,9 +344,9 @@ class Metric(Definition, ABC):
             message=message,
             threshold=self.pass_mark,
             band=self._band(scaled) if self.banded and self.convention_data.bands else None,
-            verdicts=counted,
+            verdicts=score_verdicts,
             signals=signals,
-            metadata=FrozenDict({**details, **extra}) if details or extra else EMPTY,
+            metadata=FrozenDict(score_metadata) if score_metadata else EMPTY,
             provenance=_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
@@ -354,10 +373,14 @@ class Metric(Definition, ABC):
         The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
         56.99999999999999, and a comparison with a pass mark is exact.
         """
+        if value is None:
+            return None
         scale = self.convention_data.scale
-        if value is not None and scale != 1.0:
+        if scale != 1.0:
             value = float(Decimal(repr(float(value))) * Decimal(repr(scale)))
-        return 0.0 if self.strict and value is not None and value < scale else value
+        if self.strict and value < scale:
+            return 0.0
+        return value
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: average precision, or their share that is yes."""
@@ -374,31 +397,32 @@ class Metric(Definition, ABC):
         """
         if retrieved and reference:
             return None
-        sides = self.convention_data.empty[self.family]
+        # What the convention gives: a number, or a word: "judge" if the judge is asked, "none" for no value.
+        values_of_empty_sides = self.convention_data.empty[self.family]
         if retrieved:
-            worth = sides.no_reference
+            value_or_word = values_of_empty_sides.no_reference
         elif reference:
-            worth = sides.nothing_retrieved
+            value_or_word = values_of_empty_sides.nothing_retrieved
         else:
-            worth = sides.both
-        code = "no_reference"
-        side = "the reference side is empty"
-        if reference:
-            code = "no_retrieved_contexts"
-            side = "nothing was retrieved"
-        elif "response" in self.requires:
-            code = "no_response"
-            side = "the response is empty"
-        elif "reference_facts" in self.requires and sample.reference_facts:
-            side = "no fact is vital"
-        if not isinstance(worth, str):
-            return self.make_score(sample, worth, message=side, **provenance)
-        if worth == "judge":
+            value_or_word = values_of_empty_sides.both
+        if value_or_word == "judge":
             return None
+        reason_code = "no_reference"
+        cause = "the reference side is empty"
+        if reference:
+            reason_code = "no_retrieved_contexts"
+            cause = "nothing was retrieved"
+        elif "response" in self.requires:
+            reason_code = "no_response"
+            cause = "the response is empty"
+        elif "reference_facts" in self.requires and sample.reference_facts:
+            cause = "no fact is vital"
+        if not isinstance(value_or_word, str):
+            return self.make_score(sample, value_or_word, message=cause, **provenance)
         message = (
-            f"{side}: under the convention '{self.convention}' {self.base_name} is undefined then."
+            f"{cause}: under the convention '{self.convention}' {self.base_name} is undefined then."
         )
-        return self.make_score(sample, None, reason_code=code, message=message, **provenance)
+        return self.make_score(sample, None, reason_code=reason_code, message=message, **provenance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,7 +433,8 @@ class ListMetric(Metric):
     reads_texts: ClassVar[bool] = False
     # Whether there is a verdict for each item of the reference; else there is one for each that was retrieved, in rank order.
     counts_reference: ClassVar[bool] = False
-    # Whether `sides` is the class's own for the grades of the labels alone: without labels, the two lists are all.
+    # Whether the class has its own `lists_to_compare` only for the grades in a sample's labels. A sample without labels is
+    # then read as any other metric of lists reads it.
     reads_grades: ClassVar[bool] = False
 
     def score(self, sample: Sample) -> Score:
@@ -418,9 +443,10 @@ class ListMetric(Metric):
         if out_of_scope is not None:
             return out_of_scope
         self.check_sample(sample)
-        refused = self.check_texts(sample) if self.reads_texts else None
-        if refused is not None:
-            return refused
+        if self.reads_texts:
+            score_without_text = self.check_texts(sample)
+            if score_without_text is not None:
+                return score_without_text
         retrieved, reference = self.lists_to_compare(sample)
         empty = self.score_empty_side(sample, retrieved=bool(retrieved), reference=bool(reference))
         if empty is not None:
@@ -428,9 +454,9 @@ class ListMetric(Metric):
         value, hits = self.compare(retrieved, reference)
         verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
         metadata, notes = self.describe_lists(sample, retrieved, reference, hits)
-        ties = self.measure_ties(sample, reference)
-        if ties:
-            metadata = {**metadata, **ties}
+        tie_metadata = self.measure_ties(sample, reference)
+        if tie_metadata:
+            metadata = {**metadata, **tie_metadata}
         return self.make_score(sample, value, verdicts, metadata=metadata, notes=notes)
 
     def describe_lists(
@@ -440,7 +466,7 @@ class ListMetric(Metric):
         reference: Any,  # noqa: ARG002
         hits: Sequence[Any],  # noqa: ARG002
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return metadata of the score, and the notes about what counts otherwise than it stands in the lists."""
+        """Return metadata of the score, and notes: for example that a repeated item counts once."""
         return EMPTY, ()
 
     def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
@@ -452,13 +478,14 @@ class ListMetric(Metric):
         if not self.reads_texts:
             return True
         texts = [*chain.from_iterable(lists)]
-        if any(in_text(text, alone=True) for text in texts):
-            return False
-        return not any(map(find_placeholder, texts))
+        has_picture = any(in_text(text, alone=True) for text in texts)
+        return not has_picture and not any(find_placeholder(text) for text in texts)
 
     def lists_to_compare(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k that were retrieved, and the reference without empty ids, which expect nothing."""
-        retrieved, reference = (getattr(sample, name) for name in self.requires)
+        retrieved_field, reference_field = self.requires
+        retrieved = getattr(sample, retrieved_field)
+        reference = getattr(sample, reference_field)
         if not self.reads_texts and "" in reference:
             reference = tuple(filter(None, reference))
         return retrieved[: self.top_k], reference
@@ -499,11 +526,12 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
     ids = [*ids]
     if "" not in ids:  # as nearly always
         return [*dict.fromkeys(ids)]
-    known: set[str] = set()
+    earlier_ids: set[str] = set()
     distinct: list[str] = []
     for id_ in ids:
-        if not id_ or id_ not in known:
-            known.add(id_)
+        is_empty = not id_
+        if is_empty or id_ not in earlier_ids:
+            earlier_ids.add(id_)
             distinct.append(id_)
     return distinct
 
@@ -555,24 +583,34 @@ class TextPrecision(Metric):
 
     def merge(self, hits: Sequence[bool], repeats: Mapping[int, int]) -> Sequence[bool]:
         """Count each repeated context once, at its first rank, unless the convention counts each."""
-        return merge_repeats(hits, repeats) if repeats and self.merges_repeats else hits
+        if not repeats or not self.merges_repeats:
+            return hits
+        return merge_repeats(hits, repeats)
 
     def describe_repeats(
         self, sample: Sample, repeats: Mapping[int, int], hits: Sequence[bool]
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return as metadata which contexts were merged into which, and the notes about repeats."""
+        """Return as metadata which contexts were merged into which, and the notes about repeats.
+
+        Args:
+            sample: The sample.
+            repeats: From the index of each repetition to that of the first context with its text.
+            hits: For each retrieved context whether it is relevant.
+        """
         # Contexts of one source count as one, whatever their texts.
-        if not repeats or (self.grouped and _are_pairs(sample)):
+        counts_sources = self.grouped and _are_pairs(sample)
+        if not repeats or counts_sources:
             return EMPTY, ()
-        names = name_repeats(repeats)
-        pairs = join_first((f"{name} = {first}" for name, first in names.items()), most=5)
-        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({pairs})"
+        first_names = name_repeats(repeats)
+        equations = [f"{name} = {first_name}" for name, first_name in first_names.items()]
+        listed = join_first(equations, most=5)
+        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({listed})"
         if not self.merges_repeats:
             return EMPTY, (f"{note}; {self.repeats_rule}",)
         note += ": a repeated context counts once, at its first rank"
-        if any(hits[place] != hits[first] for place, first in repeats.items()):
+        if any(hits[index] != hits[first_index] for index, first_index in repeats.items()):
             note += "; verdicts about equal texts differ, and one yes is enough"
-        return {"repeats": names}, (note,)
+        return {"repeats": first_names}, (note,)
 
     @property
     def repeats_rule(self) -> str:
@@ -581,21 +619,28 @@ class TextPrecision(Metric):
 
 
 def name_repeats(repeats: Mapping[int, int]) -> dict[str, str]:
-    """Return repeats by the names of the contexts: ``{"c3": "c1"}``."""
-    return {f"c{place + 1}": f"c{first + 1}" for place, first in repeats.items()}
+    """Write repeats with the names of the contexts: ``{2: 0}`` as ``{"c3": "c1"}``."""
+    return {f"c{index + 1}": f"c{first_index + 1}" for index, first_index in repeats.items()}
 
 
 def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
     """Find for each source, in the order of their first contexts, whether any of its contexts is relevant."""
-    hits: dict[str | int, bool] = {}
-    for place, (verdict, id_) in enumerate(zip(verdicts, ids, strict=False)):
-        source = id_.partition(SPAN_MARK)[0] or place  # a context without an id is a source of its own
-        hits[source] = hits.get(source, False) or verdict.value is True
-    return list(hits.values())
+    is_relevant: dict[str | int, bool] = {}
+    for index, (verdict, id_) in enumerate(zip(verdicts, ids, strict=False)):
+        source: str | int = id_.partition(SPAN_MARK)[0]
+        if not source:  # a context without an id is a source of its own
+            source = index
+        is_relevant.setdefault(source, False)
+        if verdict.value is True:
+            is_relevant[source] = True
+    return list(is_relevant.values())
 
 
 def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Say how many retrieved contexts were dropped, and what put them in another order than their list has, or may have to."""
+    """Describe, from the metadata of a sample, how its retrieved contexts were read from the file.
+
+    Some may have been dropped; and their order may be that of the scores or ranks in the file, not that of the list.
+    """
     if DROPPED in metadata:
         yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
     if ORDERED_BY in metadata:
@@ -606,10 +651,10 @@ def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_no_texts(contexts: Sequence[str]) -> list[str]:
     """Describe contexts of which none reads as a text."""
-    if not contexts or not all(map(is_no_text, contexts)):
+    if not contexts or not all(is_no_text(context) for context in contexts):
         return []
-    shown = contexts[0].strip()[:60]
-    example = f", such as {safe_text(shown)!r}" if shown else ""
+    beginning = contexts[0].strip()[:60]
+    example = f", such as {safe_text(beginning)!r}" if beginning else ""
     return [f"no retrieved context reads as a text{example}: is this the field of the texts?"]
 
 
@@ -620,7 +665,9 @@ def _are_pairs(sample: Sample) -> bool:
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     """Return the reason code and the message of missing verdicts that count, or (None, None) when there are none."""
-    counted = [verdict for verdict in verdicts if verdict.weight]
+    counted = [
+        verdict for verdict in verdicts if verdict.weight
+    ]  # a fact with the weight 0 does not count
     missing = [verdict for verdict in counted if verdict.value is None]
     if not missing:
         return None, None
@@ -670,7 +717,9 @@ def check_parameters(
 
         choices = sorted(parameters | set(suggestions))
         our_name = _NAMES_IN_OTHER_LIBRARIES.get(name)
-        meant = f" Did you mean {our_name!r}?" if our_name in choices else suggest(name, choices)
+        suggestion = suggest(name, choices)
+        if our_name in choices:
+            suggestion = f" Did you mean {our_name!r}?"
         raise ParameterError(
-            f"{metric.base_name} has no parameter '{name}'.{meant} It takes: {', '.join(choices)}."
+            f"{metric.base_name} has no parameter '{name}'.{suggestion} It takes: {', '.join(choices)}."
         )

@@ -56,14 +56,11 @@ class IDMetric(
         self, retrieved: Sequence[str], reference: Iterable[str]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the value of two lists of ids that are not empty, and for each that is counted whether it is a hit."""
-        counted: Iterable[str] = retrieved
-        others = reference
-        if self.counts_reference:
-            counted = reference
-            others = retrieved
-        wanted = {*others}
-        wanted.discard("")
-        hits = [id_ in wanted for id_ in distinct_ids(counted)]
+        # Recall looks for each reference id among the retrieved ids; precision does the opposite.
+        counted_ids: Iterable[str] = reference if self.counts_reference else retrieved
+        other_ids = {*retrieved} if self.counts_reference else {*reference}
+        other_ids.discard("")  # an empty id names nothing, so that no other equals it
+        hits = [id_ in other_ids for id_ in distinct_ids(counted_ids)]
         return self.to_value(hits), hits
 
     def describe_lists(
@@ -82,19 +79,23 @@ class IDMetric(
         if not isinstance(ties, (list, tuple)):
             return None
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
-        values: list[float | None] = []
-        for best_first in (False, True):
-            ids = _order_ties(sample.retrieved_context_ids or (), ties, grades, best_first=best_first)
-            values.append(self.scaled(self.compare(ids[: self.top_k], reference)[0]))
-        low, high = values
-        return None if low == high else {"tie_range": (low, high)}
+        retrieved = sample.retrieved_context_ids or ()
+        # In the worst order, the relevant ids of each tie stand last; in the best order, they stand first.
+        worst_order = _order_ties(retrieved, ties, grades, best_first=False)
+        best_order = _order_ties(retrieved, ties, grades, best_first=True)
+        lowest, _ = self.compare(worst_order[: self.top_k], reference)
+        highest, _ = self.compare(best_order[: self.top_k], reference)
+        tie_range = (self.scaled(lowest), self.scaled(highest))
+        if tie_range[0] == tie_range[1]:
+            return None
+        return {"tie_range": tie_range}
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
     ) -> list[Verdict]:
         """Return a verdict an id that is counted."""
-        counted = reference if self.counts_reference else retrieved
-        return list(map(_verdict, distinct_ids(counted), hits))
+        counted_ids = reference if self.counts_reference else retrieved
+        return list(map(_verdict, distinct_ids(counted_ids), hits))
 
     @property
     def names_hits(self) -> bool:
@@ -189,7 +190,9 @@ class IDBasedAveragePrecision(IDMetric):
     ) -> tuple[float | None, Sequence[bool]]:
         """Divide by all reference ids."""
         _, hits = super().compare(retrieved, reference)
-        return average_precision(hits, relevant_in_all=len({*reference} - {""})), hits
+        reference_ids = {*reference}
+        reference_ids.discard("")
+        return average_precision(hits, relevant_in_all=len(reference_ids)), hits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +281,7 @@ class IDBasedCompleteness(IDBasedContextRecall):
 def describe_ids(
     sample: Sample, retrieved: Sequence[str], reference: Iterable[str], *, ranked: bool
 ) -> list[str]:
-    """Describe what counts otherwise than it stands in the lists of ids, a sentence each.
+    """Describe in sentences which ids do not simply count once each: empty ones, repeated ones, those of equal texts.
 
     Args:
         sample: The sample.
@@ -287,14 +290,18 @@ def describe_ids(
         ranked: Whether the metric counts the retrieved ids.
     """
     notes: list[str] = []
-    wanted = sample.reference_context_ids or ()
+    all_reference_ids = sample.reference_context_ids or ()
     distinct = {*retrieved}
     texts = (sample.retrieved_contexts or ())[: len(retrieved)]
-    is_plain = len(distinct) == len(retrieved) and "" not in distinct and "" not in wanted
-    if is_plain and _LIKE_MISSING.isdisjoint(distinct) and len({*texts}) == len(texts):
+    has_repeated_id = len(distinct) < len(retrieved)
+    has_repeated_text = len({*texts}) < len(texts)
+    has_empty_id = "" in distinct or "" in all_reference_ids
+    has_id_like_missing = not _LIKE_MISSING.isdisjoint(distinct)
+    if not (has_repeated_id or has_repeated_text or has_empty_id or has_id_like_missing):
         return notes  # as nearly always
-    if "" in wanted:
-        notes.append(f"{wanted.count('')} of {len(wanted)} reference ids are empty and expect nothing")
+    if "" in all_reference_ids:
+        empty = all_reference_ids.count("")
+        notes.append(f"{empty} of {len(all_reference_ids)} reference ids are empty and expect nothing")
     if "" in retrieved:
         empty = retrieved.count("")
         notes.append(
@@ -305,29 +312,38 @@ def describe_ids(
         notes.append(
             f"the id {min(like_missing)!r} is on both sides; it counts as an id: write null for a missing one"
         )
-    if not ranked:
-        return notes
-    repeated = len(retrieved) - len(distinct_ids(retrieved))
-    is_pair = len(texts) == len(retrieved)
-    if repeated:
+    if ranked:
+        notes += _describe_repeats(retrieved, texts)
+    return notes
+
+
+def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Describe retrieved ids that stand there twice, and equal texts with different ids."""
+    notes: list[str] = []
+    repetitions = len(retrieved) - len(distinct_ids(retrieved))
+    has_text_for_each_id = len(texts) == len(retrieved)
+    if repetitions:
         counts = Counter(filter(None, retrieved))
-        names = [id_ for id_, count in counts.items() if count > 1]
-        note = f"{repeated} of {len(retrieved)} retrieved ids repeat one above ({join_first(names, most=5)})"
+        repeated_ids = [id_ for id_, count in counts.items() if count > 1]
+        listed = join_first(repeated_ids, most=5)
+        note = f"{repetitions} of {len(retrieved)} retrieved ids repeat one above ({listed})"
         note += ": a repeated id counts once, at its first rank"
-        if is_pair and len({*zip(retrieved, texts, strict=True)}) > len(counts) + retrieved.count(""):
-            note += ", also with another text"
+        if has_text_for_each_id:
+            distinct_pairs = {*zip(retrieved, texts, strict=True)}
+            # With one text for each id, there would be no more pairs than ids.
+            if len(distinct_pairs) > len(counts) + retrieved.count(""):
+                note += ", also with another text"
         notes.append(note)
-    if is_pair and len({*texts}) < len(texts):
-        repeats = find_repeats(texts)
-        pairs = [
-            f"c{place + 1} = c{first + 1}"
-            for place, first in repeats.items()
-            if retrieved[place] != retrieved[first]
-        ]
-        if pairs:
-            notes.append(
-                f"equal texts have different ids ({join_first(pairs, most=5)}): ids are compared, so each id counts"
-            )
+    equations = []
+    has_repeated_text = len({*texts}) < len(texts)
+    if has_text_for_each_id and has_repeated_text:
+        for index, first_index in find_repeats(texts).items():
+            if retrieved[index] != retrieved[first_index]:
+                equations.append(f"c{index + 1} = c{first_index + 1}")
+    if equations:
+        notes.append(
+            f"equal texts have different ids ({join_first(equations, most=5)}): ids are compared, so each id counts"
+        )
     return notes
 
 
@@ -337,13 +353,15 @@ def _order_ties(
     """Return ids with the most relevant ones of each tie first, or last."""
     ordered = [*ids]
     for tie in ties:
-        members = {*map(str, tie)} if isinstance(tie, (list, tuple)) else set()
-        places = [place for place, id_ in enumerate(ids) if id_ in members]
-        tied = sorted(
-            (ids[place] for place in places), key=lambda id_: grades.get(id_, 0.0), reverse=best_first
-        )
-        for place, id_ in zip(places, tied, strict=True):
-            ordered[place] = id_
+        if not isinstance(tie, (list, tuple)):
+            continue
+        tied_ids = {str(id_) for id_ in tie}
+        # The ids of a tie change places among themselves; all others keep theirs.
+        indexes = [index for index, id_ in enumerate(ids) if id_ in tied_ids]
+        by_grade = [ids[index] for index in indexes]
+        by_grade.sort(key=lambda id_: grades.get(id_, 0.0), reverse=best_first)
+        for index, id_ in zip(indexes, by_grade, strict=True):
+            ordered[index] = id_
     return ordered
 
 
@@ -374,17 +392,20 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
     for id_, grade in relevance.items():
         if grade is None:  # as a column of Arrow has it, whose rows have the ids of all rows
             continue
-        key = str(id_)
-        if not is_visible(key):  # no id
+        id_text = str(id_)
+        if not is_visible(id_text):  # white space is no id
             continue
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
-        if not is_number or not 0 <= grade <= _LARGEST_GRADE or (grade > 0) != (key in grades):
-            is_too_large = is_number and grade > _LARGEST_GRADE
-            shown = f"above {_LARGEST_GRADE:,.0f}" if is_too_large else str(grade)[:80]
+        is_in_range = is_number and 0 <= grade <= _LARGEST_GRADE
+        is_reference_id = id_text in grades
+        if not is_in_range or (grade > 0) != is_reference_id:
+            described_grade = str(grade)[:80]
+            if is_number and grade > _LARGEST_GRADE:
+                described_grade = f"above {_LARGEST_GRADE:,.0f}"
             raise SampleError(
-                f"{who}: labels['relevance'] gives {key[:80]!r} the grade {shown}. "
+                f"{who}: labels['relevance'] gives {id_text[:80]!r} the grade {described_grade}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
             )
         if grade > 0:
-            grades[key] = float(grade)
+            grades[id_text] = float(grade)
     return grades

@@ -68,8 +68,9 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
             return super().weights(sample)
         importances = [fact.importance for fact in sample.reference_facts or ()]
         if None in importances:
+            number = importances.index(None) + 1
             raise MissingFieldError(
-                f"{sample.called()}: field 'reference_facts', item {importances.index(None) + 1} has no importance, which "
+                f"{sample.called()}: field 'reference_facts', item {number} has no importance, which "
                 f"{self.name} needs. Write {{'text': .., 'importance': 'vital'}}, 'okay' or a number above 0."
             )
         if weighting == "vital":
@@ -83,14 +84,16 @@ class _RatedPrecision(TextPrecision, JudgedMetric, counted_words=("context", "us
     family: ClassVar[Family] = "precision"
 
     def count_verdicts(self, verdicts: Sequence[Verdict], repeats: Mapping[int, int]) -> float | None:
-        """Apply the formula to complete verdicts; see `merge`."""
-        return self.to_value(self.merge([verdict.value is True for verdict in verdicts], repeats))
+        """Apply the formula to complete verdicts; repeated contexts count as `merge` says."""
+        hits = [verdict.value is True for verdict in verdicts]
+        return self.to_value(self.merge(hits, repeats))
 
     def describe_verdicts(
         self, sample: Sample, verdicts: Sequence[Verdict], repeats: Mapping[int, int]
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Describe the contexts that repeat others; see `describe_repeats`."""
-        return self.describe_repeats(sample, repeats, [verdict.value is True for verdict in verdicts])
+        hits = [verdict.value is True for verdict in verdicts]
+        return self.describe_repeats(sample, repeats, hits)
 
 
 @dataclass(frozen=True, kw_only=True)

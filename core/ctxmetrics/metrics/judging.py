@@ -77,15 +77,18 @@ class _MetricQuestion:
             return verdicts
         detailed = []
         for verdict, fact, weight in zip(verdicts, self.facts, self.weights, strict=False):
-            details: dict[str, Any] = {}
+            fact_details: dict[str, Any] = {}
             if fact.id is not None:
-                details["fact_id"] = fact.id
+                fact_details["fact_id"] = fact.id
             if weight != 1:
-                details["weight"] = weight
+                fact_details["weight"] = weight
             if self.partial:
-                details["partial"] = self.partial
-            merged = FrozenDict({**verdict.details, **details})
-            detailed.append(replace(verdict, details=merged) if details else verdict)
+                fact_details["partial"] = self.partial
+            if fact_details:
+                details = FrozenDict({**verdict.details, **fact_details})
+                detailed.append(replace(verdict, details=details))
+            else:
+                detailed.append(verdict)
         return tuple(detailed)
 
 
@@ -126,7 +129,10 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unit = (self.unit or self.convention_data.unit) if self.answer_field == "reference" else None
+        unit: Unit | None = None
+        if self.answer_field == "reference":
+            unit = self.unit or self.convention_data.unit
+        # A precision with another `relevance` than "useful" follows from the verdicts about the units.
         about_units = self.counts_units or getattr(self, "relevance", "useful") != "useful"
         object.__setattr__(self, "counted_unit", unit)
         object.__setattr__(self, "about_units", about_units)
@@ -140,21 +146,26 @@ class JudgedMetric(_JudgedDefinition, Metric):
             raise ParameterError(
                 f"{self.base_name}: language={language!r} must be an ISO 639 code such as 'en'."
             )
-        if self.judge is None:
-            return
         if isinstance(self.judge, str):
             from ctxmetrics.judges.judge_names import read_judge
 
             object.__setattr__(self, "judge", read_judge(self.judge))
+        if self.judge is not None:
+            self._check_judge()
+
+    def _check_judge(self) -> None:
+        """Raise if the metric's own judge is no judge, or cannot break a text into claims where these are counted."""
         if isinstance(self.judge, type):
             name = self.judge.__name__
             raise ParameterError(f"{self.base_name}: judge={name} is a class. Write judge={name}(..).")
         if not isinstance(self.judge, Judge):
-            instead = suggest_code(self.judge) or "LexicalJudge(), or LLMJudge(model) with a model"
+            suggested_code = suggest_code(self.judge)
+            if not suggested_code:
+                suggested_code = "LexicalJudge(), or LLMJudge(model) with a model"
             raise ParameterError(
-                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={instead}."
+                f"{self.base_name}: judge={type(self.judge).__name__} is no judge. Write judge={suggested_code}."
             )
-        if unit == "claim":
+        if self.counted_unit == "claim":
             self._check_decomposes(self.judge)
 
     def _check_decomposes(self, judge: Judge) -> None:
@@ -195,9 +206,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
         self.check_sample(sample)
         if "reference" in self.requires and sample.references is not None:
             return await self._score_best_reference(sample, sample.references or ("",))
-        refused = self.check_texts(sample)
-        if refused is not None:
-            return refused
+        score_without_text = self.check_texts(sample)
+        if score_without_text is not None:
+            return score_without_text
         judge = self.own_judge
         if judge is None:
             judge = default_judge()
@@ -205,13 +216,13 @@ class JudgedMetric(_JudgedDefinition, Metric):
                 self._check_decomposes(judge)
         question = self._build_question(sample)
         provenance = self._build_provenance(judge, question)
-        retrieved = bool(question.request.contexts or question.stages)
-        if not (retrieved and question.has_units):
-            empty = self.score_empty_side(
-                sample, retrieved=retrieved, reference=question.has_units, **provenance
+        has_contexts = bool(question.request.contexts or question.stages)
+        if not has_contexts or not question.has_units:
+            score_of_empty_side = self.score_empty_side(
+                sample, retrieved=has_contexts, reference=question.has_units, **provenance
             )
-            if empty is not None:
-                return empty
+            if score_of_empty_side is not None:
+                return score_of_empty_side
         with breaker_scope(self):
             judgement = await self._judge(judge, question)
         verdicts = question.add_fact_details(judgement.verdicts)
@@ -236,9 +247,13 @@ class JudgedMetric(_JudgedDefinition, Metric):
             weights = self.weights(sample)
             answer = answer or "\n".join(fact.text for fact in facts)
         language = self.language or detect_language(answer)
-        units = tuple(fact.text for fact in facts)
+        has_units = has_content(answer)
+        units: tuple[str, ...] = ()
         if self.counted_unit == "sentence":
             units = split_sentences(answer, language)
+        elif self.counted_unit == "fact":
+            units = tuple(fact.text for fact in facts)
+            has_units = any(weight > 0 for weight in weights)
         if len(units) > MAX_UNITS:
             problem = f"holds {len(units):,} {self.counted_unit}s; {MAX_UNITS:,} is the most."
             field_name = "reference_facts" if facts else self.answer_field
@@ -258,12 +273,16 @@ class JudgedMetric(_JudgedDefinition, Metric):
             facts=facts if self.counts_units else (),
             weights=weights,
             partial=getattr(self, "partial", 0.0),
-            has_units=any(weights) if self.counted_unit == "fact" else has_content(answer),
+            has_units=has_units,
         )
 
     def _build_provenance(self, judge: Judge, question: _MetricQuestion) -> dict[str, Any]:
         """Return the fields of the provenance that depend on the judge and the question."""
-        splitter_name = {"fact": "facts", "claim": "claims"}.get(self.counted_unit or "") or splitter()
+        splitter_name = splitter()
+        if self.counted_unit == "fact":
+            splitter_name = "facts"
+        elif self.counted_unit == "claim":
+            splitter_name = "claims"
         provenance: dict[str, Any] = {
             "judge": judge.name,
             "splitter": splitter_name,
@@ -285,14 +304,14 @@ class JudgedMetric(_JudgedDefinition, Metric):
         """Apply the formula to the verdicts; the score has no value if a verdict is missing."""
         verdicts = judgement.verdicts
         repeats = find_repeats(question.request.contexts)
-        code = None
+        reason_code = None
         message = None
         if any(verdict.value is None for verdict in verdicts):
-            code, message = not_judged(verdicts)
+            reason_code, message = not_judged(verdicts)
         elif self._may_be_refusal(sample):
             message = _MAY_BE_REFUSAL
         value = None
-        if code is None:
+        if reason_code is None:
             if self.counted_unit == "fact" and self.counts_units:  # facts may have weights
                 context_lengths = tuple(map(len, question.request.contexts))
                 value = Attribution(verdicts, context_lengths).recall()
@@ -303,7 +322,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             sample,
             value,
             verdicts,
-            reason_code=code,
+            reason_code=reason_code,
             message=message,
             notes=() if value is None else notes,
             metadata={
@@ -335,7 +354,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
         repeats: Mapping[int, int],
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Return which contexts repeat others, as metadata, and the notes about what that changes."""
-        return ({"repeats": name_repeats(repeats)} if repeats else EMPTY), ()
+        if not repeats:
+            return EMPTY, ()
+        return {"repeats": name_repeats(repeats)}, ()
 
     async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
         """Score a sample with each of its references, and return the highest score with the number of its reference.
@@ -346,22 +367,27 @@ class JudgedMetric(_JudgedDefinition, Metric):
         scores = [
             await self.ascore(replace(sample, reference=text, references=None)) for text in references
         ]
-        counted_scores = [score for score in scores if score.reason_code not in _NO_FACTS] or scores
+        counted_scores = [score for score in scores if score.reason_code not in _NO_FACTS]
+        if not counted_scores:
+            counted_scores = scores
         best_score = max(counted_scores, key=lambda score: -1.0 if score.value is None else score.value)
         unjudged_scores = [score for score in counted_scores if score.value is None]
-        if unjudged_scores and best_score.value != self.convention_data.scale:
+        highest_possible_value = self.convention_data.scale
+        if unjudged_scores and best_score.value != highest_possible_value:
             best_score = unjudged_scores[0]
-        number = next(number for number, score in enumerate(scores, 1) if score is best_score)
-        values = [score.value for score in scores]
+        best_number = next(number for number, score in enumerate(scores, 1) if score is best_score)
         message = best_score.message
         if message is None or message == _MAY_BE_REFUSAL:
-            message = f"the value is that of reference {number} of {len(scores)}"
+            message = f"the value is that of reference {best_number} of {len(scores)}"
+        metadata = {
+            **best_score.metadata,
+            "reference_number": best_number,
+            "reference_values": [score.value for score in scores],
+        }
         return replace(
             best_score,
             message=message,
-            metadata=FrozenDict(
-                {**best_score.metadata, "reference_number": number, "reference_values": values}
-            ),
+            metadata=FrozenDict(metadata),
             usage=sum((score.usage for score in scores), Usage()),
         )
 
@@ -379,12 +405,17 @@ class JudgedMetric(_JudgedDefinition, Metric):
             for name, stage in (sample.stages or EMPTY).items()
             if stage.contexts is not None
         }
-        name, last = list(stages.items())[-1]
-        stages[name] = Stage(contexts, None if last.ids is None else last.ids[: len(contexts)])
+        last_name = list(stages)[-1]
+        ids = stages[last_name].ids
+        if ids is not None:
+            ids = ids[: len(contexts)]
+        stages[last_name] = Stage(contexts, ids)
         if contexts:
             return stages
-        has_context = any(stage.contexts for stage in stages.values())
-        return stages if self.counts_units and has_context else EMPTY
+        some_stage_has_contexts = any(stage.contexts for stage in stages.values())
+        if self.counts_units and some_stage_has_contexts:
+            return stages
+        return EMPTY
 
     async def _judge(self, judge: Judge, question: _MetricQuestion) -> Judgement:
         """Break the answer into claims, where these are counted, and ask for the verdicts that the formula counts.

@@ -56,17 +56,18 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
 def possible_names(text: str) -> tuple[str, ...]:
     """Return the names under which results may have the metric that a text names: ``ndcg@10``, ``recall``; none if unknown."""
     name, parameters = parse_call(text)
-    names: tuple[str, ...] = (name,)
+    base_names: tuple[str, ...] = (name,)
     k = None
     if name not in ALL_METRICS:
         letters, k = _split_k(name)
-        names = tuple(_names_elsewhere()["several" if k is None else "several_at_k"].get(letters, ()))
+        table = "several" if k is None else "several_at_k"
+        base_names = tuple(_names_elsewhere()[table].get(letters, ()))
         if letters in _by_letters():
-            names = (_by_letters()[letters],)
+            base_names = (_by_letters()[letters],)
     if k is not None:
         parameters = {"top_k": k, **parameters}
     try:
-        return tuple(ALL_METRICS[item](**parameters).name for item in names)
+        return tuple(ALL_METRICS[base_name](**parameters).name for base_name in base_names)
     except ParameterError:
         return ()
 
@@ -79,15 +80,16 @@ def near_names(text: str) -> tuple[str, ...]:
 
 @cache
 def _names_elsewhere() -> Mapping[str, Any]:
-    """Return what metrics are called elsewhere, by letters."""
+    """Read the names that other libraries give to metrics, each as its letters and digits in lower case."""
     names: Mapping[str, Any] = read_data("metrics", "other_names.json")
     return names
 
 
 @cache
 def _by_letters() -> dict[str, str]:
-    """Return our names by their letters, also as the classes are called."""
-    return {to_letters(name): name for name in ALL_METRICS} | dict(_names_elsewhere()["measures"])
+    """Return our names by their letters and digits in lower case, and by the names that other libraries use."""
+    our_names = {to_letters(name): name for name in ALL_METRICS}
+    return our_names | dict(_names_elsewhere()["measures"])
 
 
 def _resolve(name: str, text: str, place: str) -> tuple[str, int | None]:
@@ -130,39 +132,48 @@ def _check_form(text: str, place: str) -> None:
 def _split_k(name: str) -> tuple[str, int | None]:
     """Split a measure's name into its letters and k; ``p`` and ``r`` without k name no measure."""
     letters = to_letters(name)
-    if len(letters) > 1 and letters in _by_letters():
+    is_one_letter = len(letters) == 1
+    if letters in _by_letters() and not is_one_letter:
         return letters, None
     match = _AT_K.match(name)
-    if match is None:
-        return (letters if len(letters) > 1 else ""), None
-    return to_letters(match["name"]), int(match["k"])
+    if match is not None:
+        return to_letters(match["name"]), int(match["k"])
+    if is_one_letter:
+        return "", None
+    return letters, None
 
 
 def _list_both(letters: str, k: int | None) -> str:
     """Write the two metrics that a name of both may mean."""
-    call = "" if k is None else f"(top_k={k})"
-    judged, by_ids = _names_elsewhere()["several" if k is None else "several_at_k"][letters]
-    return f"'{judged}{call}' (of texts, by a judge) or '{by_ids}{call}' (of ids)"
+    table = "several" if k is None else "several_at_k"
+    judged, by_ids = _names_elsewhere()[table][letters]
+    parameters = "" if k is None else f"(top_k={k})"
+    return f"'{judged}{parameters}' (of texts, by a judge) or '{by_ids}{parameters}' (of ids)"
 
 
 def _suggest(letters: str, k: int | None, place: str) -> str:
     """Ask whether the metric with the nearest name is meant; empty where none is near."""
-    elsewhere = _names_elsewhere()["elsewhere"]
-    several = _names_elsewhere()["several"]
-    plain = letters.removesuffix("metric").removesuffix("evaluator").removesuffix("scorer")
-    names = _by_letters()
-    near = find_near(plain, [name for name in (*names, *elsewhere, *several) if len(name) > 1])
-    if near is None:
+    # What other libraries call a metric: our metric, and the judge or convention that they use for it.
+    metrics_elsewhere = _names_elsewhere()["elsewhere"]
+    # Names that may mean a judged metric or one of ids.
+    ambiguous_names = _names_elsewhere()["several"]
+    our_names = _by_letters()
+    letters = letters.removesuffix("metric").removesuffix("evaluator").removesuffix("scorer")
+    candidates = [name for name in (*our_names, *metrics_elsewhere, *ambiguous_names) if len(name) > 1]
+    nearest = find_near(letters, candidates)
+    if nearest is None:
         return ""
-    if near in several:
-        return f" Did you mean {_list_both(near, k)}?"
-    meant = elsewhere.get(near) or {"metric": names[near]}
-    call = "" if k is None else f"(top_k={k})"
+    if nearest in ambiguous_names:
+        return f" Did you mean {_list_both(nearest, k)}?"
+    suggestion = metrics_elsewhere.get(nearest)
+    if suggestion is None:
+        suggestion = {"metric": our_names[nearest]}
     options = []
     for option in ("judge", "convention"):
-        if option in meant and place == OPTION:
-            options.append(f"--{option} {meant[option]}")
-        elif option in meant:
-            options.append(f"{option}={meant[option]!r}")
-    how = f" with {' and '.join(options)}" if options else ""
-    return f" Did you mean '{meant['metric']}{call}'{how}?"
+        if option in suggestion and place == OPTION:
+            options.append(f"--{option} {suggestion[option]}")
+        elif option in suggestion:
+            options.append(f"{option}={suggestion[option]!r}")
+    parameters = "" if k is None else f"(top_k={k})"
+    with_options = f" with {' and '.join(options)}" if options else ""
+    return f" Did you mean '{suggestion['metric']}{parameters}'{with_options}?"

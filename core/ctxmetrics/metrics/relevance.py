@@ -23,30 +23,34 @@ def rate_by_units(
         request: The request.
         only_new: Whether a context must also state a unit that no context above it states.
     """
-    equal_texts = find_repeats(request.contexts)
-    attribution = Attribution(tuple(units), tuple(map(len, request.contexts)), equal_texts)
+    repeats = find_repeats(request.contexts)
+    context_lengths = tuple(map(len, request.contexts))
+    attribution = Attribution(tuple(units), context_lengths, repeats)
     contexts_by_unit = attribution.rests_on()
     redundant = attribution.find_repeating() if only_new else ()
-    missing = next((unit for unit in units if unit.value is None), None)
+    unjudged_unit = next((unit for unit in units if unit.value is None), None)
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
-        resting: list[Verdict] = []
+        supported_units: list[Verdict] = []
         for unit, unit_contexts in zip(units, contexts_by_unit, strict=True):
             if index in unit_contexts:
-                resting.append(unit)
+                supported_units.append(unit)
+        unit_ids = ", ".join(unit.id for unit in supported_units)
         verdict = Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
         if index in redundant:
-            stated = ", ".join(unit.id for unit in resting)
-            verdict = replace(verdict, reason=f"adds nothing: a context above states {stated}")
-            resting = []
-        if resting:
-            reason = f"supports {', '.join(unit.id for unit in resting)}"
-            doubtful = all(unit.code in DOUBTFUL for unit in resting)
-            code = resting[0].code if doubtful else None
-            evidence = _list_evidence(index, resting)
-            verdict = replace(verdict, value=True, reason=reason, code=code, evidence=evidence)
-        elif missing is not None:
-            verdict = replace(verdict, value=None, code=missing.code, reason=missing.reason)
+            verdict = replace(verdict, reason=f"adds nothing: a context above states {unit_ids}")
+            supported_units = []
+        if supported_units:
+            are_all_doubtful = all(unit.code in DOUBTFUL for unit in supported_units)
+            verdict = replace(
+                verdict,
+                value=True,
+                reason=f"supports {unit_ids}",
+                code=supported_units[0].code if are_all_doubtful else None,
+                evidence=_list_evidence(index, supported_units),
+            )
+        elif unjudged_unit is not None:
+            verdict = replace(verdict, value=None, code=unjudged_unit.code, reason=unjudged_unit.reason)
         verdicts.append(verdict)
     return tuple(verdicts)
 

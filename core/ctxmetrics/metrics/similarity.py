@@ -110,8 +110,10 @@ def best_matches(
     >>> matches.for_references, matches.for_retrieved[1]
     ((Match(place=0, similarity=0.9545454545454546),), None)
     """
-    settled = best and not callable(measure) and frozenset(retrieved) == frozenset(references)
-    if settled or not best or not isinstance(measure, Hashable):
+    # Where every text stands on both sides, each is its own best match, and nothing is compared that memory could save.
+    has_equal_sides = not callable(measure) and frozenset(retrieved) == frozenset(references)
+    can_be_remembered = best and isinstance(measure, Hashable) and not has_equal_sides
+    if not can_be_remembered:
         return _compare(retrieved, references, measure, cutoff, best)
     key = (digest_key(retrieved), digest_key(references), measure, cutoff)
     matches = MEMORY.peek(key)
@@ -223,17 +225,19 @@ def _find_best(
         cutoff: The smallest value of a match.
         searches_all: Whether a text with a value above the cutoff is compared with the shared texts, too.
     """
-    if any(len(values_of_text) < len(column_indexes) for values_of_text in values.values()):
-        highest = {text: max(values_of_text, default=0.0) for text, values_of_text in values.items()}
-        has_match = [text for text in values if highest[text] > cutoff]
+    has_shared_texts = any(len(row) < len(column_indexes) for row in values.values())
+    if has_shared_texts:
+        highest = {text: max(row, default=0.0) for text, row in values.items()}
+        with_match = [text for text in values if highest[text] > cutoff]
         without_match = [text for text in values if highest[text] <= cutoff]
-        for group in (has_match if searches_all else [], without_match):
+        groups = [with_match, without_match] if searches_all else [without_match]
+        for group in groups:
             if not group:
                 continue
+            # A value that is not above the highest of a text cannot change the text's best match.
             smallest_value = max(cutoff, min([highest[text] for text in group]))
-            for text, values_of_text in zip(
-                group, compare(group, smallest_value).tolist(), strict=True
-            ):
+            shared_values = compare(group, smallest_value).tolist()
+            for text, values_of_text in zip(group, shared_values, strict=True):
                 values[text] += values_of_text
     matches: dict[str, Match | None] = dict.fromkeys(values)
     for text, values_of_text in values.items():
@@ -294,10 +298,15 @@ def _takes_list(measure: Callable[..., Any]) -> bool:
         parameters = inspect.signature(measure).parameters.values()
     except (TypeError, ValueError):
         return False
-    if any(item.kind is item.VAR_POSITIONAL for item in parameters):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(item.kind in positional and item.default is item.empty for item in parameters) == 1
+    positional_kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in positional_kinds and parameter.default is parameter.empty
+    ]
+    return len(required) == 1
 
 
 def _name_measure(measure: Callable[..., Any]) -> str:

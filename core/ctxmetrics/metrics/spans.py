@@ -31,9 +31,12 @@ SpanUnit: TypeAlias = Literal["character", "span"]
 SpanFormula: TypeAlias = Literal["share", "iou", "ap"]
 
 _ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
+# The digits of a number of characters at most: no text is longer.
 MOST_DIGITS = 12
-_SHOWN = 80
-_SHOWN_PARTS = 3
+# How much of an id or a text a message shows.
+_MOST_CHARACTERS_SHOWN = 80
+# How many missed parts of a span a reason lists.
+_MOST_PARTS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,19 @@ class LocatedText:
 
     def cut(self, part: Span) -> str | None:
         """Return the text of a part of the span; None where the text is not known."""
-        _, begin, _ = self.span
-        return None if self.text is None else self.text[part[1] - begin : part[2] - begin]
+        if self.text is None:
+            return None
+        _, text_start, _ = self.span
+        _, part_start, part_end = part
+        return self.text[part_start - text_start : part_end - text_start]
 
     def to_dict(self, part: Span) -> dict[str, Any]:
         """Return a part of the span as plain data, with its text where that is known."""
-        text = {} if self.text is None else {"text": self.cut(part)}
-        return {"start": part[1], "end": part[2], **text}
+        _, start, end = part
+        data: dict[str, Any] = {"start": start, "end": end}
+        if self.text is not None:
+            data["text"] = self.cut(part)
+        return data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +109,8 @@ class SpanMetric(
         retrieved = _read_passages(sample, "retrieved_context_ids", sample.retrieved_contexts)
         reference = _read_passages(sample, "reference_context_ids", sample.reference_contexts)
         retrieved = retrieved[: self.top_k]
-        reference = list({passage.span: passage for passage in reference if passage.named}.values())
+        reference_by_span = {passage.span: passage for passage in reference if passage.named}
+        reference = list(reference_by_span.values())
         _check_spelling(sample, [passage for passage in (*retrieved, *reference) if passage.named])
         return retrieved, reference
 
@@ -112,9 +122,10 @@ class SpanMetric(
         hits: Sequence[Any],  # noqa: ARG002 - those of texts read them
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Describe empty ids, and repeated ids where the ranks count."""
-        ids = [passage.id for passage in retrieved]
-        wanted = [passage.id for passage in reference]
-        return EMPTY, describe_ids(sample, ids, wanted, ranked=self.formula_name == "ap")
+        retrieved_ids = [passage.id for passage in retrieved]
+        reference_ids = [passage.id for passage in reference]
+        counts_ranks = self.formula_name == "ap"
+        return EMPTY, describe_ids(sample, retrieved_ids, reference_ids, ranked=counts_ranks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +170,7 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
         """Return a verdict a reference span."""
         merged = formulas.merged_spans(_list_passage_spans(retrieved))
         return [
-            _reference_verdict(passage, hit, merged, retrieved)
+            _describe_reference_span(passage, hit, merged, retrieved)
             for passage, hit in zip(reference, hits, strict=True)
         ]
 
@@ -194,15 +205,20 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
         """Return the precision, and for each retrieved context whether it is relevant."""
-        spans = _list_passage_spans(retrieved)
-        wanted = [passage.span for passage in reference]
-        located = iter(formulas.relevant_spans(spans, wanted, self.min_cover))
-        hits = [passage.named and next(located) for passage in retrieved]
+        retrieved_spans = _list_passage_spans(retrieved)
+        reference_spans = [passage.span for passage in reference]
+        # One verdict for each context that has an id, in order; a context without an id is not relevant.
+        verdicts_with_id = iter(
+            formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover)
+        )
+        hits = [passage.named and next(verdicts_with_id) for passage in retrieved]
         if self.formula == "ap":
             distinct = formulas.merge_repeats(hits, _find_repeats(retrieved))
             return formulas.average_precision(distinct, epsilon=self.convention_data.epsilon), hits
+        if not retrieved_spans:
+            return 0.0, hits
         formula = formulas.span_iou if self.formula == "iou" else formulas.span_precision
-        return formula(wanted, spans) if spans else 0.0, hits
+        return formula(reference_spans, retrieved_spans), hits
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
@@ -212,7 +228,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         verdicts = []
         for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):
             if passage.named:
-                verdicts.append(_retrieved_verdict(index, passage, hit, merged))
+                verdicts.append(_describe_retrieved_span(index, passage, hit, merged))
             else:
                 verdicts.append(Verdict(id=f"c{index + 1}", value=hit, reason="it has no id"))
         return verdicts
@@ -225,11 +241,15 @@ def _list_passage_spans(passages: Sequence[LocatedText]) -> list[Span]:
 
 def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
     """Find the passages whose span is that of one above; see `ctxmetrics.formulas.merge_repeats`."""
-    firsts: dict[Span, int] = {}
+    first_index: dict[Span, int] = {}
     repeats: dict[int, int] = {}
-    for place, passage in enumerate(passages):
-        if passage.named and firsts.setdefault(passage.span, place) != place:
-            repeats[place] = firsts[passage.span]
+    for index, passage in enumerate(passages):
+        if not passage.named:
+            continue
+        if passage.span in first_index:
+            repeats[index] = first_index[passage.span]
+        else:
+            first_index[passage.span] = index
     return repeats
 
 
@@ -244,19 +264,20 @@ def read_span(id_: str, where: str) -> Span:
         SampleError: The id names no span, or one that no text can have.
     """
     match = _ID.fullmatch(id_)
-    shortened = repr(id_[:_SHOWN])
+    shortened = repr(id_[:_MOST_CHARACTERS_SHOWN])
     if match is None:
         raise SampleError(
             f"{where}: {shortened} does not say where its text stands. Write SOURCE#char=START,END, such as "
             "'handbook.md#char=120,480': characters from 0, the end excluded. Of a document it is made where the "
             "metadata has source and start_index (text splitters: add_start_index=True)."
         )
-    source, *numbers = match.groups()
-    if max(map(len, numbers)) > MOST_DIGITS:
+    source, start_digits, end_digits = match.groups()
+    if len(start_digits) > MOST_DIGITS or len(end_digits) > MOST_DIGITS:
         raise SampleError(
             f"{where}: {shortened} is beyond the end of any text. Write the numbers of characters."
         )
-    start, end = map(int, numbers)
+    start = int(start_digits)
+    end = int(end_digits)
     if start >= end:
         raise SampleError(
             f"{where}: {shortened} ends at or before its start. Write the start first; the end is one past the last character."
@@ -277,9 +298,10 @@ def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> li
         span = read_span(id_, f"{sample.called()}: field '{name}', item {index + 1}")
         text = None if texts is None else texts[index]
         note = ""
-        length = span[2] - span[1]
-        if text is not None and len(text) != length:
-            note = f"its text has {len(text)} characters, its span {length}"
+        _, start, end = span
+        span_length = end - start
+        if text is not None and len(text) != span_length:
+            note = f"its text has {len(text)} characters, its span {span_length}"
             text = None
         passages.append(LocatedText(id_, span, text, note))
     return passages
@@ -291,13 +313,15 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
     Raises:
         SampleError: Names both spellings.
     """
-    spelled: dict[str, str] = {}
-    for source in dict.fromkeys(passage.span[0] for passage in passages):
-        first = spelled.setdefault(plain_source(source), source)
-        if first != source:
+    first_spellings: dict[str, str] = {}
+    for passage in passages:
+        source, _, _ = passage.span
+        first_spelling = first_spellings.setdefault(plain_source(source), source)
+        if first_spelling != source:
+            shorter = min(first_spelling, source, key=len)
             raise SampleError(
-                f"{sample.called()}: {first[:_SHOWN]!r} and {source[:_SHOWN]!r} are one source, spelled in two ways. "
-                f"Write {min(first, source, key=len)[:_SHOWN]!r} in all ids."
+                f"{sample.called()}: {first_spelling[:_MOST_CHARACTERS_SHOWN]!r} and {source[:_MOST_CHARACTERS_SHOWN]!r} are one "
+                f"source, spelled in two ways. Write {shorter[:_MOST_CHARACTERS_SHOWN]!r} in all ids."
             )
 
 
@@ -308,34 +332,47 @@ def plain_source(source: str) -> str:
     return unicodedata.normalize("NFC", path)
 
 
-def _reference_verdict(
+def _describe_reference_span(
     passage: LocatedText, hit: bool, merged: Sequence[Span], retrieved: Sequence[LocatedText]
 ) -> Verdict:
-    """Say what part of a reference span was found, by which contexts, and which part was missed."""
+    """Build the verdict about a reference span: which part of it was retrieved, in which contexts, and which was missed.
+
+    Args:
+        passage: The reference span.
+        hit: Whether enough of it was retrieved.
+        merged: The union of the retrieved spans.
+        retrieved: The retrieved contexts.
+    """
     source, start, end = passage.span
-    parts = formulas.common_spans([passage.span], merged)
-    missed = _between(passage.span, parts)
-    contexts: list[int] = []
+    retrieved_parts = formulas.common_spans([passage.span], merged)
+    missed_parts = _find_gaps(passage.span, retrieved_parts)
+    context_indexes: list[int] = []
     evidence: list[Evidence] = []
     for index, context in enumerate(retrieved):
         if not context.named:
             continue
         part = formulas.common_span(passage.span, context.span)
         if part is not None:
-            contexts.append(index)
-            evidence += _evidence(index, context, part, whole=part == passage.span)
-    count = formulas.characters(parts)
-    details: dict[str, Any] = {"characters": end - start, "found": count, "contexts": tuple(contexts)}
-    reason = f"{count} of {end - start} characters retrieved"
-    if contexts:
-        reason += f", in {', '.join(f'c{index + 1}' for index in contexts)}"
-    if missed:
-        details["missed"] = tuple(passage.to_dict(part) for part in missed)
-        reason += f"; missed: {_describe_parts(missed, passage)}"
-    like = None if contexts else _source_of_same_name(source, retrieved)
-    if like:
+            context_indexes.append(index)
+            evidence += _build_evidence(index, context, part, whole=part == passage.span)
+    retrieved_characters = formulas.characters(retrieved_parts)
+    details: dict[str, Any] = {
+        "characters": end - start,
+        "found": retrieved_characters,
+        "contexts": tuple(context_indexes),
+    }
+    reason = f"{retrieved_characters} of {end - start} characters retrieved"
+    if context_indexes:
+        reason += f", in {', '.join(f'c{index + 1}' for index in context_indexes)}"
+    if missed_parts:
+        details["missed"] = tuple(passage.to_dict(part) for part in missed_parts)
+        reason += f"; missed: {_describe_parts(missed_parts, passage)}"
+    similar_source = None
+    if not context_indexes:
+        similar_source = _find_source_with_same_file_name(source, retrieved)
+    if similar_source:
         reason += (
-            f"; {like[:_SHOWN]!r}, of which a part was retrieved, has the same file name: "
+            f"; {similar_source[:_MOST_CHARACTERS_SHOWN]!r}, of which a part was retrieved, has the same file name: "
             "if it is the same source, write it in one way"
         )
     return Verdict(
@@ -348,17 +385,17 @@ def _reference_verdict(
     )
 
 
-def _retrieved_verdict(
+def _describe_retrieved_span(
     index: int, passage: LocatedText, hit: bool, reference: Sequence[Span]
 ) -> Verdict:
-    """Say how much of a retrieved context is reference text."""
+    """Build the verdict about a retrieved span: how much of it is reference text."""
     _, start, end = passage.span
     parts = formulas.common_spans([passage.span], reference)
     count = formulas.characters(parts)
     reason = f"{count} of {end - start} characters are reference text"
     evidence: list[Evidence] = []
     for part in parts:
-        evidence += _evidence(index, passage, part, whole=True)
+        evidence += _build_evidence(index, passage, part, whole=True)
     return Verdict(
         id=f"c{index + 1}",
         value=hit,
@@ -369,49 +406,51 @@ def _retrieved_verdict(
     )
 
 
-def _evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> list[Evidence]:
+def _build_evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> list[Evidence]:
     """Return a part of a context as evidence; empty where its text is not known."""
     quote = passage.cut(part)
     if quote is None:
         return []
-    begin = passage.span[1]
-    return [Evidence(index, part[1] - begin, part[2] - begin, quote, whole)]
+    _, text_start, _ = passage.span
+    _, start, end = part
+    # The positions of a part count from the beginning of the source, those of evidence from that of the context.
+    return [Evidence(index, start - text_start, end - text_start, quote, whole)]
 
 
-def _between(span: Span, parts: Sequence[Span]) -> list[Span]:
-    """Return what of a span is in none of its parts, which are in order and apart."""
-    source, start, end = span
+def _find_gaps(span: Span, parts: Sequence[Span]) -> list[Span]:
+    """Return the stretches of a span that are in none of its parts; the parts are in order and do not overlap."""
+    source, gap_start, span_end = span
     gaps: list[Span] = []
-    for _, begin, last in parts:
-        if start < begin:
-            gaps.append((source, start, begin))
-        start = last
-    if start < end:
-        gaps.append((source, start, end))
+    for _, part_start, part_end in parts:
+        if gap_start < part_start:
+            gaps.append((source, gap_start, part_start))
+        gap_start = part_end
+    if gap_start < span_end:
+        gaps.append((source, gap_start, span_end))
     return gaps
 
 
 def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
     """List the first parts with their texts, and say how many more there are."""
     descriptions = []
-    for part in parts[:_SHOWN_PARTS]:
+    for part in parts[:_MOST_PARTS_SHOWN]:
         _, start, end = part
-        descriptions.append(f"{start} to {end}{_quoted(passage.cut(part))}")
+        descriptions.append(f"{start} to {end}{_quote_beginning(passage.cut(part))}")
     more = len(parts) - len(descriptions)
     if more:
         descriptions.append(f"{more} more")
     return ", ".join(descriptions)
 
 
-def _quoted(text: str | None) -> str:
+def _quote_beginning(text: str | None) -> str:
     """Return the beginning of a text in quotation marks, for a reason."""
     if text is None:
         return ""
-    dots = "…" if len(text) > _SHOWN else ""
-    return f' "{text[:_SHOWN]}{dots}"'
+    dots = "…" if len(text) > _MOST_CHARACTERS_SHOWN else ""
+    return f' "{text[:_MOST_CHARACTERS_SHOWN]}{dots}"'
 
 
-def _source_of_same_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:
+def _find_source_with_same_file_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:
     """Return a retrieved source, other than this one, that has its file name."""
     name = posixpath.basename(plain_source(source))
     for passage in retrieved:

@@ -54,8 +54,8 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         from ctxmetrics.metrics.similarity import best_matches
 
         cut = 0.0 if self.explain else self.min_similarity
-        matches = self._counted(best_matches(retrieved, reference, self.similarity, cut))
-        hits = self._hits(matches)
+        matches = self._choose_matches(best_matches(retrieved, reference, self.similarity, cut))
+        hits = self._find_hits(matches)
         return self.count_hits(hits, retrieved), list(zip(matches, hits, strict=True))
 
     def count_hits(self, hits: Sequence[bool], retrieved: Sequence[str]) -> float | None:  # noqa: ARG002 - precision reads it
@@ -70,28 +70,33 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
 
         if type(self).compare is not StringMetric.compare:  # a user's own
             return super().values(pairs, shared)
-        k = self.top_k
-        measure = self.similarity
-        cut = self.min_similarity
-        if (k, measure, cut) not in shared:
-            shared[k, measure, cut] = [
-                best_matches(texts[:k], reference, measure, cut, best=False)
-                for texts, reference in pairs
+        comparison = (self.top_k, self.similarity, self.min_similarity)
+        if comparison not in shared:
+            shared[comparison] = [
+                best_matches(
+                    retrieved[: self.top_k],
+                    reference,
+                    self.similarity,
+                    self.min_similarity,
+                    best=False,
+                )
+                for retrieved, reference in pairs
             ]
         values = []
-        for (retrieved, _), best in zip(pairs, shared[k, measure, cut], strict=True):
-            hits = self._hits(self._counted(best))
-            values.append(self.scaled(self.count_hits(hits, retrieved[:k])))
+        for (retrieved, _), matches in zip(pairs, shared[comparison], strict=True):
+            hits = self._find_hits(self._choose_matches(matches))
+            values.append(self.scaled(self.count_hits(hits, retrieved[: self.top_k])))
         return values
 
-    def _counted(self, matches: BestMatches) -> tuple[Match | None, ...]:
-        """Return the match of each text that is counted."""
+    def _choose_matches(self, matches: BestMatches) -> tuple[Match | None, ...]:
+        """Return the matches of the side that is counted: of the references for recall, of the retrieved texts for precision."""
         return matches.for_references if self.counts_reference else matches.for_retrieved
 
-    def _hits(self, matches: Sequence[Match | None]) -> list[bool]:
-        """Return for each match whether it is a hit."""
+    def _find_hits(self, matches: Sequence[Match | None]) -> list[bool]:
+        """Return for each match whether its similarity is high enough."""
         cut = self.min_similarity
-        if self.counts_reference and self.convention_data.strict_string_recall:
+        must_exceed_cut = self.counts_reference and self.convention_data.strict_string_recall
+        if must_exceed_cut:
             return [match is not None and match.similarity > cut for match in matches]
         return [match is not None and match.similarity >= cut for match in matches]
 
@@ -102,25 +107,26 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         reference: Sequence[str],
     ) -> list[Verdict]:
         """Return a verdict a text that is counted, with the one that it is most like."""
-        letter = "c"
-        texts = retrieved
-        others = "reference context"
+        id_letter = "c"
+        counted_texts = retrieved
+        other_side = "reference context"
         if self.counts_reference:
-            letter = "r"
-            texts = reference
-            others = "retrieved context"
+            id_letter = "r"
+            counted_texts = reference
+            other_side = "retrieved context"
         verdicts = []
-        for index, ((match, hit), text) in enumerate(zip(hits, texts, strict=True)):
+        for index, ((match, is_hit), text) in enumerate(zip(hits, counted_texts, strict=True)):
             evidence: tuple[Evidence, ...] = ()
-            if match is not None and hit:
-                context = match.place if self.counts_reference else index
-                quote = retrieved[context]
-                evidence = (Evidence(context, 0, len(quote), quote),)
-            reason, details = _explain_verdict(match, others, self.min_similarity)
+            if match is not None and is_hit:
+                # The evidence of a hit is the whole retrieved context of the pair.
+                context_index = match.place if self.counts_reference else index
+                quote = retrieved[context_index]
+                evidence = (Evidence(context_index, 0, len(quote), quote),)
+            reason, details = _explain_verdict(match, other_side, self.min_similarity)
             verdicts.append(
                 Verdict(
-                    id=f"{letter}{index + 1}",
-                    value=hit,
+                    id=f"{id_letter}{index + 1}",
+                    value=is_hit,
                     text=text,
                     reason=reason,
                     evidence=evidence,
@@ -132,21 +138,27 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
 
 # Verdicts share the texts about equal matches: no match, or an equal text in this place.
 @lru_cache(maxsize=1_024, typed=True)
-def _explain_verdict(match: Match | None, others: str, cut: float) -> tuple[str, FrozenDict]:
-    """Return the reason and the details of a verdict."""
-    reached = match is not None and match.similarity >= cut
-    parts = []
-    if not reached:
-        parts.append(f"no {others} reaches a similarity of {cut:g}")
+def _explain_verdict(match: Match | None, other_side: str, cut: float) -> tuple[str, FrozenDict]:
+    """Return the reason and the details of a verdict.
+
+    Args:
+        match: The most similar text of the other side.
+        other_side: What a text of the other side is called: ``"reference context"`` or ``"retrieved context"``.
+        cut: The smallest similarity of a hit.
+    """
+    reaches_cut = match is not None and match.similarity >= cut
+    reasons = []
+    if not reaches_cut:
+        reasons.append(f"no {other_side} reaches a similarity of {cut:g}")
     if match is not None:
-        parts.append(f"most like {others} {match.place + 1}, similarity {match.similarity:.3f}")
+        reasons.append(f"most like {other_side} {match.place + 1}, similarity {match.similarity:.3f}")
     details = {
         "best_match": None if match is None else match.place,
         "similarity": None if match is None else match.similarity,
-        "below_cutoff": not reached,
+        "below_cutoff": not reaches_cut,
         "min_similarity": cut,
     }
-    return "; ".join(parts), FrozenDict(details)
+    return "; ".join(reasons), FrozenDict(details)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,18 +29,25 @@ def sentences(text: str) -> Sequence[tuple[int, int]]:
     spans = split_visible(view.text) if view.is_plain else sentence_spans(text)
     if len(text) <= MAX_SENTENCE:
         return spans
-    return [piece for start, end in spans for piece in _pieces(text, start, end)]
+    pieces: list[tuple[int, int]] = []
+    for start, end in spans:
+        pieces += _cut_long_sentence(text, start, end)
+    return pieces
 
 
-def _pieces(text: str, start: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut a sentence that is too long: at a line, a space, or anywhere."""
-    while last - start > MAX_SENTENCE:
+def _cut_long_sentence(text: str, start: int, sentence_end: int) -> Iterator[tuple[int, int]]:
+    """Cut a sentence that is too long: behind a line break or else a space, if its second half has one; else anywhere."""
+    while sentence_end - start > MAX_SENTENCE:
         middle = start + MAX_SENTENCE // 2
-        marks = (text.rfind(mark, middle, start + MAX_SENTENCE) + 1 for mark in "\n ")
-        end = next((place for place in marks if place), start + MAX_SENTENCE)
-        yield start, start + len(text[start:end].rstrip())
-        start = end
-    yield start, last
+        longest_end = start + MAX_SENTENCE
+        cut = text.rfind("\n", middle, longest_end) + 1
+        if not cut:
+            cut = text.rfind(" ", middle, longest_end) + 1
+        if not cut:
+            cut = longest_end
+        yield start, start + len(text[start:cut].rstrip())
+        start = cut
+    yield start, sentence_end
 
 
 class WordIndex:
@@ -68,35 +75,38 @@ class WordIndex:
         # For each key that was looked for the sentences it stands in.
         self._places: dict[str, list[int]] = {}
         for number, context in enumerate(contexts):
-            words = 0
+            word_count = 0
             view = see(context)
             is_plain = view.is_plain
             for start, end in sentences(context):
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                inside, keys = read_words_and_keys(sentence)
-                words += len(inside)
+                words, keys = read_words_and_keys(sentence)
+                word_count += len(words)
                 if wanted is not None:
-                    keys = [*filter(wanted.__contains__, keys)]
+                    keys = [key for key in keys if key in wanted]
                 self._keys.append(keys)
                 self.starts.append(start)
                 self.ends.append(end)
                 self.owners.append(number)
-            self.lengths.append(words)
+            self.lengths.append(word_count)
             self.first.append(len(self.starts))
         self.weight: int = 100 * len(self.starts) + 120 * sum(map(len, self._keys))
 
     def look_for(self, keys: AbstractSet[str]) -> None:
         """Find the sentences of some words: all words of a request together, since each search reads all contexts."""
-        unknown = keys - self._places.keys()
-        if not unknown:
+        new_keys = keys - self._places.keys()
+        if not new_keys:
             return
-        places: dict[str, list[int]] = {key: [] for key in unknown}
-        for sentence, held in enumerate(self._keys):
-            for key in filter(unknown.__contains__, held):
-                places[key].append(sentence)
-        self._places.update(places)  # another thread that looks for the same keys writes the same
+        sentences_by_key: dict[str, list[int]] = {key: [] for key in new_keys}
+        for sentence, sentence_keys in enumerate(self._keys):
+            for key in filter(new_keys.__contains__, sentence_keys):  # faster than an `if`
+                sentences_by_key[key].append(sentence)
+        self._places.update(
+            sentences_by_key
+        )  # another thread that looks for the same keys writes the same
 
-    def _find(self, key: str) -> Sequence[int]:
+    def _find_sentences(self, key: str) -> Sequence[int]:
+        """Return the sentences with exactly this key, once for every time it stands there."""
         if key not in self._places:
             self.look_for({key})
         return self._places[key]
@@ -106,42 +116,51 @@ class WordIndex:
 
         Of a date also those with its day and no year; of "three times" those with three.
         """
-        places = self._find(key)
-        if key[4:5] != "-":
+        exact = self._find_sentences(key)
+        may_be_date = key[4:5] == "-"  # such as "2024-05-01"
+        if not may_be_date:
             number = split_times(key) if " " in key else ""
             if not number:
-                return places  # the usual case
-            as_number = self._find(number)
-            counted = frozenset(as_number)
-            return [*as_number, *(one for one in places if one not in counted)]
-        year, forms, excluded = split_date(key)
+                return exact  # the usual case
+            with_number = self._find_sentences(number)
+            with_number_set = frozenset(with_number)
+            return [*with_number, *(item for item in exact if item not in with_number_set)]
+        year, forms_without_year, excluded_key = split_date(key)
         if not year:
-            return places
-        dated = frozenset(self._find(excluded))
-        for form in forms:
-            places = [*places, *(one for one in self._find(form) if one not in dated)]
-        return sorted(places)
+            return exact
+        excluded = frozenset(self._find_sentences(excluded_key))
+        dated = [*exact]
+        for form in forms_without_year:
+            dated += [item for item in self._find_sentences(form) if item not in excluded]
+        return sorted(dated)
 
     def masks(self, bits: Mapping[str, int]) -> dict[int, dict[int, int]]:
-        """Return by context what its sentences hold of some words, by the bits of each word. Without those that hold none."""
-        masks: dict[int, int] = {}
+        """Return for each context its sentences with some words, and the bits of the words that each sentence has.
+
+        Args:
+            bits: The words by their keys, each with the bits that stand for it.
+
+        Returns:
+            A mapping from a context to one from its sentences to bits; sentences and contexts without such a word are left out.
+        """
+        bits_by_sentence: dict[int, int] = {}
         for key, bit in bits.items():
             for sentence in self.sentences(key):
-                if sentence in masks:
-                    masks[sentence] |= bit
+                if sentence in bits_by_sentence:
+                    bits_by_sentence[sentence] |= bit
                 else:
-                    masks[sentence] = bit
+                    bits_by_sentence[sentence] = bit
         by_context: dict[int, dict[int, int]] = {}
-        for sentence in sorted(masks):
+        for sentence in sorted(bits_by_sentence):
             context = self.owners[sentence]
             if context not in by_context:
                 by_context[context] = {}
-            by_context[context][sentence] = masks[sentence]
+            by_context[context][sentence] = bits_by_sentence[sentence]
         return by_context
 
     def hold_any(self, sentences: Iterable[int], keys: AbstractSet[str]) -> bool:
-        """Whether one of some sentences holds one of some keys."""
-        return not all(keys.isdisjoint(self._keys[sentence]) for sentence in sentences)
+        """Whether at least one of some sentences has at least one of some keys."""
+        return any(not keys.isdisjoint(self._keys[sentence]) for sentence in sentences)
 
     def read(self, sentence: int, contexts: Sequence[str]) -> str:
         """Return what is seen of a sentence."""
@@ -163,27 +182,28 @@ class Memory:
         self._max_weight = max_weight
         self._weight = 0
         self._lock = threading.Lock()
-        self._known: OrderedDict[object, WordIndex] = OrderedDict()
+        self._indexes: OrderedDict[object, WordIndex] = OrderedDict()
 
     def get(self, key: object, make: Callable[[], WordIndex]) -> WordIndex:
-        """Return the index of a key; made now if it is not known, once however many threads ask for it."""
+        """Return the index of a key. If there is none, it is made, and only once however many threads ask for it."""
         with self._lock:  # also while it is made: reading holds the interpreter anyway
-            index = self._known.get(key)
+            index = self._indexes.get(key)
             if index is not None:
-                self._known.move_to_end(key)
+                self._indexes.move_to_end(key)
                 return index
             index = make()
             if index.weight <= self._max_weight:
-                self._known[key] = index
+                self._indexes[key] = index
                 self._weight += index.weight
             while self._weight > self._max_weight:
-                self._weight -= self._known.popitem(last=False)[1].weight
+                _, oldest_index = self._indexes.popitem(last=False)
+                self._weight -= oldest_index.weight
             return index
 
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
-            self._known.clear()
+            self._indexes.clear()
             self._weight = 0
 
 

@@ -101,14 +101,14 @@ class LexicalJudge(Rules):
     async def attribute(self, request: JudgeRequest) -> Judgement:
         """Say for each unit whether the contexts support it."""
         if _is_short(request):
-            return Judgement(verdicts=_answer(self.support, request), served_model=VERSION)
+            return Judgement(verdicts=_call_or_remember(self.support, request), served_model=VERSION)
         verdicts = await in_thread(partial(self.support, request))
         return Judgement(verdicts=verdicts, served_model=VERSION)
 
     async def rate(self, request: JudgeRequest) -> Judgement:
         """Say for each context whether it is useful for giving the answer."""
         if _is_short(request):
-            return Judgement(verdicts=_answer(self.usefulness, request), served_model=VERSION)
+            return Judgement(verdicts=_call_or_remember(self.usefulness, request), served_model=VERSION)
         verdicts = await in_thread(partial(self.usefulness, request))
         return Judgement(verdicts=verdicts, served_model=VERSION)
 
@@ -124,7 +124,7 @@ class LexicalJudge(Rules):
                 verdicts.append(_literal_verdict(id_, unit.text, contexts))
                 continue
             support = attribute(unit, index, self, contexts, request.language)
-            verdicts.append(_verdict(id_, unit, support, index, contexts))
+            verdicts.append(_build_unit_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
@@ -132,18 +132,21 @@ class LexicalJudge(Rules):
 
         A context that stands several times is judged once: else its words would be frequent, and worth nothing.
         """
-        distinct = replace(request, contexts=tuple(dict.fromkeys(request.contexts)))
+        # A dict keeps each key once, at its first place.
+        distinct_contexts = tuple(dict.fromkeys(request.contexts))
+        distinct_request = replace(request, contexts=distinct_contexts)
         answer = Phrase.of(request.answer, request.language)
-        index = shared_index(distinct, find_keys)
-        index.look_for(answer.find_forms())
-        verdicts = usefulness(answer, index, distinct, self)
-        if len(distinct.contexts) == len(request.contexts):
+        word_index = shared_index(distinct_request, find_keys)
+        word_index.look_for(answer.find_forms())
+        verdicts = usefulness(answer, word_index, distinct_request, self)
+        if len(distinct_contexts) == len(request.contexts):
             return verdicts
-        by_text = dict(zip(distinct.contexts, verdicts, strict=True))
+        by_text = dict(zip(distinct_contexts, verdicts, strict=True))
         copies: list[Verdict] = []
-        for place, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
-            evidence = tuple(replace(span, context=place) for span in by_text[text].evidence)
-            copies.append(replace(by_text[text], id=id_, evidence=evidence))
+        for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
+            verdict = by_text[text]
+            evidence = tuple(replace(span, context=index) for span in verdict.evidence)
+            copies.append(replace(verdict, id=id_, evidence=evidence))
         return tuple(copies)
 
 
@@ -154,8 +157,9 @@ def find_keys(request: JudgeRequest) -> frozenset[str]:
     return denying_keys(request.language).union(*(phrase.find_forms() for phrase in phrases))
 
 
-# Metrics that ask the same one after the other, such as with several ``top_k``, share the verdicts.
-_answer: Any = lru_cache(maxsize=16)(operator.call)
+# Calls a function, `support` or `usefulness` of a judge, with a request, and remembers the last verdicts: metrics that ask the
+# same question one after the other, such as recall with several ``top_k``, share them.
+_call_or_remember: Any = lru_cache(maxsize=16)(operator.call)
 
 
 def _is_short(request: JudgeRequest) -> bool:
@@ -163,37 +167,35 @@ def _is_short(request: JudgeRequest) -> bool:
     return sum(map(len, request.contexts)) <= _MAX_AT_ONCE
 
 
-def _verdict(
+def _build_unit_verdict(
     id_: str, unit: Phrase, support: Support, index: WordIndex, contexts: Sequence[str]
 ) -> Verdict:
-    supported = support.smallest_k is not None
-    nearest = support.shown
+    """Build the verdict about a unit from what the contexts hold of it."""
+    is_supported = support.smallest_k is not None
+    shown = support.shown
     details = _measure(unit, support)
     evidence: list[Evidence] = []
-    if supported:
-        rests_on = {**support.parts, **support.whole}
-        order = [sentence for sentence in nearest.sentences if index.owners[sentence] in rests_on]
-        order += sorted(chain.from_iterable(rests_on.values()))
-        for sentence in dict.fromkeys(order):
-            whole = index.owners[sentence] in support.whole
-            evidence.append(index.evidence(sentence, contexts, whole=whole))
+    if is_supported:
+        evidence = _list_evidence(support, index, contexts)
     else:
-        places = []
-        for sentence in nearest.sentences:
-            context = index.owners[sentence]
-            start = index.starts[sentence]
-            places.append({"context": context, "start": start, "end": index.ends[sentence]})
-        details["nearest"] = tuple(places)
-    reasons = [f"{nearest.held.bit_count()} of {unit.size} words found"]
-    for kind in ("words", "numbers", "names"):
-        missing = details[f"missing_{kind}"]
+        details["nearest"] = tuple(
+            {
+                "context": index.owners[sentence],
+                "start": index.starts[sentence],
+                "end": index.ends[sentence],
+            }
+            for sentence in shown.sentences
+        )
+    reasons = [f"{shown.held.bit_count()} of {unit.size} words found"]
+    for plural in ("words", "numbers", "names"):
+        missing = details[f"missing_{plural}"]
         if missing:
-            reasons.append(f"missing {kind}: {join_items(missing)}")
+            reasons.append(f"missing {plural}: {join_items(missing)}")
     if support.doubt:
         reasons.append(f"contradiction ({support.doubt})")
     return Verdict(
         id=id_,
-        value=supported,
+        value=is_supported,
         text=unit.text,
         reason="; ".join(reasons),
         code="uncertain" if details["uncertain"] else None,
@@ -202,25 +204,38 @@ def _verdict(
     )
 
 
+def _list_evidence(support: Support, index: WordIndex, contexts: Sequence[str]) -> list[Evidence]:
+    """List the sentences that support a unit: first those that are shown, then the others in the order of the text."""
+    sentences_by_context = {**support.parts, **support.whole}
+    shown_sentences = support.shown.sentences
+    ordered = [item for item in shown_sentences if index.owners[item] in sentences_by_context]
+    ordered += sorted(chain.from_iterable(sentences_by_context.values()))
+    evidence: list[Evidence] = []
+    for sentence in dict.fromkeys(ordered):  # each once
+        states_unit_alone = index.owners[sentence] in support.whole
+        evidence.append(index.evidence(sentence, contexts, whole=states_unit_alone))
+    return evidence
+
+
 def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
     """Return what was measured about a unit: the details of its verdict."""
-    nearest = support.shown
-    lost: list[str] = []
-    absent: set[str] = set()
+    shown = support.shown
+    not_in_sentences: list[str] = []
+    not_in_contexts: set[str] = set()
     for key, bits in unit.bits.items():
-        if not nearest.held & bits:
-            lost.append(key)
-        if not nearest.present & bits:
-            absent.add(key)
-    numbers = [key for key in unit.numbers if key in absent]
-    names = [key for key in unit.names if key in absent]
-    words = [key for key in lost if key not in numbers]
+        if not shown.held & bits:
+            not_in_sentences.append(key)
+        if not shown.present & bits:
+            not_in_contexts.add(key)
+    missing_numbers = [key for key in unit.numbers if key in not_in_contexts]
+    missing_names = [key for key in unit.names if key in not_in_contexts]
+    missing_words = [key for key in not_in_sentences if key not in missing_numbers]
     return {
         "score": support.score,
-        "coverage": nearest.held.bit_count() / unit.size,
-        "missing_words": unit.spelled(words),
-        "missing_numbers": unit.spelled(numbers),
-        "missing_names": unit.spelled(names),
+        "coverage": shown.held.bit_count() / unit.size,
+        "missing_words": unit.spelled(missing_words),
+        "missing_numbers": unit.spelled(missing_numbers),
+        "missing_names": unit.spelled(missing_names),
         "contradiction": None if support.doubt is None else FrozenDict(support.doubt._asdict()),
         "uncertain": support.smallest_k is not None and support.doubt is not None,
         "smallest_k": support.smallest_k,
@@ -229,25 +244,25 @@ def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
 
 def _literal_verdict(id_: str, text: str, contexts: Sequence[str]) -> Verdict:
     """Judge a unit without content words: its words must stand in a context one after the other."""
-    evidence = []
-    for number, context in enumerate(contexts):
-        span = find_literal(text, context, number)
-        if span is not None:
-            evidence.append(span)
+    spans = [find_literal(text, context, index) for index, context in enumerate(contexts)]
+    evidence = [span for span in spans if span is not None]
+    is_found = bool(evidence)
     reason = "has no content word and stands in no context word for word"
-    if evidence:
+    if is_found:
         reason = "stands in a context word for word"
     details: Mapping[str, Any] = {
-        "score": float(bool(evidence)),
-        "coverage": float(bool(evidence)),
-        **dict.fromkeys(("missing_words", "missing_numbers", "missing_names"), ()),
+        "score": 1.0 if is_found else 0.0,
+        "coverage": 1.0 if is_found else 0.0,
+        "missing_words": (),
+        "missing_numbers": (),
+        "missing_names": (),
         "contradiction": None,
         "uncertain": False,
-        "smallest_k": evidence[0].context + 1 if evidence else None,
+        "smallest_k": evidence[0].context + 1 if is_found else None,
     }
     return Verdict(
         id=id_,
-        value=bool(evidence),
+        value=is_found,
         text=text,
         reason=reason,
         evidence=tuple(evidence),

@@ -74,7 +74,7 @@ class Phrase:
     def of(cls, text: str, language: str) -> Phrase:
         """Read a text; the language chooses the stop words."""
         visible = see(text).text
-        stop = word_list("stop", language)
+        stop_words = word_list("stop", language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
         pattern = LEAD_INS.get(base_language(language))
         lead_in = pattern.match(visible) if pattern else None
@@ -92,14 +92,14 @@ class Phrase:
                 kind = token.kind
                 folded = token.folded
                 is_long = len(folded) > 1
-                named = (
+                is_name = (
                     position > first and has_names and kind == "word" and token.spelling[0].isupper()
                 )
-                if folded in stop:
-                    counts = named and is_long and token.spelling.isupper()  # US, WHO, IT
+                if folded in stop_words:
+                    is_content = is_name and is_long and token.spelling.isupper()  # US, WHO, IT
                 else:
-                    counts = named or is_long or not folded.isascii()
-                if not (counts or kind in _ALWAYS_COUNTED) or kind == "character":
+                    is_content = is_name or is_long or not folded.isascii()
+                if kind == "character" or not (is_content or kind in _ALWAYS_COUNTED):
                     continue
                 key = token.key
                 if token.parts:
@@ -109,7 +109,7 @@ class Phrase:
                 else:
                     content.setdefault(key, position)
                     sequence.append(key)
-                if named and is_long:  # one letter is an initial or a unit's symbol
+                if is_name and is_long:  # one letter is an initial or a unit's symbol
                     names[key] = None
         numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
         bits: dict[str, int] = {}
@@ -117,7 +117,9 @@ class Phrase:
         for key, position in content.items():
             token = words[position]
             width = _measure(token, key) if token.measures else token.size
-            bits[key] = (1 << width) - 1 << size
+            # As many bits as the key counts as words, above the bits of the keys before.
+            all_ones = (1 << width) - 1
+            bits[key] = all_ones << size
             size += width
         return cls(
             text,
@@ -136,34 +138,41 @@ class Phrase:
         """Return the keys that are looked for in contexts: those of the content words, and other forms of dates and numbers."""
         forms = set(self.content)
         for key in self.numbers:
-            _, undated, excluded = split_date(key)
-            forms.update((*undated, excluded, split_times(key)))
+            _, forms_without_year, excluded_key = split_date(key)
+            forms.update(forms_without_year)
+            forms.add(excluded_key)
+            forms.add(split_times(key))
         return forms
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the words of these keys as the text writes them; overlapping pairs of characters are joined."""
         words: list[str] = []
-        before = -1
+        last_position = -1
         content = self.content
         for position in sorted({content[key] for key in keys}):
             token = self.tokens[position]
             spelling = token.spelling
-            shared = 0
-            if before == position - 1 and words and token.kind == "characters":
-                shared = _overlap(words[-1], spelling)
-            if shared:
-                words[-1] += spelling[shared:]
+            overlap = 0  # in characters
+            follows_last_word = position == last_position + 1
+            if follows_last_word and words and token.kind == "characters":
+                overlap = _overlap(words[-1], spelling)
+            if overlap:
+                words[-1] += spelling[overlap:]
             else:
                 words.append(spelling)
-            before = position
+            last_position = position
         return tuple(words)
 
 
 def _measure(quantity: Token, key: str) -> int:
     """Return as how many words a key of a quantity counts: of a date its year is a word of its own."""
-    if quantity.measures == "date" and key.isdecimal():
+    is_year_of_date = quantity.measures == "date" and key.isdecimal()
+    if is_year_of_date:
         return 1
-    return max(1, quantity.size - 1) if split_date(key)[0] else quantity.size
+    year, _, _ = split_date(key)
+    if year:  # a date with a year, which is counted as another key
+        return max(1, quantity.size - 1)
+    return quantity.size
 
 
 def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
@@ -171,12 +180,14 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
 
     Of "2 out of 3" they are the numbers, which a text may have in other words.
     """
-    if token.measures == "fraction" and token.kind == "number":
-        return tuple(filter(str.isdecimal, token.parts)) or (token.key,)  # 2 out of 3
+    if token.measures == "fraction" and token.kind == "number":  # 2 out of 3
+        numbers = tuple(part for part in token.parts if part.isdecimal())
+        return numbers or (token.key,)
     if token.measures:
-        year = split_date(token.key)[0]
+        year, _, _ = split_date(token.key)
         return (token.key, year) if year else (token.key,)
-    if token.kind == "number" and (is_last or token.ends) and token.parts:
+    counts_nothing = is_last or token.ends  # no noun can follow the number
+    if token.kind == "number" and counts_nothing and token.parts:
         return token.parts
     return (token.key,)
 

@@ -24,7 +24,7 @@ from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
-# Sentences that are searched without a deduction.
+# With so many sentences to choose from, there is no deduction; with twice as many, that of one doubling.
 _FREE = 8
 Contradicted = Literal["flag", "no"]
 
@@ -96,54 +96,82 @@ def attribute(
     denying = denying_keys(language)
 
     @cache
-    def doubt(sentences: tuple[int, ...]) -> Contradiction | None:
+    def find_contradiction(sentences: tuple[int, ...]) -> Contradiction | None:
+        """Find how some sentences contradict the unit; None if they do not."""
         if not index.hold_any(sentences, denying) and states_plainly(unit.visible, language):
             return None
         texts = [index.read(sentence, contexts) for sentence in sentences]
         return None if texts == [unit.visible] else contradiction(unit.visible, texts, language)
 
-    row = _UnitWords(unit, index, rules)
-    best = Candidate(row.score(0, 0, row.find_cost(1, 1)))
-    alone: dict[int, Candidate] = {}
-    together: dict[int, Candidate] = {}  # by the last context of the first k
-    pool: dict[int, int] = {}  # what sentences hold, each kind once, with the first such sentence
-    present = 0
-    for context, masks in row.contexts.items():
-        own = row.present[context]
-        present |= own
-        for sentence, mask in masks.items():
-            pool.setdefault(mask, sentence)
-        last = index.first[context + 1]
-        count = last - index.first[context]
-        highest = row.score(own, own, row.find_cost(1, count))
-        if highest > best.score or highest >= row.bar:
-            alone[context] = row.best(masks, count)
-            best = max(best, alone[context], key=_score)
-        if row.score(present, present, row.find_cost(2, last)) > best.score:
-            together[context] = row.best({sentence: mask for mask, sentence in pool.items()}, last)
-            best = max(best, together[context], key=_score)
-    full = [one for one in (*alone.values(), *together.values()) if one.score >= row.bar]
-    full.sort(key=_score, reverse=True)
-    certain = next((one for one in full if doubt(one.sentences) is None), None)
-    shown = certain or next(iter(full), best)
-    # Unless a contradiction is flagged only, sentences that contradict a unit do not support it.
-    only_flagged = rules.contradiction == "flag"
-    supporting = {one for one in full if only_flagged or doubt(one.sentences) is None}
-    whole = {context: one.sentences for context, one in alone.items() if one in supporting}
-    several = {context: one.sentences for context, one in together.items() if one in supporting}
-    first = min((*whole, *several), default=None)
+    unit_words = _UnitWords(unit, index, rules)
+    alone, together, best = _find_candidates(unit_words, index)
+    bar = unit_words.bar
+    reaching = [item for item in (*alone.values(), *together.values()) if item.score >= bar]
+    reaching.sort(key=_score, reverse=True)
+    undisputed = next((item for item in reaching if find_contradiction(item.sentences) is None), None)
+    if undisputed is not None:
+        shown = undisputed
+    elif reaching:
+        shown = reaching[0]
+    else:
+        shown = best
+    supporting = {*reaching}
+    if rules.contradiction == "no":  # sentences that contradict a unit do not support it
+        supporting = {item for item in reaching if find_contradiction(item.sentences) is None}
+    whole = {context: item.sentences for context, item in alone.items() if item in supporting}
+    several = {context: item.sentences for context, item in together.items() if item in supporting}
+    # The last of the first k contexts, for the smallest k that is enough.
+    last_needed = min((*whole, *several), default=None)
     parts: dict[int, tuple[int, ...]] = {}
-    for sentence in () if first is None or first in whole else several[first]:
-        owner = index.owners[sentence]
-        parts[owner] = (*parts.get(owner, ()), sentence)
+    if last_needed is not None and last_needed not in whole:
+        for sentence in several[last_needed]:
+            owner = index.owners[sentence]
+            parts[owner] = (*parts.get(owner, ()), sentence)
+    is_disputed = bool(reaching) and undisputed is None
     return Support(
         score=best.score,
-        smallest_k=None if first is None else first + 1,
+        smallest_k=None if last_needed is None else last_needed + 1,
         whole=whole,
         parts=parts,
         shown=shown,
-        doubt=doubt(shown.sentences) if full and certain is None else None,
+        doubt=find_contradiction(shown.sentences) if is_disputed else None,
     )
+
+
+def _find_candidates(
+    unit_words: _UnitWords, index: WordIndex
+) -> tuple[dict[int, Candidate], dict[int, Candidate], Candidate]:
+    """Choose sentences of each context alone, and of the first k contexts together for every k.
+
+    Where no choice of sentences can be better than the best one so far, nor support the unit, none is chosen.
+
+    Returns:
+        The choice of each context alone; the choice of the first k contexts, by the last of them; and the best of all.
+    """
+    best = Candidate(unit_words.score(0, 0, unit_words.find_cost(1, 1)))
+    alone: dict[int, Candidate] = {}
+    together: dict[int, Candidate] = {}
+    # By the words that a sentence has: the first sentence of the contexts so far that has exactly these.
+    sentence_by_mask: dict[int, int] = {}
+    present = 0  # the words in the contexts so far
+    for context, masks in unit_words.contexts.items():
+        present_here = unit_words.present[context]
+        present |= present_here
+        for sentence, mask in masks.items():
+            sentence_by_mask.setdefault(mask, sentence)
+        sentences_so_far = index.first[context + 1]
+        sentences_here = sentences_so_far - index.first[context]
+        cost = unit_words.find_cost(1, sentences_here)
+        highest_possible = unit_words.score(present_here, present_here, cost)
+        if highest_possible > best.score or highest_possible >= unit_words.bar:
+            alone[context] = unit_words.best(masks, sentences_here)
+            best = max(best, alone[context], key=_score)
+        cost = unit_words.find_cost(2, sentences_so_far)
+        if unit_words.score(present, present, cost) > best.score:
+            distinct_masks = {sentence: mask for mask, sentence in sentence_by_mask.items()}
+            together[context] = unit_words.best(distinct_masks, sentences_so_far)
+            best = max(best, together[context], key=_score)
+    return alone, together, best
 
 
 _score = itemgetter(0)
@@ -164,12 +192,12 @@ class _UnitWords:
         self._names = sum(bits[key] for key in unit.names)
         self._rules = rules
         self._owners = index.owners
-        self._count = unit.size
-        self._own = unit.sentences - 1
-        self._size = max(rules.max_sentences, unit.sentences)
-        self._price = rules.search_weight / unit.size
-        self._prices: dict[int, float] = {}  # by the sentences to choose from
-        self._missing: dict[int, float] = {}  # by the words that are present
+        self._word_count = unit.size
+        self._free_sentences = unit.sentences - 1
+        self._most_sentences = max(rules.max_sentences, unit.sentences)
+        self._price_a_doubling = rules.search_weight / unit.size
+        self._prices: dict[int, float] = {}  # of a sentence, by the number of sentences to choose from
+        self._missing: dict[int, float] = {}  # what is subtracted, by the words that are present
         self.bar: float = rules.min_coverage - TOLERANCE
         self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
         self.present: dict[int, int] = {
@@ -184,18 +212,21 @@ class _UnitWords:
             present: Those that stand in their contexts.
             cost: What is subtracted for them.
         """
-        missing = self._missing.get(present)
-        if missing is None:
-            missing = self._missing[present] = self._subtract_missing(present)
-        return held.bit_count() / self._count - cost - missing
+        deduction = self._missing.get(present)
+        if deduction is None:
+            deduction = self._find_deduction(present)
+            self._missing[present] = deduction
+        return held.bit_count() / self._word_count - cost - deduction
 
-    def _subtract_missing(self, present: int) -> float:
+    def _find_deduction(self, present: int) -> float:
         """Return what is subtracted for the numbers and names that do not stand in some contexts."""
-        missing = self._rules.number_weight if self._numbers & ~present else 0.0
-        names = self._names & ~present
-        if names:
-            missing += self._rules.name_weight * names.bit_count() / self._names.bit_count()
-        return missing
+        absent_numbers = self._numbers & ~present
+        absent_names = self._names & ~present
+        deduction = self._rules.number_weight if absent_numbers else 0.0
+        if absent_names:
+            absent_count = absent_names.bit_count()
+            deduction += self._rules.name_weight * absent_count / self._names.bit_count()
+        return deduction
 
     def find_cost(self, count: int, n: int) -> float:
         """Return what is subtracted for so many sentences, chosen from n: with more choices more words are found by chance.
@@ -205,9 +236,11 @@ class _UnitWords:
         """
         price = self._prices.get(n)
         if price is None:
-            price = self._price * log2(max(n, _FREE) / _FREE)
-            price = self._prices[n] = min(price, 1 - self._rules.min_coverage)
-        return price * max(1, count - self._own)
+            doublings = log2(max(n, _FREE) / _FREE)
+            price = min(self._price_a_doubling * doublings, 1 - self._rules.min_coverage)
+            self._prices[n] = price
+        counted_sentences = max(1, count - self._free_sentences)
+        return price * counted_sentences
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:
         """Return the sentences with the highest score, chosen one by one from n for what each adds."""
@@ -215,7 +248,7 @@ class _UnitWords:
         best = Candidate(highest)
         chosen: tuple[int, ...] = ()
         present = 0
-        for sentence, held in islice(_greedy(masks), self._size):
+        for sentence, held in islice(_choose_greedily(masks), self._most_sentences):
             chosen = (*chosen, sentence)
             present |= self.present[self._owners[sentence]]
             score = self.score(held, present, self.find_cost(len(chosen), n))
@@ -227,23 +260,27 @@ class _UnitWords:
 
 def fullest(masks: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return those of some sentences that hold most of the words of `WordIndex.masks`, chosen one by one."""
-    return tuple(sentence for sentence, _ in islice(_greedy(masks), limit))
+    return tuple(sentence for sentence, _ in islice(_choose_greedily(masks), limit))
 
 
-def _greedy(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Choose sentences one by one, each the one that adds most, the first of equals; yield it and what all hold."""
-    held = 0
-    free = -1  # the bits that no chosen sentence holds
-    fullest = 0
+def _choose_greedily(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Choose sentences one by one: each time the sentence that adds most words, the first of equals.
+
+    Yields:
+        The sentence, and the bits of the words that all chosen sentences have.
+    """
+    held = 0  # the bits of the words that the chosen sentences have
+    not_held = -1  # all other bits
+    best_sentence = 0
     while masks:
-        most = 0
+        most_added = 0
         for sentence, mask in masks.items():
-            count = (mask & free).bit_count()
-            if count > most:
-                most = count
-                fullest = sentence
-        if not most:
+            added = (mask & not_held).bit_count()
+            if added > most_added:
+                most_added = added
+                best_sentence = sentence
+        if not most_added:
             return
-        held |= masks[fullest]
-        free = ~held
-        yield fullest, held
+        held |= masks[best_sentence]
+        not_held = ~held
+        yield best_sentence, held

@@ -20,8 +20,10 @@ from ctxmetrics.text.numbers import INSIDE_NUMBER
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Verdict
 
+# The usual parameters of BM25.
 _K1 = 1.2
 _B = 0.75
+# How many words a reason lists.
 _LONGEST_LIST = 6
 
 
@@ -39,32 +41,33 @@ def usefulness(
     if not answer.content:
         return _literal_usefulness(answer.text, request)
     shares = bm25_shares(answer, index)
-    masks = index.masks(answer.bits)
-    best = max(shares, default=0.0) or 1.0
+    masks_by_context = index.masks(answer.bits)
+    best_share = max(shares, default=0.0)
     verdicts = []
-    for number, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
-        relative = share / best
-        # A yes has evidence, whatever the bars.
-        near = relative >= rules.min_relative - TOLERANCE
-        useful = share >= rules.min_share - TOLERANCE and near and share > 0
-        own = masks.get(number, {})
-        present = reduce(or_, own.values(), 0)
-        keys = [key for key, bits in answer.bits.items() if present & bits]
-        matched = answer.spelled(keys)
-        reason = f"{len(keys)} of {len(answer.content)} words of the answer"
-        if keys:
-            reason += f": {join_items(matched)}"
-        if keys and not useful:
+    for context, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
+        relative = share / best_share if best_share else 0.0
+        is_near_best = relative >= rules.min_relative - TOLERANCE
+        # A context without a word of the answer has no evidence, so that it is useless even if both bars are 0.
+        is_useful = share >= rules.min_share - TOLERANCE and is_near_best and share > 0
+        masks = masks_by_context.get(context, {})
+        present = reduce(or_, masks.values(), 0)
+        matched_keys = [key for key, bits in answer.bits.items() if present & bits]
+        matched_words = answer.spelled(matched_keys)
+        reason = f"{len(matched_keys)} of {len(answer.content)} words of the answer"
+        if matched_keys:
+            reason += f": {join_items(matched_words)}"
+        if matched_keys and not is_useful:
             reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
-        fullest_sentences = fullest(own, rules.max_sentences) if useful else ()
+        sentences = fullest(masks, rules.max_sentences) if is_useful else ()
+        details = {"share": share, "relative": relative, "matched_words": matched_words}
         verdicts.append(
             Verdict(
                 id=id_,
-                value=useful,
-                text=request.contexts[number],
+                value=is_useful,
+                text=request.contexts[context],
                 reason=reason,
-                evidence=tuple(index.evidence(one, request.contexts) for one in fullest_sentences),
-                details=FrozenDict({"share": share, "relative": relative, "matched_words": matched}),
+                evidence=tuple(index.evidence(item, request.contexts) for item in sentences),
+                details=FrozenDict(details),
             )
         )
     return tuple(verdicts)
@@ -77,27 +80,33 @@ def bm25_shares(answer: Phrase, index: WordIndex) -> list[float]:
     0.5) / (df + 0.5))``; n, df and the lengths come from the contexts themselves. Words that are in no context weigh
     most: a single context as long as the answer needs about a third of its words, a shorter one less. Range 0 to 1.
     """
-    n = len(index.lengths)
-    mean = sum(index.lengths) / max(1, n) or 1.0
-    damping = [_damping(length / mean) for length in index.lengths]
-    own = _damping(len(answer.tokens) / mean)
-    itself = Counter(answer.sequence)
+    context_count = len(index.lengths)
+    mean_length = sum(index.lengths) / max(1, context_count)
+    if not mean_length:
+        mean_length = 1.0
+    damping = [_damping(length / mean_length) for length in index.lengths]
+    # The answer as if it were a context: its length and how often it has each of its words.
+    damping_of_answer = _damping(len(answer.tokens) / mean_length)
+    counts_in_answer = Counter(answer.sequence)
     owners = index.owners
-    totals = [0.0] * n
-    most = 0.0
+    bm25 = [0.0] * context_count
+    bm25_of_answer = 0.0
     for key in answer.content:
-        counts: dict[int, int] = {}
+        counts: dict[int, int] = {}  # how often each context has the word
         for sentence in index.sentences(key):
             owner = owners[sentence]
             counts[owner] = counts.get(owner, 0) + 1
-        idf = log(1 + (n - len(counts) + 0.5) / (len(counts) + 0.5))
-        most += idf * itself[key] / (itself[key] + own)
+        contexts_with_word = len(counts)
+        idf = log(1 + (context_count - contexts_with_word + 0.5) / (contexts_with_word + 0.5))
+        count_in_answer = counts_in_answer[key]
+        bm25_of_answer += idf * count_in_answer / (count_in_answer + damping_of_answer)
         for context, count in counts.items():
-            totals[context] += idf * count / (count + damping[context])
-    return [min(1.0, total / most) for total in totals]
+            bm25[context] += idf * count / (count + damping[context])
+    return [min(1.0, value / bm25_of_answer) for value in bm25]
 
 
 def _damping(relative_length: float) -> float:
+    """Return the term of BM25 by which a longer context needs more occurrences of a word."""
     return _K1 * (1 - _B + _B * relative_length)
 
 
@@ -128,7 +137,12 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
     view = see(context)
     text = see(text).text
     words = tokens(text)
-    pattern = _pattern(words) if words else re.compile(re.escape(text.strip()) or "(?!)")
+    if words:
+        pattern = _pattern(words)
+    elif text.strip():
+        pattern = re.compile(re.escape(text.strip()))
+    else:
+        return None
     match = pattern.search(view.text)
     if match is None:
         return None

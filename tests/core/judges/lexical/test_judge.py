@@ -738,13 +738,13 @@ def test_the_memory_is_bounded():
     memory = index.Memory(max_weight=3000)
     for number in range(50):
         memory.get(number, lambda number=number: index.WordIndex((f"word{number} " * 3,)))
-        assert memory._weight == sum(known.weight for known in memory._known.values()) <= 3000
-    assert 0 < len(memory._known) < 50
+        assert memory._weight == sum(known.weight for known in memory._indexes.values()) <= 3000
+    assert 0 < len(memory._indexes) < 50
     before = memory._weight
     memory.get(
         "big", lambda: index.WordIndex((" ".join(f"w{chr(97 + n)}x{'y' * n}" for n in range(26)),))
     )
-    assert "big" not in memory._known
+    assert "big" not in memory._indexes
     assert memory._weight == before
 
 
