@@ -20,7 +20,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
-from ctxmetrics.evaluation.runs.results import build_span_samples
+from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
 from ctxmetrics.metrics.catalog import METRICS, metric_named
 from ctxmetrics.metrics.spans import read_span
 from ctxmetrics.samples.documents import span_of, write_span

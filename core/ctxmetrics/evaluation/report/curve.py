@@ -13,11 +13,15 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.report.stage_means import mean_known
+from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, percentile_interval
 from ctxmetrics.formulas import smallest_k
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
+
+# The largest k of the curve on the page.
+_LARGEST_K = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,23 @@ def compute_curve(
             tokens=None if characters is None else characters / CHARACTERS_A_TOKEN,
             n=len(attributions),
         )
+
+
+def compute_page_curves(
+    rows: Sequence[Row], metrics: Iterable[str]
+) -> dict[str, tuple[tuple[int, float, float], ...]]:
+    """Compute the points that a page shows of each metric that counts units: k, recall, precision."""
+    curves: dict[str, tuple[tuple[int, float, float], ...]] = {}
+    for name in metrics:
+        scores = [row[name] for row in rows if row[name].value is not None]
+        longest = max((len(score.context_lengths or ()) for score in scores), default=0)
+        if longest:
+            ks = range(1, min(longest, _LARGEST_K) + 1)
+            points = compute_curve(name, scores, ks, "average_precision")
+            curves[name] = tuple(
+                (point.k, point.recall or 0.0, point.precision or 0.0) for point in points
+            )
+    return curves
 
 
 def find_smallest_k(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:

@@ -1,60 +1,39 @@
-"""What a run returns: one row a sample in input order, and a summary with all that is missing or doubtful."""
+"""What a run returns: its rows in input order, its figures, and its files and pages."""
 
 from __future__ import annotations
 
 import os
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from numbers import Integral
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics.errors import CtxMetricsError, ParameterError, importing
-from ctxmetrics.evaluation.batching.batch import BatchReport
+from ctxmetrics.errors import ParameterError, importing
 from ctxmetrics.evaluation.pages import name_page
-from ctxmetrics.evaluation.report.curve import Curve, SmallestK, compute_curve, find_smallest_k
+from ctxmetrics.evaluation.report.curve import compute_page_curves
 from ctxmetrics.evaluation.report.report import Report, rank_scores, render_html, render_notebook
-from ctxmetrics.evaluation.report.run_audit import RunAudit, audit_run
-from ctxmetrics.evaluation.report.searches import Searches, has_searches, summarize_searches
-from ctxmetrics.evaluation.report.stage_means import Stages, find_staged_metric, summarize_stages
-from ctxmetrics.evaluation.report.summary import Controls, Summary
+from ctxmetrics.evaluation.report.stage_means import find_staged_metric, summarize_stages
 from ctxmetrics.evaluation.rows.baseline import shorten_row
-from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
-from ctxmetrics.evaluation.rows.metric_values import REASON, MetricValues
+from ctxmetrics.evaluation.rows.metric_values import REASON
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import json_line, write_tables, write_whole
 from ctxmetrics.evaluation.rows.rows_file import build_record, read_rows, to_lines, to_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
-from ctxmetrics.formulas import Span
-from ctxmetrics.formulas.checks import check_choice
-from ctxmetrics.metrics.base import Formula
-from ctxmetrics.metrics.spans import read_span, with_reference_spans
-from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.evaluation.runs.run_figures import RunFigures
 from ctxmetrics.scores.conventions import get_convention
-from ctxmetrics.scores.label_notes import Labels
-from ctxmetrics.scores.score import FAILURES, NOT_FINAL, Provenance, Score
+from ctxmetrics.scores.score import NOT_FINAL, Provenance
 from ctxmetrics.scores.telemetry import open_telemetry
-from ctxmetrics.scores.wording import join_counts, plural
-from ctxmetrics.verdicts import DOUBTFUL, Usage
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ctxmetrics.evaluation.comparison.view import Comparison
 
-# The largest k of the curve on the page.
-_LARGEST_K = 20
-# Reads all fields of a sample that metrics look at.
-_read_options = attrgetter(*OPTIONS)
 
-
-class Results(Sequence[Row]):
+class Results(RunFigures):
     """The rows of a run, in input order.
 
     Attributes:
@@ -71,100 +50,6 @@ class Results(Sequence[Row]):
             its ``gates``; empty where nothing is known.
     """
 
-    def __init__(
-        self,
-        scales: Mapping[str, float],
-        *,
-        keep: bool,
-        source: str | None = None,
-        start: Mapping[str, Any] = EMPTY,
-    ) -> None:
-        """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
-        self.source: str | None = source
-        self.start: Mapping[str, Any] = start
-        self.metrics: tuple[str, ...] = tuple(scales)
-        self.usage: Usage = Usage()
-        self.stopped: str | None = None
-        self.total: int | None = None
-        self.batches: BatchReport | None = None
-        self.controls: Controls | None = None
-        self.audit: RunAudit | None = None
-        self.by_metric: Mapping[str, MetricValues] = {
-            name: MetricValues(name, scale) for name, scale in scales.items()
-        }
-        self._ids: list[str | None] = []
-        self._labels = Labels()
-        self._samples = array("q")  # a hash of each row's sample
-        self._rows: list[Row] | None = [] if keep else None
-
-    def add(self, row: Row) -> None:
-        """Append a row; only the engine calls it."""
-        self._ids.append(row.sample_id)
-        if row.sample is not None:
-            self._labels.add(row.sample, row.record)
-        # Samples are told apart by the fields that metrics look at, not by their ids.
-        content = (row.record or {}).get("content_hash")
-        if content is None and row.sample is not None:
-            content = _read_options(row.sample)
-        self._samples.append(hash(content or row.index))
-        for column, score in zip(self.by_metric.values(), row.scores, strict=True):
-            column.add(score)
-            if score.usage.reused or score.usage.repeats:
-                self.usage += Usage(reused=score.usage.reused, repeats=score.usage.repeats)
-        if self._rows is not None:
-            self._rows.append(row)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, str):
-            raise ParameterError(
-                f"Results: {index!r} is no number of a row. Write results[0][{index!r}], or "
-                f"results.summary()[{index!r}]."
-            )
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        if self._rows is not None:
-            return self._rows[index]
-        position = range(len(self))[index]
-        identifier = self._ids[position]
-        return Row(
-            position,
-            None,
-            identifier,
-            tuple(column.score(position, identifier) for column in self.by_metric.values()),
-        )
-
-    def worst(self, metric: str, number: int = 10) -> list[Row]:
-        """Return the rows with the lowest scores of a metric, the lowest first.
-
-        Rows that failed come first. Rows whose value is undefined for a reason in the sample itself are
-        left out.
-
-        Raises:
-            ParameterError: The run has no such metric, or the number is no whole number from 0.
-        """
-        if metric not in self.metrics:
-            raise ParameterError(
-                f"worst: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
-            )
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
-            raise ParameterError(f"worst: number={number!r} must be a whole number from 0.")
-        failed = []
-        scored = []
-        for row in self:
-            if row[metric].reason_code in NOT_FINAL:
-                failed.append(row)
-            elif row[metric].value is not None:
-                scored.append(row)
-        scored.sort(key=lambda row: row[metric].value or 0.0)
-        return [*failed, *scored][:number]
-
     def report(self, *, curves: bool = True, by: str | None = None) -> Report:
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
 
@@ -178,102 +63,10 @@ class Results(Sequence[Row]):
         return Report(
             self.summary(),
             tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
-            self._curves() if curves else EMPTY,
+            compute_page_curves(self, self.metrics) if curves else EMPTY,
             None if staged is None else summarize_stages(rows, staged),
             {name: part.summary() for name, part in self.by(by).items()} if by else EMPTY,
         )
-
-    def summary(self) -> Summary:
-        """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
-        columns = self.by_metric.values()
-        provenances = dict.fromkeys(item for column in columns for item in column.provenances)
-        by_words = any((item.judge or "").startswith("lexical") for item in provenances)
-        return Summary(
-            {column.metric: column.summary(self._samples) for column in columns},
-            self.usage,
-            self.stopped,
-            tuple(provenances),
-            self.source,
-            self.start.get("started"),
-            self.controls,
-            (*self._labels.notes(by_words=by_words),),
-            len(self) - self._labels.unanswered,
-            self.batches.lines if self.batches else (),
-            self.audit,
-        )
-
-    def apply_audit(
-        self, audit: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None
-    ) -> RunAudit:
-        """Correct the means by an audit of the gold; `summary` and the page show them from then on.
-
-        Only its random part counts: what it says holds for all samples. A score by people's gold is that of the metric itself.
-
-        Args:
-            audit: The file that ``check-gold --audit`` (`ctxmetrics.check_gold`) wrote.
-            labels: What people said about it; None: the file that `ctxmetrics label` wrote beside it.
-
-        Returns:
-            The share of wrong gold, and of each metric that counts gold passages the mean by the audit with a 95 % interval.
-
-        Raises:
-            InputFileError: A file cannot be read, or the audit asks other questions under the same names.
-            ParameterError: No metric counts gold passages, or fewer than two questions of the random part have answers.
-            CtxMetricsError: The run wrote its rows to a file and keeps values only.
-        """
-        self._need_rows("apply_audit")
-        answers = read_gold_answers(Path(audit), None if labels is None else Path(labels))
-        self.audit = audit_run(self._rows or (), answers)
-        return self.audit
-
-    @property
-    def waits_for_batches(self) -> bool:
-        """Whether a batch is not answered yet, or still to be submitted."""
-        return self.batches is not None and self.batches.is_open
-
-    @property
-    def unanswered(self) -> tuple[str, ...]:
-        """The metrics that needed a judge, or a function, and got no verdict at all."""
-        return tuple(
-            name for name, column in self.by_metric.items() if column.failed and not column.answered
-        )
-
-    def describe_rest(self) -> str:
-        """Describe how far a run came that ended early: ``5 of 30 judged, 25 left``; of a stream, ``5 of ? judged``."""
-        failed = 0
-        left = 0
-        for codes in zip(*(column.codes for column in self.by_metric.values()), strict=True):
-            if "cancelled" in codes:
-                left += 1
-            elif not FAILURES.isdisjoint(codes):
-                failed += 1
-        parts = [f"{len(self) - failed - left} of {self.total or '?'} judged"]
-        if failed:
-            parts.append(f"{failed} failed")
-        if self.total is not None:
-            parts.append(f"{left + max(0, self.total - len(self))} left")
-        return ", ".join(parts)
-
-    @property
-    def failure(self) -> tuple[str, str] | None:
-        """The most frequent code of what failed, and what was said when it happened first; None when nothing failed."""
-        for name in (*self.unanswered, *self.by_metric):
-            column = self.by_metric[name]
-            codes = sorted(column.words, key=lambda code: -column.causes[code])
-            if codes:
-                return codes[0], column.words[codes[0]]
-        return None
-
-    @property
-    def trouble(self) -> str | None:
-        """One line about what failed and why, or None when nothing did."""
-        counts = []
-        for name, column in self.by_metric.items():
-            if not column.failed:
-                continue
-            count = f"{name}: {column.failed} of {len(self)}"
-            counts.append(f"{count} ({join_counts(column.causes)})" if column.causes else count)
-        return f"Samples that could not be scored: {'; '.join(counts)}" if counts else None
 
     def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
         """Yield one dict a sample and metric: what `Score.to_dict` makes, and ``sample``."""
@@ -481,20 +274,6 @@ class Results(Sequence[Row]):
         page = render_html(self.report(by=by), title=title, gates=gates)
         write_whole(path, (page,))
 
-    def _curves(self) -> dict[str, tuple[tuple[int, float, float], ...]]:
-        """Compute the points of the curve of each metric that counts units."""
-        curves = {}
-        for name in self.metrics:
-            scores = [row[name] for row in self if row[name].value is not None]
-            longest = max((len(score.context_lengths or ()) for score in scores), default=0)
-            if longest:
-                ks = range(1, min(longest, _LARGEST_K) + 1)
-                points = compute_curve(name, scores, ks, "average_precision")
-                curves[name] = tuple(
-                    (point.k, point.recall or 0.0, point.precision or 0.0) for point in points
-                )
-        return curves
-
     def _repr_html_(self) -> str:
         return render_notebook(self.report(curves=False))
 
@@ -520,152 +299,6 @@ class Results(Sequence[Row]):
             if column.doubts:
                 frame[f"{name}.doubtful"] = list(column.doubtful)
         return frame
-
-    def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:
-        """Return what each stage of the retrieval held, and after which stage each missed unit was lost.
-
-        Of samples with `Sample.stages`: recall, support precision, contexts and tokens of each stage, without a request.
-        ``print(results.stages())`` is a table; ``.lost`` names each unit that the last stage does not support, with the
-        stage, context and rank that had it last.
-
-        Args:
-            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with stages.
-            accumulate: Each stage counts with all before it, as where each hop adds contexts.
-
-        Raises:
-            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            ParameterError: The run has no such metric, or no sample of it has stages.
-        """
-        self._need_rows("stages")
-        return summarize_stages(self, self._find_staged("stages", self, metric), accumulate=accumulate)
-
-    def searches(self, metric: str | None = None) -> Searches:
-        """Return what each search of the questions found, what it added, and which units no search found.
-
-        Of samples with `Sample.searches`, without a request. ``print(results.searches())`` is a table; ``.samples`` has the
-        searches of each sample, ``.lost`` the units that none found, ``.idle`` the searches that added nothing.
-
-        Args:
-            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with searches.
-
-        Raises:
-            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            ParameterError: The run has no such metric, or no sample of it has searches.
-        """
-        self._need_rows("searches")
-        rows = list(filter(has_searches, self))
-        return summarize_searches(rows, self._find_staged("searches", rows, metric))
-
-    def _find_staged(self, what: str, rows: Sequence[Row], metric: str | None) -> str:
-        """Return the first metric, or the named one, whose units have stages in some of the rows.
-
-        Raises:
-            ParameterError: There is none.
-        """
-        names = self.metrics if metric is None else (metric,)
-        staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
-        if staged is None:
-            raise ParameterError(
-                f"{what}: no sample has units with {what} in {' or '.join(names)}. Give Sample({what}=..), and score a recall of "
-                "sentences, claims, facts or ids."
-            )
-        return staged
-
-    def curve(
-        self,
-        ks: Iterable[int] = range(1, 21),
-        metrics: Sequence[str] | None = None,
-        *,
-        formula: str = "average_precision",
-    ) -> Curve:
-        """Return recall and precision of the first k contexts, for each k, from the attributions, without a request.
-
-        Recall@k is units supported at k / units. Support precision@k is the precision of the first k contexts; a context is
-        relevant if a unit supported at k rests on it. Both are means over the samples with a value. Of a model's judgement,
-        recall below the last k is a lower bound. Of the embedded judge's, it is the value of a metric with ``top_k=k``.
-
-        Args:
-            ks: How many contexts from the top count; each at least 1.
-            metrics: Names of metrics that count units, such as ``context_recall``; None takes all of the run.
-            formula: The formula of the precision: ``"average_precision"`` or ``"share"``.
-
-        Raises:
-            CtxMetricsError: None of the metrics counts units, or the run wrote its rows to a file and keeps only values.
-            ParameterError: A ``k`` is not a whole number of at least 1, or the formula is unknown.
-
-        Source: claim recall and context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
-        """
-        check_choice("curve: formula", formula, get_args(Formula))
-        if not isinstance(ks, Iterable):
-            raise ParameterError(f"curve: ks={ks!r} must be a list of numbers. Write ks=[{ks!r}].")
-        ks = tuple(ks)
-        return Curve(
-            point
-            for name in self._counting_units("curve", metrics)
-            for point in compute_curve(name, (row[name] for row in self), ks, formula)
-        )
-
-    def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
-        """Return the smallest k that keeps a share of the recall, and its interval.
-
-        Formula: the smallest k with mean recall@k >= keep * mean recall of all contexts (`formulas.smallest_k`). The
-        interval holds the middle 95 % of that k over 2,000 draws of as many samples with replacement (fixed seed).
-
-        Args:
-            keep: The share, above 0, up to 1.
-            metric: Name of the metric that counts units; None where the run has one.
-
-        Raises:
-            CtxMetricsError: As `curve`.
-            ParameterError: ``keep`` is no such share, or several metrics count units and none is named.
-
-        Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
-        """
-        name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
-        if others:
-            raise ParameterError(
-                f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
-            )
-        return find_smallest_k(name, (row[name] for row in self), keep)
-
-    def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
-        """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
-
-        The span of a quote is its place in the context, inside the context's own span: the retrieved
-        ids must be of the form ``SOURCE#char=START,END``. Doubtful verdicts give no label. Text that no
-        retrieved context stated is in no label: the labels hold only what this run found. Each sample's
-        ``metadata["reference_spans"]`` says so, with the judge. A sample without a quote has an empty
-        list: its span metrics are None, ``no_reference``.
-
-        Args:
-            metric: Name of a judged recall of the run.
-
-        Raises:
-            CtxMetricsError: The run wrote its rows to a file and keeps values only.
-            ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
-                or one of another length than its text.
-        """
-        self._need_rows("reference_spans")
-        if metric not in self.metrics:
-            raise ParameterError(
-                f"reference_spans: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
-            )
-        return list(build_span_samples(self, metric))
-
-    def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
-        """Return the metrics whose scores have an attribution, as far as they are named."""
-        self._need_rows(what)
-        counting = [
-            name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
-        ]
-        problem = None if counting else "no metric of this run counts"
-        for name in names or ():
-            if name not in counting:
-                problem = f"{name} counts no"
-                break
-        if problem is not None:
-            raise CtxMetricsError(f"{what}: {problem} units of a reference. Add ContextRecall().")
-        return list(counting if names is None else names)
 
     def compare(
         self,
@@ -694,53 +327,3 @@ class Results(Sequence[Row]):
             labels=labels,
             audit=audit,
         )
-
-    def _need_rows(self, what: str) -> None:
-        """Raise if the run kept no rows."""
-        if self._rows is None:
-            raise CtxMetricsError(
-                f"{what}: this run wrote its rows to the file given as out=, and keeps values only."
-            )
-
-    def __repr__(self) -> str:
-        return f"<Results: {plural(len(self), 'sample')}, {', '.join(self.metrics)}>"
-
-
-def build_span_samples(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
-    """Yield each sample with the places of its quotes (``SOURCE#char=START,END``) as reference ids. Arguments and errors: `Results.reference_spans`."""
-    for row in rows:
-        sample = row.sample
-        score = row[metric]
-        if sample is None:
-            raise ParameterError(
-                "reference_spans: the rows hold no samples. Write them with keep_texts=True."
-            )
-        if score.context_lengths is None and score.value is not None:
-            raise ParameterError(
-                f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
-            )
-        yield with_reference_spans(
-            sample, list(_locate_quotes(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
-        )
-
-
-def _locate_quotes(sample: Sample, score: Score) -> Iterator[Span]:
-    """Yield where the quotes of clear yeses stand in their sources."""
-    ids = sample.retrieved_context_ids or ()
-    texts = sample.retrieved_contexts or ()
-    for verdict in score.verdicts:
-        if verdict.value is not True or verdict.code in DOUBTFUL:
-            continue
-        for quote in verdict.evidence:
-            where = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
-            if len(ids) != len(texts):
-                raise ParameterError(
-                    f"{where}: it has no id. Give retrieved_context_ids, one a context."
-                )
-            source, start, end = read_span(ids[quote.context], where)
-            if end - start != len(texts[quote.context]):
-                raise ParameterError(
-                    f"{where}: its text has {len(texts[quote.context])} characters, its span {end - start}. "
-                    "Find the spans with: ctxmetrics spans FILE --sources DIR"
-                )
-            yield source, start + quote.start, start + quote.end

@@ -1,0 +1,215 @@
+"""What the rows of a run say together: means, curves, stages and searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import get_args
+
+from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.evaluation.report.curve import Curve, SmallestK, compute_curve, find_smallest_k
+from ctxmetrics.evaluation.report.run_audit import RunAudit, audit_run
+from ctxmetrics.evaluation.report.searches import Searches, has_searches, summarize_searches
+from ctxmetrics.evaluation.report.stage_means import Stages, find_staged_metric, summarize_stages
+from ctxmetrics.evaluation.report.summary import Summary
+from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
+from ctxmetrics.evaluation.runs.run_values import RunValues
+from ctxmetrics.formulas.checks import check_choice
+from ctxmetrics.metrics.base import Formula
+from ctxmetrics.samples.sample import Sample
+
+
+class RunFigures(RunValues):
+    """The rows of a run, and the figures that are computed from them."""
+
+    def summary(self) -> Summary:
+        """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
+        columns = self.by_metric.values()
+        provenances = dict.fromkeys(item for column in columns for item in column.provenances)
+        by_words = any((item.judge or "").startswith("lexical") for item in provenances)
+        return Summary(
+            {column.metric: column.summary(self._samples) for column in columns},
+            self.usage,
+            self.stopped,
+            tuple(provenances),
+            self.source,
+            self.start.get("started"),
+            self.controls,
+            (*self._labels.notes(by_words=by_words),),
+            len(self) - self._labels.unanswered,
+            self.batches.lines if self.batches else (),
+            self.audit,
+        )
+
+    def apply_audit(
+        self, audit: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None
+    ) -> RunAudit:
+        """Correct the means by an audit of the gold; `summary` and the page show them from then on.
+
+        Only its random part counts: what it says holds for all samples. A score by people's gold is that of the metric itself.
+
+        Args:
+            audit: The file that ``check-gold --audit`` (`ctxmetrics.check_gold`) wrote.
+            labels: What people said about it; None: the file that `ctxmetrics label` wrote beside it.
+
+        Returns:
+            The share of wrong gold, and of each metric that counts gold passages the mean by the audit with a 95 % interval.
+
+        Raises:
+            InputFileError: A file cannot be read, or the audit asks other questions under the same names.
+            ParameterError: No metric counts gold passages, or fewer than two questions of the random part have answers.
+            CtxMetricsError: The run wrote its rows to a file and keeps values only.
+        """
+        self._need_rows("apply_audit")
+        answers = read_gold_answers(Path(audit), None if labels is None else Path(labels))
+        self.audit = audit_run(self._rows or (), answers)
+        return self.audit
+
+    def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:
+        """Return what each stage of the retrieval held, and after which stage each missed unit was lost.
+
+        Of samples with `Sample.stages`: recall, support precision, contexts and tokens of each stage, without a request.
+        ``print(results.stages())`` is a table; ``.lost`` names each unit that the last stage does not support, with the
+        stage, context and rank that had it last.
+
+        Args:
+            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with stages.
+            accumulate: Each stage counts with all before it, as where each hop adds contexts.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            ParameterError: The run has no such metric, or no sample of it has stages.
+        """
+        self._need_rows("stages")
+        return summarize_stages(self, self._find_staged("stages", self, metric), accumulate=accumulate)
+
+    def searches(self, metric: str | None = None) -> Searches:
+        """Return what each search of the questions found, what it added, and which units no search found.
+
+        Of samples with `Sample.searches`, without a request. ``print(results.searches())`` is a table; ``.samples`` has the
+        searches of each sample, ``.lost`` the units that none found, ``.idle`` the searches that added nothing.
+
+        Args:
+            metric: A recall of units, or `IDBasedContextRecall`; None takes the first one of the run with searches.
+
+        Raises:
+            CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
+            ParameterError: The run has no such metric, or no sample of it has searches.
+        """
+        self._need_rows("searches")
+        rows = list(filter(has_searches, self))
+        return summarize_searches(rows, self._find_staged("searches", rows, metric))
+
+    def _find_staged(self, what: str, rows: Sequence[Row], metric: str | None) -> str:
+        """Return the first metric, or the named one, whose units have stages in some of the rows.
+
+        Raises:
+            ParameterError: There is none.
+        """
+        names = self.metrics if metric is None else (metric,)
+        staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
+        if staged is None:
+            raise ParameterError(
+                f"{what}: no sample has units with {what} in {' or '.join(names)}. Give Sample({what}=..), and score a recall of "
+                "sentences, claims, facts or ids."
+            )
+        return staged
+
+    def curve(
+        self,
+        ks: Iterable[int] = range(1, 21),
+        metrics: Sequence[str] | None = None,
+        *,
+        formula: str = "average_precision",
+    ) -> Curve:
+        """Return recall and precision of the first k contexts, for each k, from the attributions, without a request.
+
+        Recall@k is units supported at k / units. Support precision@k is the precision of the first k contexts; a context is
+        relevant if a unit supported at k rests on it. Both are means over the samples with a value. Of a model's judgement,
+        recall below the last k is a lower bound. Of the embedded judge's, it is the value of a metric with ``top_k=k``.
+
+        Args:
+            ks: How many contexts from the top count; each at least 1.
+            metrics: Names of metrics that count units, such as ``context_recall``; None takes all of the run.
+            formula: The formula of the precision: ``"average_precision"`` or ``"share"``.
+
+        Raises:
+            CtxMetricsError: None of the metrics counts units, or the run wrote its rows to a file and keeps only values.
+            ParameterError: A ``k`` is not a whole number of at least 1, or the formula is unknown.
+
+        Source: claim recall and context precision of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
+        """
+        check_choice("curve: formula", formula, get_args(Formula))
+        if not isinstance(ks, Iterable):
+            raise ParameterError(f"curve: ks={ks!r} must be a list of numbers. Write ks=[{ks!r}].")
+        ks = tuple(ks)
+        return Curve(
+            point
+            for name in self._counting_units("curve", metrics)
+            for point in compute_curve(name, (row[name] for row in self), ks, formula)
+        )
+
+    def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
+        """Return the smallest k that keeps a share of the recall, and its interval.
+
+        Formula: the smallest k with mean recall@k >= keep * mean recall of all contexts (`formulas.smallest_k`). The
+        interval holds the middle 95 % of that k over 2,000 draws of as many samples with replacement (fixed seed).
+
+        Args:
+            keep: The share, above 0, up to 1.
+            metric: Name of the metric that counts units; None where the run has one.
+
+        Raises:
+            CtxMetricsError: As `curve`.
+            ParameterError: ``keep`` is no such share, or several metrics count units and none is named.
+
+        Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
+        """
+        name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
+        if others:
+            raise ParameterError(
+                f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
+            )
+        return find_smallest_k(name, (row[name] for row in self), keep)
+
+    def reference_spans(self, metric: str = "context_recall") -> list[Sample]:
+        """Return the samples with labels over spans: where the verified quotes behind each yes stand in the sources.
+
+        The span of a quote is its place in the context, inside the context's own span: the retrieved
+        ids must be of the form ``SOURCE#char=START,END``. Doubtful verdicts give no label. Text that no
+        retrieved context stated is in no label: the labels hold only what this run found. Each sample's
+        ``metadata["reference_spans"]`` says so, with the judge. A sample without a quote has an empty
+        list: its span metrics are None, ``no_reference``.
+
+        Args:
+            metric: Name of a judged recall of the run.
+
+        Raises:
+            CtxMetricsError: The run wrote its rows to a file and keeps values only.
+            ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
+                or one of another length than its text.
+        """
+        self._need_rows("reference_spans")
+        if metric not in self.metrics:
+            raise ParameterError(
+                f"reference_spans: metric={metric!r} is not in this run: {', '.join(self.metrics)}."
+            )
+        return list(build_span_samples(self, metric))
+
+    def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
+        """Return the metrics whose scores have an attribution, as far as they are named."""
+        self._need_rows(what)
+        counting = [
+            name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
+        ]
+        problem = None if counting else "no metric of this run counts"
+        for name in names or ():
+            if name not in counting:
+                problem = f"{name} counts no"
+                break
+        if problem is not None:
+            raise CtxMetricsError(f"{what}: {problem} units of a reference. Add ContextRecall().")
+        return list(counting if names is None else names)
