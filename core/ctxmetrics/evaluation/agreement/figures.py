@@ -15,12 +15,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.labels import Compared
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, PeopleAnswers
-from ctxmetrics.evaluation.statistics.bootstrap import (
-    DRAWS,
-    SEED,
-    draw_samples,
-    percentile_interval,
-)
+from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, draw_shares, percentile_interval
 from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
 from ctxmetrics.scores.wording import format_p, plural
 
@@ -187,8 +182,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     - for a figure that some draw does not define;
     - for a figure that is 0, 1 or the mean of both in all draws.
 
-    The prior is Jeffreys': a Dirichlet distribution with 0.5 added to each count, so that sensitivity and specificity have
-    Beta posteriors. The counts are scaled to the number of samples: the answers on one sample count as one. An interval
+    The posterior is that of `draw_shares`. The counts are scaled to the number of samples: the answers on one sample count as one. An interval
     always holds its figure.
 
     Args:
@@ -198,8 +192,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     Returns:
         The ends; None below two samples, and for a figure that the counts do not define.
 
-    Source: B. Efron, Annals of Statistics 7 (1979) 1; L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16
-    (2001) 101.
+    Source: B. Efron, Annals of Statistics 7 (1979) 1.
     """
     import numpy as np
 
@@ -209,9 +202,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
         return intervals
     counts = np.array(tables, dtype=float)
     total = counts.sum(axis=0)
-    prior = total * size / total.sum() + 0.5
-    posterior = np.random.default_rng(SEED).dirichlet(prior, size=DRAWS) * total.sum()
-    draws = [_make_tables(posterior)]
+    draws = [_make_tables(draw_shares(total * size / total.sum()) * total.sum())]
     if size >= FEWEST:
         resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
         draws.insert(0, _make_tables(np.vstack(resampled)))

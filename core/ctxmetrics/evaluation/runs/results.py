@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import json_line, write_tables, write_whole
 from ctxmetrics.evaluation.rows.rows_file import build_record, read_rows, to_lines, to_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
-from ctxmetrics.evaluation.runs.run_figures import RunFigures
+from ctxmetrics.evaluation.runs.result_figures import ResultFigures
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import NOT_FINAL, Provenance
 from ctxmetrics.scores.telemetry import open_telemetry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.comparison.view import Comparison
 
 
-class Results(RunFigures):
+class Results(ResultFigures):
     """The rows of a run, in input order.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The bootstrap over samples: which samples each draw has, and the interval of what is computed from the draws."""
+"""Draws from a fixed seed: of samples, or of shares behind counts; and the interval of what is computed from the draws."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[n
     shares = np.array(times) / size
     for _ in range(draws // _CHUNK):
         yield source.multinomial(size, shares, size=_CHUNK)
+
+
+def draw_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draw the shares of kinds from the posterior of how often each kind was counted, from a fixed seed.
+
+    The prior is Jeffreys': a Dirichlet distribution with 0.5 added to each count, so that the share of one kind among two
+    has a Beta posterior.
+
+    Args:
+        counts: How often each kind was counted.
+
+    Returns:
+        One row a draw: the share of each kind.
+
+    Source: L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101.
+    """
+    import numpy as np
+
+    return np.random.default_rng(SEED).dirichlet(counts + 0.5, size=DRAWS)
 
 
 def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, float]:

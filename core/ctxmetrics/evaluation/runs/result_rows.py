@@ -25,7 +25,7 @@ from ctxmetrics.verdicts import Usage
 _read_options = attrgetter(*OPTIONS)
 
 
-class RunValues(Sequence[Row]):
+class ResultRows(Sequence[Row]):
     """The rows of a run, in input order, and the values of each metric. `Results` says what the attributes are."""
 
     def __init__(

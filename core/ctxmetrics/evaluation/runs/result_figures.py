@@ -16,13 +16,13 @@ from ctxmetrics.evaluation.report.summary import Summary
 from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
-from ctxmetrics.evaluation.runs.run_values import RunValues
+from ctxmetrics.evaluation.runs.result_rows import ResultRows
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.samples.sample import Sample
 
 
-class RunFigures(RunValues):
+class ResultFigures(ResultRows):
     """The rows of a run, and the figures that are computed from them."""
 
     def summary(self) -> Summary:
