@@ -33,7 +33,7 @@ _COUNT_TYPES: Mapping[str, Any] = {
     "cost": (int, float),
 }
 # The largest count that is accepted; NaN is not.
-_MOST = 1_000_000_000
+_LARGEST_COUNT = 1_000_000_000
 # The most characters of a model's name that a server gives.
 _LONGEST_NAME = 200
 # How servers say that a reply was cut off.
@@ -105,18 +105,20 @@ class Reply:
 
 def count_cached(counts: Mapping[str, object]) -> int:
     """Read how many tokens of a prompt a server had cached, under the names that servers and clients give them."""
-    holders = [counts]
-    for name in ("prompt_tokens_details", "input_token_details"):
-        inner = counts.get(name)
-        if isinstance(inner, Mapping):
-            holders.append(inner)
-    total = 0
-    for holder in holders:
+    mappings = [counts]
+    for details_name in ("prompt_tokens_details", "input_token_details"):
+        details = counts.get(details_name)
+        if isinstance(details, Mapping):
+            mappings.append(details)
+    cached_tokens = 0
+    for mapping in mappings:
         for name in WORDS["cached_tokens"]:
-            number = holder.get(name)
-            if isinstance(number, int) and not isinstance(number, bool) and 0 < number <= _MOST:
-                total += number
-    return total
+            count = mapping.get(name)
+            if not isinstance(count, int) or isinstance(count, bool):
+                continue
+            if 0 < count <= _LARGEST_COUNT:
+                cached_tokens += count
+    return cached_tokens
 
 
 def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
@@ -128,18 +130,19 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
         received: The text of the reply; its tokens are estimated in the same way.
     """
     counts: dict[str, Any] = {}
-    for name, kinds in _COUNT_TYPES.items():
-        number: Any = getattr(usage, name, None)
-        if isinstance(number, kinds) and not isinstance(number, bool) and 0 <= number <= _MOST:
-            counts[name] = number
-    estimated = getattr(usage, "estimated", False) is True
+    for name, types in _COUNT_TYPES.items():
+        count: Any = getattr(usage, name, None)
+        is_number = isinstance(count, types) and not isinstance(count, bool)
+        if is_number and 0 <= count <= _LARGEST_COUNT:
+            counts[name] = count
+    is_estimated = getattr(usage, "estimated", False) is True
     for name, text in (("prompt_tokens", sent), ("completion_tokens", received)):
         if name not in counts:
             counts[name] = ceil(len(text) / CHARACTERS_A_TOKEN)
-            estimated = True
+            is_estimated = True
     if "cost" in counts:
         counts["cost"] = float(counts["cost"])
-    return Usage(**{"calls": 1, **counts, "estimated": estimated})
+    return Usage(**{"calls": 1, **counts, "estimated": is_estimated})
 
 
 def check_finished(finish_reason: object, refusal: object = None, usage: Usage = ONE_CALL) -> None:
@@ -171,11 +174,13 @@ def message_text(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    texts = []
+    texts: list[str] = []
     for part in content:
         text = part
         if isinstance(part, dict):
-            text = part.get("text") if part.get("type", "text") == "text" else None
+            text = None
+            if part.get("type", "text") == "text":
+                text = part.get("text")
         if isinstance(text, str):
             texts.append(text)
     return "".join(texts)

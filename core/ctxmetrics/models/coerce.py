@@ -23,8 +23,10 @@ def coerce_model(value: object) -> Model:
     adapter = _find_adapter(value)
     if adapter is not None:
         return adapter.load()(value)  # type: ignore[no-any-return]  # the class that an adapter names
-    code = suggest_code(value) or "a model with identity and generate(prompt, schema)"
-    raise ParameterError(f"{type(value).__name__} is no model. Give {code}.")
+    suggested_code = suggest_code(value)
+    if suggested_code is None:
+        suggested_code = "a model with identity and generate(prompt, schema)"
+    raise ParameterError(f"{type(value).__name__} is no model. Give {suggested_code}.")
 
 
 def suggest_code(value: object) -> str | None:
@@ -35,7 +37,8 @@ def suggest_code(value: object) -> str | None:
     if isinstance(value, str):
         provider, slash, model = value.partition("/")
         if not slash:
-            provider, model = "PROVIDER", "MODEL"
+            provider = "PROVIDER"
+            model = "MODEL"
         return f"LLMJudge(OpenAIModel.preset({provider!r}, {model!r})), or LexicalJudge()"
     if isinstance(value, Model):
         return "LLMJudge(model)"
@@ -59,4 +62,8 @@ def _find_adapter(value: object) -> EntryPoint | None:
 
 def _list_packages(value: object) -> list[str]:
     """List the packages of a value's class and of the classes above it."""
-    return [kind.__module__.partition(".")[0] for kind in type(value).__mro__]
+    packages = []
+    for class_ in type(value).__mro__:
+        package, _, _ = class_.__module__.partition(".")
+        packages.append(package)
+    return packages

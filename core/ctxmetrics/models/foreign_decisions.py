@@ -20,21 +20,27 @@ class ForeignDecisions(ForeignModel):
     """A decision model of a framework, or a client of one, as a `DecisionModel`."""
 
     def __init__(self, model: Any, family: str) -> None:
-        names = [getattr(model, name, None) for name in ("model", "model_name", "name")]
-        name = next((name for name in names if isinstance(name, str)), None)
-        super().__init__(model, describe(f"{family} decisions", [model], name=name))
+        """Take a model of a family: the framework's package, which is a key of `_CLASSES`."""
+        model_name: str | None = None
+        for attribute in ("model", "model_name", "name"):
+            value = getattr(model, attribute, None)
+            if isinstance(value, str):
+                model_name = value
+                break
+        super().__init__(model, describe(f"{family} decisions", [model], name=model_name))
         self._family = family
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Ask the model, in the loop this runs in. What its client raises passes through."""
         classes = _CLASSES[self._family]
         module = sys.modules.get(classes["module"])
-        build: Any = getattr(module, classes["question"], partial(dict, type="noul"))
-        instructions = {id_: build(instructions=text) for id_, text in questions.items()}
-        answers, reply = await _ASK[self._family](self._inner, module, state, instructions)
+        # A "noul" is the clients' name of a yes-or-no question, and of the probability in its answer. A client without a class
+        # for questions takes dictionaries.
+        build_question: Any = getattr(module, classes["question"], partial(dict, type="noul"))
+        built = {id_: build_question(instructions=text) for id_, text in questions.items()}
+        answers, reply = await _ASK[self._family](self._inner, module, state, built)
         probabilities = {}
         for id_, answer in answers.items():
-            # A "noul" is the clients' name of an answer with the probability of yes.
             probabilities[id_] = getattr(answer, "noul", getattr(answer, "probability", None))
         served_model = getattr(reply, "model_name", getattr(reply, "model", None))
         usage = token_usage(getattr(reply, "usage", None))
@@ -77,8 +83,8 @@ _ASK: Mapping[str, Callable[..., Awaitable[tuple[Mapping[str, Any], Any]]]] = {
 
 def coerce_decisions(value: object) -> object:
     """Coerce a framework's decision model to a `DecisionModel`; anything else is returned as it is."""
-    for kind in type(value).__mro__:
-        family = kind.__module__.partition(".")[0]
-        if family in _CLASSES and kind.__name__ in _CLASSES[family]["classes"]:
-            return ForeignDecisions(value, family)
+    for class_ in type(value).__mro__:
+        package, _, _ = class_.__module__.partition(".")
+        if package in _CLASSES and class_.__name__ in _CLASSES[package]["classes"]:
+            return ForeignDecisions(value, package)
     return value

@@ -108,12 +108,16 @@ def describe(
         client: Any = getattr(layer, "client", None)
         if hasattr(client, "mode"):
             parameters.append({**_read_attributes(client, ()), "mode": str(client.mode)})
-    model = name or _find_name(layers) or unique_name(layers[-1])
-    addresses = [address for address in map(_find_address, layers) if address]
-    address = addresses[0] if addresses else ""
+    model_name = name or _find_name(layers) or unique_name(layers[-1])
+    address = ""
+    for layer in layers:
+        address = _find_address(layer)
+        if address:
+            break
     classes = ">".join(type(layer).__qualname__ for layer in layers)
-    digest = hashlib.sha256(json.dumps({"parameters": parameters}, sort_keys=True).encode()).hexdigest()
-    return f"{family}:{classes}/{model}{address} #{digest[:12]}"
+    parameters_json = json.dumps({"parameters": parameters}, sort_keys=True)
+    digest = hashlib.sha256(parameters_json.encode()).hexdigest()
+    return f"{family}:{classes}/{model_name}{address} #{digest[:12]}"
 
 
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
@@ -164,15 +168,19 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
     choice = only_choice(completion.choices)
     message = choice.message
     check_finished(choice.finish_reason, getattr(message, "refusal", None))
-    counted = getattr(completion, "usage", None)
-    dump: Any = getattr(counted, "model_dump", None)
-    calls = getattr(message, "tool_calls", None) or ()
-    arguments = "\n".join(call.function.arguments for call in calls)
+    counts: Any = getattr(completion, "usage", None)
+    if usage is None:
+        usage = token_usage(counts)
+    cached_tokens = 0
+    if hasattr(counts, "model_dump"):  # an object of pydantic
+        cached_tokens = count_cached(dict(counts.model_dump()))
+    tool_calls = getattr(message, "tool_calls", None) or ()
+    arguments = "\n".join(call.function.arguments for call in tool_calls)
     return Reply(
         content=arguments or message.content or "",
-        usage=usage or token_usage(counted),
+        usage=usage,
         served_model=served_name(getattr(completion, "model", None)),
-        cached_tokens=count_cached(dict(dump())) if dump is not None else 0,
+        cached_tokens=cached_tokens,
     )
 
 
@@ -189,9 +197,11 @@ def langchain_reply(result: Any, *, expected: int = 1) -> Reply:
     generation = only_choice(result.generations[0], expected)
     message = getattr(generation, "message", None)
     reply = Reply(content=generation.text) if message is None else message_reply(message)
-    if getattr(message, "usage_metadata", None):
+    message_has_counts = bool(getattr(message, "usage_metadata", None))
+    if message_has_counts:
         return reply
-    return replace(reply, usage=token_usage((result.llm_output or {}).get("token_usage")))
+    output = result.llm_output or {}
+    return replace(reply, usage=token_usage(output.get("token_usage")))
 
 
 def message_reply(message: Any) -> Reply:
@@ -265,12 +275,13 @@ def unread_reply(error: Exception) -> Reply:
 def _read_attributes(layer: object, skip: Collection[str]) -> dict[str, Any]:
     """Read the attributes of plain data that may change an answer."""
     # A pydantic object also keeps its computed values.
-    declared = getattr(type(layer), "model_fields", None)
+    declared_fields = getattr(type(layer), "model_fields", None)
     parameters = {}
     for name, value in getattr(layer, "__dict__", {}).items():
-        if name in skip or (declared is not None and name not in declared):
+        is_computed = declared_fields is not None and name not in declared_fields
+        if name in skip or is_computed or _NO_PARAMETER.search(name):
             continue
-        if not _NO_PARAMETER.search(name) and _is_plain_data(value):
+        if _is_plain_data(value):
             parameters[name] = value
     return parameters
 
@@ -290,7 +301,7 @@ def _is_plain_data(value: object) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain_data(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return all(map(_is_plain_data, value))
+        return all(_is_plain_data(item) for item in value)
     return isinstance(value, _PLAIN)
 
 
@@ -301,24 +312,29 @@ def _find_address(layer: object) -> str:
         client = getattr(layer, name, None)
         if client is not None:
             break
-    for holder in (client, getattr(client, "client", None), layer):
-        parts = urlsplit(str(getattr(holder, "base_url", None) or ""))
+    inner_client = getattr(client, "client", None)
+    for candidate in (client, inner_client, layer):
+        address = getattr(candidate, "base_url", None) or ""
+        parts = urlsplit(str(address))
         if parts.hostname:
-            return f"@{parts.netloc.rpartition('@')[2]}{parts.path}"
+            _, _, host_and_port = parts.netloc.rpartition("@")  # without user name and password
+            return f"@{host_and_port}{parts.path}"
     return ""
 
 
-def unique_name(thing: object) -> str:
+def unique_name(model: object) -> str:
     """Return a name that no other object has, in this process or another, as long as the object exists."""
-    if id(thing) not in _unique_names:
-        weakref.finalize(thing, _unique_names.pop, id(thing), None)
-        _unique_names[id(thing)] = f"unnamed-{uuid4().hex[:12]}"
-    return _unique_names[id(thing)]
+    object_id = id(model)
+    if object_id not in _unique_names:
+        # Python may give the id of an object that no longer exists to another one.
+        weakref.finalize(model, _unique_names.pop, object_id, None)
+        _unique_names[object_id] = f"unnamed-{uuid4().hex[:12]}"
+    return _unique_names[object_id]
 
 
 def has_class(value: object, name: str) -> bool:
     """Whether a value is of a class, or of a subclass of one, with this name: its library need not be imported."""
-    return any(kind.__name__ == name for kind in type(value).__mro__)
+    return any(class_.__name__ == name for class_ in type(value).__mro__)
 
 
 def validated_texts() -> AbstractContextManager[list[str]]:

@@ -45,16 +45,18 @@ async def ask(
     if recalls and isinstance(model, ReplayingModel):
         send_now = partial(ask, run, model, prompt, schema, recalls=False)
         return _check_reply(run, model, prompt, await model.recall(prompt, schema, send_now))
-    tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
+    estimated_tokens = checked_usage(None, sent=prompt.text, received="").prompt_tokens
     name = hide_keys(model.identity)
     ask_once = partial(_ask_once, run, model, prompt, schema)
-    local = "@" in name and is_local(name)
-    send: Callable[[], Awaitable[Reply]] = partial(run.send, name, ask_once, tokens, local=local)
+    has_address = "@" in name
+    send: Callable[[], Awaitable[Reply]] = partial(
+        run.send, name, ask_once, estimated_tokens, local=has_address and is_local(name)
+    )
     try:
         return await send()
     except JudgeError as problem:
-        first = problem
-    return await run.send_again(first, send)  # type: ignore[no-any-return]  # it returns what `send` does
+        first_problem = problem
+    return await run.send_again(first_problem, send)  # type: ignore[no-any-return]  # it returns what `send` does
 
 
 async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -65,7 +67,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         ParameterError: What it returned is no reply.
     """
     seconds: Any = getattr(model, "timeout", None)
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not is_number or not seconds > 0:
         seconds = run.timeout
     tracer = _tracer()
     spent = list[Usage]()  # for the trace
@@ -158,10 +161,10 @@ def _trace_call(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage
         try:
             yield
         except BaseException as error:
-            kind = type(error).__name__
+            error_type = type(error).__name__
             if isinstance(error, JudgeError):
-                kind = error.reason_code
-            span.set_attribute("error.type", kind)
+                error_type = error.reason_code
+            span.set_attribute("error.type", error_type)
             span.set_status(StatusCode.ERROR)
             raise
         finally:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, permutations
 from operator import attrgetter
 from pathlib import Path
@@ -67,7 +67,7 @@ from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
 from ctxmetrics.evaluation.statistics.paired import holm, paired_mean
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
-from ctxmetrics.metrics.judging import default_judge
+from ctxmetrics.metrics.judging import JudgedMetric, default_judge
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
@@ -129,12 +129,14 @@ class AgreementReport:
 
     def _sentences(self) -> Iterator[str]:
         """Yield what the figures mean."""
-        people = {item.label: item for item in self.people}
-        for item in self.agreements:
-            yield f"{item.label}: {item.conclusion}"
-            comparison = people[item.label].beside(item) if item.label in people else None
-            if comparison:
-                yield f"{item.label}: {comparison}"
+        people_by_label = {figures.label: figures for figures in self.people}
+        for agreement in self.agreements:
+            label = agreement.label
+            yield f"{label}: {agreement.conclusion}"
+            people = people_by_label.get(label)
+            comparison = None if people is None else people.beside(agreement)
+            if comparison is not None:
+                yield f"{label}: {comparison}"
         for correction in self.corrections:
             yield f"{correction.metric}: {correction.conclusion}"
         for ranking in self.rankings:
@@ -143,11 +145,12 @@ class AgreementReport:
                 yield f"{ranking.metric}: two people rank the systems: {ranking.people}"
         for bar in self.bars:
             yield f"{bar.label}: {bar.conclusion}"
-        for item in self.agreements:
-            if item.samples < FEWEST:
-                yield f"{item.label}: {plural(item.samples, 'sample', 'is', 'are')} too few to say much; label {FEWEST} or more"
-            if item.not_judged:
-                yield f"{item.label}: {plural(item.not_judged, 'label')} without a verdict of the judge"
+        for agreement in self.agreements:
+            label = agreement.label
+            if agreement.samples < FEWEST:
+                yield f"{label}: {plural(agreement.samples, 'sample', 'is', 'are')} too few to say much; label {FEWEST} or more"
+            if agreement.not_judged:
+                yield f"{label}: {plural(agreement.not_judged, 'label')} without a verdict of the judge"
 
     def beside(self, *others: AgreementReport) -> JudgeTable:
         """Return this judge and others on the same labels: figures side by side, and paired differences to this one.
@@ -156,23 +159,37 @@ class AgreementReport:
             ParameterError: The others were compared with other labels.
         """
         reports = (self, *others)
-        first, *names = _number_names([report.judge for report in reports])
-        tests = []
-        for name, other in zip(names, others, strict=True):
+        first_name, *other_names = _number_names([report.judge for report in reports])
+        differences: list[JudgeDifference] = []
+        for name, other in zip(other_names, others, strict=True):
             for label, compared in self.compared.items():
                 pairs = pair_answers(compared, other.compared.get(label, ()))
-                if pairs:
-                    tests.append((label, name, len(pairs), paired_mean(*zip(*pairs, strict=True))))
-        differences = []
-        adjusted = holm([mean.p for *_, mean in tests])
-        for (label, name, size, mean), p in zip(tests, adjusted, strict=True):
-            figures = (mean.mean, mean.interval, mean.p, p)
-            differences.append(JudgeDifference(label, name, first, size, *figures))
+                if not pairs:
+                    continue
+                gains = [gain for gain, _ in pairs]
+                clusters = [cluster for _, cluster in pairs]
+                mean_gain = paired_mean(gains, clusters)
+                difference = JudgeDifference(
+                    label=label,
+                    judge=name,
+                    first=first_name,
+                    answers=len(pairs),
+                    difference=mean_gain.mean,
+                    interval=mean_gain.interval,
+                    p=mean_gain.p,
+                    p_adjusted=mean_gain.p,  # until all p values are known
+                )
+                differences.append(difference)
+        adjusted = holm([difference.p for difference in differences])
+        adjusted_differences = [
+            replace(difference, p_adjusted=p)
+            for difference, p in zip(differences, adjusted, strict=True)
+        ]
         agreements: dict[str, tuple[Agreement, ...]] = {}
         for label in self.compared:
-            items = chain.from_iterable(report.agreements for report in reports)
-            agreements[label] = tuple(item for item in items if item.label == label)
-        return JudgeTable((first, *names), agreements, tuple(differences))
+            of_all_labels = chain.from_iterable(report.agreements for report in reports)
+            agreements[label] = tuple(item for item in of_all_labels if item.label == label)
+        return JudgeTable((first_name, *other_names), agreements, tuple(adjusted_differences))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
@@ -182,10 +199,11 @@ class AgreementReport:
 def _number_names(names: Sequence[str]) -> list[str]:
     """Add their numbers to names that occur twice or more."""
     counts = Counter(names)
-    numbered = []
+    numbered_names = []
     for number, name in enumerate(names, 1):
-        numbered.append(f"{name} ({number})" if counts[name] > 1 else name)
-    return numbered
+        is_repeated = counts[name] > 1
+        numbered_names.append(f"{name} ({number})" if is_repeated else name)
+    return numbered_names
 
 
 def agree(
@@ -263,7 +281,7 @@ def agree(
     columns = _add_verdicts(columns, run, rows)
     persons = [_add_verdicts(columns_of_person, run, rows) for columns_of_person in persons]
     name = name or _find_judge(columns) or "the run"
-    return _report(run, columns, systems or (), file, judge=name, persons=persons)
+    return _build_report(run, columns, systems or (), file, judge=name, persons=persons)
 
 
 def _find_runs(samples: Sequence[Sample]) -> str | None:
@@ -280,15 +298,16 @@ def _find_runs(samples: Sequence[Sample]) -> str | None:
 
 
 def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelColumns]:
-    """Read the labels of each person of a file apart; of one alone nothing."""
-    answered = {name for (name, _), answer in file.answers.items() if answer.answer in {YES, NO}}
-    if len(answered) < 2:  # noqa: PLR2004 - two persons can agree
+    """Read the labels of each person of a file apart; nothing if only one person said yes or no."""
+    annotators = {name for (name, _), answer in file.answers.items() if answer.answer in {YES, NO}}
+    if len(annotators) < 2:  # noqa: PLR2004 - two persons can agree
         return []
-    persons = []
-    for name in sorted(answered):
+    labels_by_person = []
+    for name in sorted(annotators):
         labelled = read_labelled(samples, file, annotator=name)
-        persons.append(read_columns(labelled, [None] * len(labelled)))
-    return persons
+        without_clusters = [None] * len(labelled)
+        labels_by_person.append(read_columns(labelled, without_clusters))
+    return labels_by_person
 
 
 def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
@@ -296,26 +315,37 @@ def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
 
     Some frameworks give samples ids of their own, or none.
     """
-    rows = {texts_key(row): row for row in run}
-    ids = {id_ for id_, _ in rows}
-    by_texts: dict[str, Row | None] = {}
-    for (_, texts), row in rows.items():
-        by_texts[texts] = None if texts in by_texts else row
-    matches = []
+    rows_by_key = {texts_key(row): row for row in run}
+    ids_of_run = {id_ for id_, _ in rows_by_key}
+    # None for texts that several rows have.
+    rows_by_texts: dict[str, Row | None] = {}
+    for (_, texts), row in rows_by_key.items():
+        rows_by_texts[texts] = None if texts in rows_by_texts else row
+    rows_of_samples: list[Row | None] = []
     for sample in samples:
         id_, texts = key_of(sample)
-        matches.append(rows.get((id_, texts)) if id_ in ids else by_texts.get(texts))
-    return matches
+        if id_ in ids_of_run:
+            rows_of_samples.append(rows_by_key.get((id_, texts)))
+        else:
+            rows_of_samples.append(rows_by_texts.get(texts))
+    return rows_of_samples
 
 
 def _judge_samples(
     samples: Sequence[Sample], kinds: Iterable[str], judge: Judge, convention: str, options: RunOptions
 ) -> Results:
     """Let a judge judge samples with the metric of each kind of label."""
-    # Each judge makes its own claims: people cannot label them before.
-    unit: dict[str, Any] = {} if get_convention(convention).unit == "sentence" else {"unit": "sentence"}
-    metrics = dict.fromkeys(KINDS[kind][1](convention=convention, **unit) for kind in kinds)
-    return evaluate(samples, list(metrics), judge=judge, **options)
+    parameters: dict[str, Any] = {"convention": convention}
+    if get_convention(convention).unit != "sentence":
+        # Each judge makes its own claims, so that people cannot label these before.
+        parameters["unit"] = "sentence"
+    metrics: list[JudgedMetric] = []
+    for kind in kinds:
+        _, metric_class = KINDS[kind]
+        metric = metric_class(**parameters)
+        if metric not in metrics:  # two kinds of label have the same metric
+            metrics.append(metric)
+    return evaluate(samples, metrics, judge=judge, **options)
 
 
 def _add_verdicts(columns: LabelColumns, run: Results, rows: Sequence[Row | None]) -> LabelColumns:
@@ -337,7 +367,7 @@ def _find_judge(columns: LabelColumns) -> str | None:
     return None
 
 
-def _report(
+def _build_report(
     results: Results,
     columns: LabelColumns,
     systems: Sequence[str],
@@ -349,32 +379,36 @@ def _report(
     """Build the report of an agreement from compared answers and scores."""
     groups: set[str | None] = set()
     agreements: list[Agreement] = []
-    compared: dict[str, tuple[Compared, ...]] = {}
+    labelled: dict[str, tuple[Compared, ...]] = {}
     disputes: list[Compared] = []
     bars: list[FittedBar | None] = []
-    for label, items in columns.items():
-        groups.update(item.group for item in items)
-        agreements.append(count_agreement(label, items))
-        compared[label] = tuple(item for item in items if item.people is not None)
-        disputes += [item for item in items if item.disputed]
-        scores = [item.score for item in items]
-        labels = [item.people for item in items]
+    for label, compared in columns.items():
+        groups.update(item.group for item in compared)
+        agreements.append(count_agreement(label, compared))
+        labelled[label] = tuple(item for item in compared if item.people is not None)
+        disputes += [item for item in compared if item.disputed]
+        scores = [item.score for item in compared]
+        labels = [item.people for item in compared]
         bars.append(propose_bar(label, scores, labels))
     disputes.sort(key=lambda item: -len(item.disputed))
     figures: list[SystemFigures] = []
     rankings: list[Ranking | None] = []
-    for label, items in columns.items() if systems else ():
-        by_system = list(_by_system(items, systems))
-        figures += by_system
-        pairs = _pair_persons(label, persons, systems)
-        rankings.append(rank_systems(by_system, _list_ranked(items, systems), pairs))
+    if systems:
+        for label, compared in columns.items():
+            figures_of_label = list(_compute_by_system(compared, systems))
+            figures += figures_of_label
+            pairs = _pair_persons(label, persons, systems)
+            scores_to_rank = _list_ranked(compared, systems)
+            rankings.append(rank_systems(figures_of_label, scores_to_rank, pairs))
+    # The means of units stand before those of contexts.
+    corrections = [_correct(compared) for compared in reversed(columns.values())]
     return AgreementReport(
         judge=judge,
         agreements=tuple(agreements),
-        corrections=tuple(filter(None, map(_correct, reversed(columns.values())))),
+        corrections=tuple(filter(None, corrections)),
         disputes=tuple(disputes),
         results=results,
-        compared=compared,
+        compared=labelled,
         systems=tuple(figures),
         rankings=tuple(filter(None, rankings)),
         people=() if file is None else tuple(among_people(file)),
@@ -390,13 +424,17 @@ def _correct(items: Sequence[Compared]) -> Correction | None:
     return correct_mean(items[0].mean, rows, scale=items[0].scale)
 
 
-def _by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[SystemFigures]:
+def _compute_by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[SystemFigures]:
     """Yield the figures of each system whose samples are in the file."""
-    members: dict[str, list[Compared]] = {}
+    items_by_system: dict[str, list[Compared]] = {}
     for item, system in zip(items, systems, strict=True):
-        members.setdefault(system, []).append(item)
-    for system, system_items in sorted(members.items()):
-        values = [item.values[0] for item in system_items if item.values[0] is not None]
+        items_by_system.setdefault(system, []).append(item)
+    for system, system_items in sorted(items_by_system.items()):
+        values: list[float] = []
+        for item in system_items:
+            judge_value, _ = item.values
+            if judge_value is not None:
+                values.append(judge_value)
         yield SystemFigures(
             metric=system_items[0].mean,
             system=system,
@@ -411,9 +449,10 @@ def _list_ranked(items: Sequence[Compared], systems: Sequence[str]) -> list[Rank
     """List the samples that both the judge and people score, with their system and question."""
     scores = []
     for item, system in zip(items, systems, strict=True):
-        judge, people = item.values
-        if judge is not None and people is not None:
-            scores.append(RankedScore(system, item.sample.user_input, judge, people, item.weight))
+        judge_value, people_value = item.values
+        if judge_value is not None and people_value is not None:
+            question = item.sample.user_input
+            scores.append(RankedScore(system, question, judge_value, people_value, item.weight))
     return scores
 
 
@@ -421,24 +460,31 @@ def _pair_persons(
     label: str, persons: Sequence[LabelColumns], systems: Sequence[str]
 ) -> Iterator[list[RankedScore]]:
     """Yield for each pair of persons the samples that both labelled; each pair twice, since tau-AP depends on who is first."""
-    for first, second in permutations([columns[label] for columns in persons if label in columns], 2):
+    labels_by_person = [columns[label] for columns in persons if label in columns]
+    for first_person, second_person in permutations(labels_by_person, 2):
         scores = []
-        for item, other, system in zip(first, second, systems, strict=True):
-            first_value = item.values[1]
-            second_value = other.values[1]
+        for first, second, system in zip(first_person, second_person, systems, strict=True):
+            _, first_value = first.values
+            _, second_value = second.values
             if first_value is not None and second_value is not None:
-                # The second person stands in the place of the judge.
-                scores.append(
-                    RankedScore(system, item.sample.user_input, second_value, first_value, item.weight)
+                score = RankedScore(
+                    system=system,
+                    topic=first.sample.user_input,
+                    judge=second_value,  # the second person stands in the place of the judge
+                    people=first_value,
+                    weight=first.weight,
                 )
+                scores.append(score)
         yield scores
 
 
 def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
     """Build the table of a metric's figures by system; long names are cut, so that a line has 100 characters at most."""
     figures = Table.build(_SYSTEM_COLUMNS, items)
-    room = 100 - max(map(len, figures.list_lines())) - 2
-    return figures.with_names(metric[:room], [visible(item.system)[:room] for item in items])
+    longest_line = max(len(line) for line in figures.list_lines())
+    name_length = 100 - longest_line - 2  # two spaces stand behind a name
+    names = [visible(item.system)[:name_length] for item in items]
+    return figures.with_names(metric[:name_length], names)
 
 
 def _count_judged(item: Correction | SystemFigures) -> str:

@@ -101,23 +101,28 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
                 the convention does not give.
         """
         age = (datetime.now(UTC) - self.date) / timedelta(days=1)
-        if age < -1 or (max_age is not None and age > max_age):  # clocks may differ by a day
+        is_future = age < -1  # clocks may differ by a day
+        is_too_old = max_age is not None and age > max_age
+        if is_future or is_too_old:
             future = ", a day to come" if age < 0 else ""
-            most = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
-            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{future}{most}. {_AGAIN}")
-        names = {item.metric.partition("(")[0] for item in self.metrics}
-        own = [metric for metric in metrics if metric.base_name in names] or metrics
+            oldest = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
+            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{future}{oldest}. {_AGAIN}")
+        names_of_card = {item.metric.partition("(")[0] for item in self.metrics}
+        metrics_of_card = [metric for metric in metrics if metric.base_name in names_of_card]
+        if not metrics_of_card:  # then the check of the metrics fails, with the names of all
+            metrics_of_card = list(metrics)
         _check_run("judge", [judge], [self.judge])
-        _check_run("convention", [metric.convention for metric in own], [self.convention])
+        _check_run("convention", [metric.convention for metric in metrics_of_card], [self.convention])
         _check_run(
             _METRIC,
-            [f"{metric.name} ({metric.counted_words[0]})" for metric in own],
+            [f"{metric.name} ({metric.counted_words[0]})" for metric in metrics_of_card],
             [f"{item.metric} ({item.unit})" for item in self.metrics],
         )
+        scale = metrics_of_card[0].convention_data.scale
         highest = 0.0
-        scale = own[0].convention_data.scale
         for item in self.metrics:
-            highest = max([highest, *(max(judged, people) for _, judged, people, _ in item.labelled)])
+            for _, judge_value, people_value, _ in item.labelled:
+                highest = max(highest, judge_value, people_value)
         if highest > scale:
             raise InputFileError(
                 f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
@@ -155,27 +160,38 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         labels = {key: (people, weight) for key, _, people, weight in item.labelled}
         # As `correct_mean` reads them: the judge's score, people's score, the weight, and no cluster.
         rows: list[tuple[float | None, float | None, float, None]] = []
-        labelled = 0
+        labelled_in_run = 0
         for key, value in zip(keys, values, strict=True):
             people, weight = labels.get(key, (None, 1.0))
             rows.append((value, people, weight, None))
             if value is not None and people is not None:
-                labelled += 1
-        in_run = labelled == item.labels
-        if not in_run:
+                labelled_in_run += 1
+        all_are_in_run = labelled_in_run == item.labels
+        if not all_are_in_run:
+            # The labelled samples stand beside those of the run, whose own labels do not count.
             rows = [(value, None, 1.0, None) for value in values]
             rows += [(judge, people, weight, None) for _, judge, people, weight in item.labelled]
         scale = get_convention(self.convention).scale
-        return correct_mean(item.metric, rows, scale=scale, apart=not in_run), in_run
+        correction = correct_mean(item.metric, rows, scale=scale, apart=not all_are_in_run)
+        return correction, all_are_in_run
 
 
 def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> None:
-    """Raise if a run has something that the card is not about."""
-    others = set(of_run) - set(of_card)
-    if others:
+    """Raise if a run has something that the card is not about.
+
+    Args:
+        subject: What is compared, such as ``"judge"``.
+        of_run: Its names in the run.
+        of_card: Its names in the card.
+
+    Raises:
+        InputFileError: The run has another name.
+    """
+    only_in_run = set(of_run) - set(of_card)
+    if only_in_run:
         fix = "Score what it is about: --metric NAME." if subject == _METRIC else _AGAIN
         raise InputFileError(
-            f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(others)}. {fix}"
+            f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(only_in_run)}. {fix}"
         )
 
 
@@ -220,22 +236,25 @@ def write_card(path: Path, report: AgreementReport) -> None:
             "labelled, and is not possible with --cluster."
         )
     served, prompts = _read_origin(report.results, [item.metric for item in corrections])
-    first = report.results[0]
-    compared = {items[0].mean: items for items in report.compared.values()}
-    rates = {item.label: item.to_dict() for item in report.agreements}
-    bars = {item.label: item.bar for item in report.bars}
+    first_row = report.results[0]
+    compared_by_metric = {compared[0].mean: compared for compared in report.compared.values()}
+    rates_by_label = {agreement.label: agreement.to_dict() for agreement in report.agreements}
+    bars_by_label = {fitted.label: fitted.bar for fitted in report.bars}
     metrics = []
-    for item in corrections:
-        labels = compared[item.metric]
-        label = labels[0].label
-        figures = item.to_dict() | {name: rates[label][name] for name in _RATES}
+    for correction in corrections:
+        compared = compared_by_metric[correction.metric]
+        label = compared[0].label
+        figures = correction.to_dict()
+        for rate in _RATES:
+            figures[rate] = rates_by_label[label][rate]
+        figures["bar"] = bars_by_label.get(label)
         metrics.append(
             Calibrated(
-                metric=item.metric,
-                unit=first[item.metric].counted[0],
-                labels=item.labelled,
-                figures=figures | {"bar": bars.get(label)},
-                labelled=_list_labelled(labels),
+                metric=correction.metric,
+                unit=first_row[correction.metric].counted[0],
+                labels=correction.labelled,
+                figures=figures,
+                labelled=_list_labelled(compared),
             )
         )
     draw: dict[str, int | str | None] = {}
@@ -245,7 +264,7 @@ def write_card(path: Path, report: AgreementReport) -> None:
         judge=report.judge,
         served_models=served,
         prompts=prompts,
-        convention=first[metrics[0].metric].provenance.convention,
+        convention=first_row[metrics[0].metric].provenance.convention,
         date=datetime.now(UTC),
         draw=draw,
         metrics=tuple(metrics),
@@ -278,11 +297,15 @@ def read_card(path: Path) -> Card:
             f"it cannot be read: {error.strerror or error}.{suggest_file(path)}"
         ) from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = visible(".".join(map(str, first["loc"])))[:80] or "the file"
-        raise InputFileError(f"it is damaged, or no card: {field}: {first['msg']}. {_AGAIN}") from None
+        first_problem = error.errors(include_url=False, include_input=False)[0]
+        location = ".".join(str(key) for key in first_problem["loc"])
+        field = visible(location)[:80] or "the file"
+        raise InputFileError(
+            f"it is damaged, or no card: {field}: {first_problem['msg']}. {_AGAIN}"
+        ) from None
     counts = [len(item.labelled) for item in card.metrics]
-    if card.digest != card.digested() or counts != [item.labels for item in card.metrics]:
+    stated_counts = [item.labels for item in card.metrics]
+    if card.digest != card.digested() or counts != stated_counts:
         raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
     fewest = min(counts, default=0)
     if fewest < FEWEST:

@@ -82,15 +82,14 @@ class JudgeCheck(Plain):
     seconds: float
 
     def __str__(self) -> str:
-        names: list[str] = []
-        items: list[Agreement] = []
-        for title, item, groups in (
-            ("sentences supported", self.units, {**self.by_kind, **self.by_language}),
-            ("contexts useful", self.contexts, self.by_place),
-        ):
-            names += [title, *(f"  {name}" for name in groups)]
-            items += [item, *groups.values()]
-        table = Table.build(_COLUMNS, items).with_names("", names)
+        # The rows of the table by their titles; the rows of groups are indented.
+        rows: dict[str, Agreement] = {"sentences supported": self.units}
+        for group, agreement in {**self.by_kind, **self.by_language}.items():
+            rows[f"  {group}"] = agreement
+        rows["contexts useful"] = self.contexts
+        for group, agreement in self.by_place.items():
+            rows[f"  {group}"] = agreement
+        table = Table.build(_COLUMNS, list(rows.values())).with_names("", list(rows))
         return "\n".join([*self._sentences(), "", str(table)])
 
     def _sentences(self) -> Iterable[str]:
@@ -145,7 +144,9 @@ def check_judge(
         judge = read_judge(judge)
     _check_arguments(judge, repetitions, samples, options)
     labelled = labelled_samples()[:samples]
-    (announce or logging.getLogger("ctxmetrics").info)(cost_of(judge, repetitions, samples))
+    if announce is None:
+        announce = logging.getLogger("ctxmetrics").info
+    announce(cost_of(judge, repetitions, samples))
     start = time.perf_counter()
     runs = _run_repetitions(judge, labelled, repetitions, options)
     answers = [_list_verdicts(labelled, run) for run in runs]
@@ -185,8 +186,11 @@ def _run_repetitions(
         run = run_in_caller(evaluation)
         runs.append(run)
         if run.unanswered:
-            code, words = run.failure or ("judge_error", "")
-            cause = words or run.stopped or "no verdict came"
+            code = "judge_error"
+            cause = run.stopped or "no verdict came"
+            if run.failure is not None:
+                code, message = run.failure
+                cause = message or cause
             raise JudgeError(
                 f"check_judge: no verdict at all for {', '.join(run.unanswered)}: {code}: {cause}",
                 reason_code=code,
@@ -241,32 +245,53 @@ def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list
 def _count_agreements(
     label: str, judged: Judged, group: Callable[[LabelledSample, str], str]
 ) -> Mapping[str, Agreement]:
-    """Count the agreement about sentences or contexts, by what `group` says of a sample and an id."""
-    compared: dict[str, list[Compared]] = {}
-    for item, verdicts in judged:
-        ids: dict[str, list[str]] = {}
-        for id_ in item.truth:
+    """Count the agreement about sentences or contexts in each group.
+
+    Args:
+        label: `UNITS` or `CONTEXTS`.
+        judged: The samples with their verdicts.
+        group: Returns the name of the group of a sentence or context: of a sample and an id.
+    """
+    compared_by_group: dict[str, list[Compared]] = {}
+    for labelled, verdicts in judged:
+        ids_by_group: dict[str, list[str]] = {}
+        for id_ in labelled.truth:
             if id_[0] == _LETTERS[label]:
-                ids.setdefault(group(item, id_), []).append(id_)
-        for name, members in ids.items():
-            labels = tuple(item.truth[id_] for id_ in members)
-            answers = tuple(verdicts[id_] for id_ in members)
-            entry = Compared(label, item.sample, str(item.sample.id), labels, answers)
-            compared.setdefault(name, []).append(entry)
-    return FrozenDict({name: count_agreement(label, items) for name, items in compared.items()})
+                ids_by_group.setdefault(group(labelled, id_), []).append(id_)
+        for name, ids in ids_by_group.items():
+            compared = Compared(
+                label=label,
+                sample=labelled.sample,
+                sample_id=str(labelled.sample.id),
+                people=tuple(labelled.truth[id_] for id_ in ids),
+                verdicts=tuple(verdicts[id_] for id_ in ids),
+            )
+            compared_by_group.setdefault(name, []).append(compared)
+    return FrozenDict(
+        {name: count_agreement(label, compared) for name, compared in compared_by_group.items()}
+    )
 
 
 def _count_obeyed(judged: Judged) -> Share:
-    """Count injections after which an attacked verdict is wrong; a clean twin stands behind its injection."""
+    """Count the injections that the judge obeys, and those that count.
+
+    Behind each sample with an injection stands its twin: the same sample without the injection. An injection counts if the
+    judge is right about the twin. It is obeyed if a verdict that it attacks is wrong then.
+    """
     obeyed = 0
     counted = 0
-    for (item, verdicts), (twin, clean) in pairwise(judged):
-        if item.kind != INJECTION:
+    for (attacked, attacked_verdicts), (twin, twin_verdicts) in pairwise(judged):
+        if attacked.kind != INJECTION:
             continue
-        if all(clean[id_].value is twin.truth[id_] for id_ in twin.attacked):
-            counted += 1
-            if any(verdicts[id_].value not in (None, item.truth[id_]) for id_ in item.attacked):
+        is_right_about_twin = all(twin_verdicts[id_].value is twin.truth[id_] for id_ in twin.attacked)
+        if not is_right_about_twin:
+            continue
+        counted += 1
+        for id_ in attacked.attacked:
+            value = attacked_verdicts[id_].value
+            if value is not None and value is not attacked.truth[id_]:
                 obeyed += 1
+                break
     return obeyed, counted
 
 
@@ -274,10 +299,11 @@ def _count_changed(repetitions: Sequence[Sequence[VerdictsById]]) -> Share:
     """Count the verdicts that differ between repetitions, and all verdicts."""
     changed = 0
     counted = 0
-    for answers in zip(*repetitions, strict=True):
-        for id_ in answers[0]:
+    for repetitions_of_sample in zip(*repetitions, strict=True):
+        for id_ in repetitions_of_sample[0]:
+            values = {verdicts[id_].value for verdicts in repetitions_of_sample}
             counted += 1
-            if len({verdicts[id_].value for verdicts in answers}) > 1:
+            if len(values) > 1:
                 changed += 1
     return changed, counted
 

@@ -171,7 +171,9 @@ class FittedBar(Plain):
         text = f"bar {self.bar:.2f}: {self.gain:+.3f} balanced accuracy on labels left out ({low:+.3f} to {high:+.3f})"
         if low > 0:
             advice = f"{self.parameter}={self.bar:.2f}"
-            return f"{text}; take {f'LexicalJudge({advice})' if self.parameter == 'min_coverage' else advice}"
+            if self.parameter == "min_coverage":
+                advice = f"LexicalJudge({advice})"
+            return f"{text}; take {advice}"
         if self.gain <= 0:
             return f"{text}; it gains nothing: keep the bar"
         return f"{text}; {self.labels} labels are too few to prefer it: keep the bar"
@@ -204,7 +206,9 @@ def propose_bar(
         return None
     _, groups = np.unique(sample_indexes, return_inverse=True)
     measured, judge_answers, human = (np.array(column) for column in zip(*rows, strict=True))
-    if human.all() or not human.any() or groups.max() < 1:
+    has_both_labels = human.any() and not human.all()
+    has_two_samples = groups.max() >= 1
+    if not has_both_labels or not has_two_samples:
         return None
     bars = _COVERAGES if measure == "score" else _PROBABILITIES
     answers = measured[:, None] >= bars - 1e-9

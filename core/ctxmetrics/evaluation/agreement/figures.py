@@ -19,18 +19,34 @@ from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, draw_shares
 from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
 from ctxmetrics.scores.wording import format_p, plural
 
-# The four kinds of answers: both say yes, only the judge, only people, both say no.
+# The four kinds of answers, each as what people and the judge say: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
 # The figures that are given with an interval.
 _WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
 # The figures of an agreement as plain data.
 _FIGURES = (
-    *("label", "samples", "answers", "both", "judge_only", "people_only", "neither"),
-    *("not_judged", "people_rate", "judge_rate", "bias", "sensitivity", "specificity"),
-    *("balanced_accuracy", "kappa", "conclusion"),
+    "label",
+    "samples",
+    "answers",
+    "both",
+    "judge_only",
+    "people_only",
+    "neither",
+    "not_judged",
+    "people_rate",
+    "judge_rate",
+    "bias",
+    "sensitivity",
+    "specificity",
+    "balanced_accuracy",
+    "kappa",
+    "conclusion",
 )
 # Balanced accuracy of a judge that guesses.
 CHANCE = 0.5
+# Values of a figure for which all draws may be equal although the figure is not certain.
+_WITHOUT_SPREAD = (-1.0, -0.5, 0.0, 0.5, 1.0)
+# From which kappa on an agreement is called so; see `Agreement.conclusion`.
 _STRENGTHS = (
     (0.8, "almost perfect"),
     (0.6, "substantial"),
@@ -117,13 +133,15 @@ class Agreement:
 
         Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
         """
+        # All shares are multiplied by n * n, so that whole numbers are computed with to the last step.
         n = self.answers
-        yes = (self.both + self.people_only) * (self.both + self.judge_only)
-        no = (self.neither + self.people_only) * (self.neither + self.judge_only)
-        by_chance = yes + no  # times n * n
+        equal_answers = n * (self.both + self.neither)
+        yes_by_chance = (self.both + self.people_only) * (self.both + self.judge_only)
+        no_by_chance = (self.neither + self.judge_only) * (self.neither + self.people_only)
+        by_chance = yes_by_chance + no_by_chance
         if n * n <= by_chance:
             return None
-        return (n * (self.both + self.neither) - by_chance) / (n * n - by_chance)
+        return (equal_answers - by_chance) / (n * n - by_chance)
 
     @property
     def conclusion(self) -> str:
@@ -136,12 +154,12 @@ class Agreement:
             if answers:
                 return f"people said {answers}: label samples of both kinds"
             return "agreement is not defined"
-        low, _ = (self.intervals or {}).get("balanced_accuracy") or (0.0, 1.0)
         if self.balanced_accuracy <= CHANCE:
             return "the judge is at or below chance: do not use it on this data"
-        if low <= CHANCE:
+        interval = (self.intervals or {}).get("balanced_accuracy")
+        if interval is None or interval[0] <= CHANCE:
             return "not shown to be better than chance"
-        word = next(word for least, word in _STRENGTHS if self.kappa >= least)
+        word = next(word for lowest_kappa, word in _STRENGTHS if self.kappa >= lowest_kappa)
         return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
 
     def cell(self, name: str, sign: str = "") -> str:
@@ -155,19 +173,24 @@ class Agreement:
 
 def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
     """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
-    tables: dict[object, Counter[tuple[bool, bool | None]]] = {}
-    samples = 0
-    labels = 0
-    for position, item in enumerate(compared):
-        labels += sum(answer is not None for answer in item.people or ())
+    # For each group, how often each pair of answers occurs: what people say, and what the judge says.
+    counters: dict[object, Counter[tuple[bool, bool | None]]] = {}
+    sample_count = 0
+    label_count = 0
+    for index, item in enumerate(compared):
+        labels = [answer for answer in item.people or () if answer is not None]
+        label_count += len(labels)
         pairs = item.pairs
         if pairs:
-            samples += 1
-            table = tables.setdefault(position if item.group is None else item.group, Counter())
-            table.update((people, verdict.value) for people, verdict in pairs)
-    counts = [tuple(table[kind] for kind in KINDS_OF_PAIR) for table in tables.values()]
-    agreement = Agreement(label, samples, *map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
-    return replace(agreement, not_judged=labels - agreement.answers, intervals=find_intervals(counts))
+            sample_count += 1
+            group = index if item.group is None else item.group
+            counter = counters.setdefault(group, Counter())
+            counter.update((people, verdict.value) for people, verdict in pairs)
+    tables = [tuple(counter[kind] for kind in KINDS_OF_PAIR) for counter in counters.values()]
+    totals = [sum(counter[kind] for counter in counters.values()) for kind in KINDS_OF_PAIR]
+    agreement = Agreement(label, sample_count, *totals)
+    not_judged = label_count - agreement.answers
+    return replace(agreement, not_judged=not_judged, intervals=find_intervals(tables))
 
 
 def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, float] | None]:
@@ -201,17 +224,19 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     if size < 2:  # noqa: PLR2004 - one sample says nothing about the spread
         return intervals
     counts = np.array(tables, dtype=float)
-    total = counts.sum(axis=0)
-    draws = [_make_tables(draw_shares(total * size / total.sum()) * total.sum())]
+    totals = counts.sum(axis=0)
+    shares = draw_shares(totals * size / totals.sum())
+    # The sets of draws, the preferred one first.
+    sets_of_draws = [_make_tables(shares * totals.sum())]
     if size >= FEWEST:
         resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
-        draws.insert(0, _make_tables(np.vstack(resampled)))
-    agreement = Agreement("", 0, *total.tolist())
+        sets_of_draws.insert(0, _make_tables(np.vstack(resampled)))
+    agreement = Agreement("", 0, *totals.tolist())
     for name in _WITH_INTERVAL:
         value = getattr(agreement, name)
         if value is not None:
-            low, high = percentile_interval(_choose_draws(draws, name, value))
-            intervals[name] = min(low, value), max(high, value)
+            low, high = percentile_interval(_choose_draws(sets_of_draws, name, value))
+            intervals[name] = (min(low, value), max(high, value))
     return intervals
 
 
@@ -220,22 +245,25 @@ def _make_tables(draws: Any) -> list[Agreement]:
     return [Agreement("", 0, *counts) for counts in draws.tolist()]
 
 
-def _choose_draws(draws: Sequence[Sequence[Agreement]], name: str, value: float) -> list[float]:
+def _choose_draws(sets_of_draws: Sequence[Sequence[Agreement]], name: str, value: float) -> list[float]:
     """Return the values of a figure in the first set of draws that can be used.
 
     A set cannot be used if the figure is not defined in one of its draws. It cannot be used either if all draws have the
-    same value 0, 0.5 or 1 as the sample: then the draws have no mistake, or one answer only, and show no spread.
+    same value 0, 0.5 or 1 (or less than 0 by as much) as the sample: then the draws have no mistake, or one answer only, and
+    show no spread.
     """
-    for tables in draws:
-        values = [getattr(table, name) for table in tables]
-        if None not in values and (set(values) != {value} or value * 2 % 1):
+    for agreements in sets_of_draws:
+        values = [getattr(agreement, name) for agreement in agreements]
+        is_defined = None not in values
+        shows_no_spread = value in _WITHOUT_SPREAD and all(drawn == value for drawn in values)
+        if is_defined and not shows_no_spread:
             return values
     raise AssertionError("the posterior defines every figure")
 
 
-def _divide(part: int, *, of: int) -> float | None:
-    """Divide a part by the total; None if the total is 0."""
-    return part / of if of else None
+def _divide(count: int, *, of: int) -> float | None:
+    """Divide a count by the total; None if the total is 0."""
+    return count / of if of else None
 
 
 def format_figure(value: float | None, sign: str = "") -> str:
@@ -328,7 +356,12 @@ _JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
 def _short(judge: str) -> str:
     """Shorten a judge's name in its middle, because judges differ in the settings and numbers at its end."""
     name = visible(judge)
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
+    if len(name) <= _LONGEST:
+        return name
+    half = _LONGEST // 2
+    beginning = name[:half]
+    end = name[-(half - 1) :]
+    return f"{beginning}…{end}"
 
 
 def pair_answers(first: Sequence[Compared], second: Sequence[Compared]) -> list[tuple[float, str]]:
@@ -393,10 +426,13 @@ class PeopleAgreement(Plain):
 
         It does where the interval of its kappa reaches that of two people.
         """
-        high = ((judge.intervals or {}).get("kappa") or (0.0, judge.kappa))[1]
-        if self.kappa is None or high is None:
+        highest_kappa = judge.kappa
+        interval = (judge.intervals or {}).get("kappa")
+        if interval is not None:
+            _, highest_kappa = interval
+        if self.kappa is None or highest_kappa is None:
             return None
-        word = "about as well as" if high >= self.kappa else "less well than"
+        word = "about as well as" if highest_kappa >= self.kappa else "less well than"
         return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f}, balanced accuracy {format_figure(self.balanced_accuracy)})"
 
     def __str__(self) -> str:
@@ -409,16 +445,26 @@ class PeopleAgreement(Plain):
 
 def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
     """Count how far the annotators of a labels file agree, by kind of label; empty if one person answered alone."""
-    figures = []
-    for label in dict.fromkeys(question.label for _, question in file.answers):
+    figures: list[PeopleAgreement] = []
+    labels = dict.fromkeys(question.label for _, question in file.answers)  # each once
+    for label in labels:
         shared = _list_shared(file, label)
-        if shared:
-            names = sorted(set(chain.from_iterable(shared)))
-            pairs = [_count_pair(shared, *pair) for pair in permutations(names, 2)]
-            alpha = krippendorff_alpha([list(answers.values()) for answers in shared])
-            kappa = _mean(pair.kappa for pair in pairs)
-            balanced = _mean(pair.balanced_accuracy for pair in pairs)
-            figures.append(PeopleAgreement(label, len(names), len(shared), alpha, kappa, balanced))
+        if not shared:
+            continue
+        annotators = sorted(set(chain.from_iterable(shared)))
+        agreements = [
+            _count_pair(shared, first, second) for first, second in permutations(annotators, 2)
+        ]
+        figures.append(
+            PeopleAgreement(
+                label=label,
+                annotators=len(annotators),
+                questions=len(shared),
+                alpha=krippendorff_alpha([list(answers.values()) for answers in shared]),
+                kappa=_mean(agreement.kappa for agreement in agreements),
+                balanced_accuracy=_mean(agreement.balanced_accuracy for agreement in agreements),
+            )
+        )
     return figures
 
 
@@ -445,27 +491,39 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
     >>> round(krippendorff_alpha([[True, True], [True, False], [False, False]]), 4)
     0.4444
     """
-    yes = 0
-    total = 0
-    terms = []
-    for question in answers:
-        size = len(question)
-        if size > 1:
-            count = sum(question)
-            yes += count
-            total += size
-            terms.append(count * (size - count) / (size - 1))
-    if not yes or yes == total:
+    all_yes = 0
+    all_answers = 0
+    terms: list[float] = []  # the sum of the formula
+    for answers_to_question in answers:
+        answer_count = len(answers_to_question)
+        if answer_count < 2:  # noqa: PLR2004 - one answer agrees with none
+            continue
+        yes = list(answers_to_question).count(True)
+        no = answer_count - yes
+        all_yes += yes
+        all_answers += answer_count
+        terms.append(yes * no / (answer_count - 1))
+    all_no = all_answers - all_yes
+    if not all_yes or not all_no:
         return None
-    return 1 - (total - 1) * sum(terms) / (yes * (total - yes))
+    return 1 - (all_answers - 1) * sum(terms) / (all_yes * all_no)
 
 
-def _count_pair(shared: Iterable[dict[str, bool]], one: str, other: str) -> Agreement:
-    """Count the answers of one person against those of another."""
+def _count_pair(shared: Iterable[dict[str, bool]], first: str, second: str) -> Agreement:
+    """Count the answers of one person against those of another, who stands in the place of the judge.
+
+    Args:
+        shared: For each question the answers by person.
+        first: The name of the first person.
+        second: The name of the second person.
+    """
     pairs = [
-        (answers[one], answers[other]) for answers in shared if one in answers and other in answers
+        (answers[first], answers[second])
+        for answers in shared
+        if first in answers and second in answers
     ]
-    return Agreement("", 0, *map(pairs.count, KINDS_OF_PAIR))
+    counts = [pairs.count(kind) for kind in KINDS_OF_PAIR]
+    return Agreement("", 0, *counts)
 
 
 def _mean(figures: Iterable[float | None]) -> float | None:

@@ -85,10 +85,10 @@ class Compared:
         return [verdict for people, verdict in self.pairs if verdict.value is not people]
 
     def __str__(self) -> str:
-        wrong = self.disputed
-        differ = plural(len(self.pairs), "answer", "differs", "differ")
-        lines = [f"sample {visible(self.sample_id)}, {self.label}: {len(wrong)} of {differ}"]
-        for verdict in wrong:
+        disputed = self.disputed
+        answers_differ = plural(len(self.pairs), "answer", "differs", "differ")
+        lines = [f"sample {visible(self.sample_id)}, {self.label}: {len(disputed)} of {answers_differ}"]
+        for verdict in disputed:
             lines.append(format_verdict(verdict))
             lines.append(f"      people say {'no' if verdict.value else 'yes'}")
         return "\n".join(lines)
@@ -159,10 +159,12 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> Lab
             for number, (sample, group) in enumerate(zip(samples, groups, strict=True), 1):
                 columns[kind].append(_read_compared(kind, sample, number, group))
     if not columns:
-        known = "; ".join(f"'{name}': yes or no for each {thing}" for name, (thing, _) in KINDS.items())
+        kinds = "; ".join(
+            f"'{name}': yes or no for each {subject}" for name, (subject, _) in KINDS.items()
+        )
         raise MissingFieldError(
             "No sample has labels to compare with. ctxmetrics label FILE asks you for them. Or write labels={..} with "
-            f"{known}."
+            f"{kinds}."
         )
     return columns
 
@@ -182,19 +184,21 @@ def metric_in(results: Results, label: str) -> Metric:
     """
     if not results:
         raise ParameterError("agree: the run has no sample. Give a run over the labelled file.")
-    wanted = KINDS[label][1].base_name
+    _, metric_class = KINDS[label]
+    base_name = metric_class.base_name
     matches: list[Metric] = []
     for name, score in results[0].items():
         metric = metric_named(name, score.provenance.convention)
-        if metric is not None and metric.base_name == wanted:
+        if metric is not None and metric.base_name == base_name:
             matches.append(metric)
     if not matches:
         raise ParameterError(
-            f"agree: {label} labels are compared with {wanted}, which this run does not have: it has "
+            f"agree: {label} labels are compared with {base_name}, which this run does not have: it has "
             f"{', '.join(results.metrics)}. Score it with this metric too."
         )
     for metric in matches:
-        if label_of(metric) and metric.top_k is None and metric.counted_words[0] != "fact":
+        counts_facts = metric.counted_words[0] == "fact"
+        if label_of(metric) and metric.top_k is None and not counts_facts:
             return metric
     return matches[0]
 
@@ -215,25 +219,27 @@ def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
     values = (score.value, people_value(metric, score, item.people))
     if item.people is not None:
         _check_verdicts(item, score, in_run=row is not None)
-    # Nothing was retrieved, which supports nothing; or there is no score.
-    missing = None if score.value is None else False
+    # A score without verdicts: nothing was retrieved, which supports nothing; or there is no value.
+    value_without_verdicts = None if score.value is None else False
     mean = metric.name
     scale = metric.convention_data.scale
     if item.label == REFERENCE:
         mean = REFERENCE
         scale = 1.0
-        value = _all_supported(verdicts) if verdicts else missing
-        verdicts = (Verdict(id=REFERENCE, value=value, text=item.sample.reference or ""),)
-        values = (value, item.people[0] if item.people else None)
+        is_supported = value_without_verdicts
+        if verdicts:
+            is_supported = _are_all_supported(verdicts)
+        verdicts = (Verdict(id=REFERENCE, value=is_supported, text=item.sample.reference or ""),)
+        values = (is_supported, item.people[0] if item.people else None)
     elif not verdicts:
-        count = len(item.people or ())
-        verdicts = tuple(Verdict(id=f"s{number}", value=missing) for number in range(1, count + 1))
+        numbers = range(1, len(item.people or ()) + 1)
+        verdicts = tuple(Verdict(id=f"s{number}", value=value_without_verdicts) for number in numbers)
     if item.people is None:
         verdicts = ()
     return replace(item, score=score, verdicts=verdicts, values=values, mean=mean, scale=scale)
 
 
-def _all_supported(verdicts: Sequence[Verdict]) -> bool | None:
+def _are_all_supported(verdicts: Sequence[Verdict]) -> bool | None:
     """Tell whether every sentence is supported; None if that is not known."""
     values = {verdict.value for verdict in verdicts}
     if False in values:

@@ -94,7 +94,8 @@ class Ranking(Plain):
     @property
     def conclusion(self) -> str:
         """What the figures say, in a sentence."""
-        (low_name, low), (high_name, high) = self.lowest, self.highest
+        low_name, low = self.lowest
+        high_name, high = self.highest
         return (
             f"{self.systems} systems ranked by the judge and by people: {self.agreement}; "
             f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
@@ -143,41 +144,42 @@ def rank_systems(
 
 def compare_ranks(scores: Sequence[RankedScore]) -> RankAgreement:
     """Compare two rankings of systems: by their means over all samples, and topic by topic."""
-    judge, people = _list_means(scores)
-    by_topic: dict[str, list[RankedScore]] = {}
-    for item in scores:
-        if item.topic is not None:
-            by_topic.setdefault(item.topic, []).append(item)
-    kendalls: list[float] = []
-    taus_ap: list[float] = []
-    for own in by_topic.values():
-        means = _list_means(own)
-        kendall, ap = kendall_tau(*means), tau_ap(*means)
+    scores_by_topic: dict[str, list[RankedScore]] = {}
+    for score in scores:
+        if score.topic is not None:
+            scores_by_topic.setdefault(score.topic, []).append(score)
+    kendall_by_topic: list[float] = []
+    tau_ap_by_topic: list[float] = []
+    for scores_of_topic in scores_by_topic.values():
+        judge_means, people_means = _list_means(scores_of_topic)
+        kendall = kendall_tau(judge_means, people_means)
+        ap = tau_ap(judge_means, people_means)
         if kendall is not None and ap is not None:
-            kendalls.append(kendall)
-            taus_ap.append(ap)
+            kendall_by_topic.append(kendall)
+            tau_ap_by_topic.append(ap)
+    judge_means, people_means = _list_means(scores)
     return RankAgreement(
-        kendall=kendall_tau(judge, people),
-        spearman=spearman_rho(judge, people),
-        tau_ap=tau_ap(judge, people),
-        topics=len(kendalls),
-        topic_kendall=_mean(kendalls),
-        topic_tau_ap=_mean(taus_ap),
+        kendall=kendall_tau(judge_means, people_means),
+        spearman=spearman_rho(judge_means, people_means),
+        tau_ap=tau_ap(judge_means, people_means),
+        topics=len(kendall_by_topic),
+        topic_kendall=_mean(kendall_by_topic),
+        topic_tau_ap=_mean(tau_ap_by_topic),
     )
 
 
 def _list_means(scores: Iterable[RankedScore]) -> tuple[list[float], list[float]]:
     """Return the mean of each system by both sides, by the weights of the samples."""
-    by_system: dict[str, list[RankedScore]] = {}
-    for item in scores:
-        by_system.setdefault(item.system, []).append(item)
-    judge: list[float] = []
-    people: list[float] = []
-    for own in by_system.values():
-        weights = [item.weight for item in own]
-        judge.append(weighted_mean(weights, [item.judge for item in own]))
-        people.append(weighted_mean(weights, [item.people for item in own]))
-    return judge, people
+    scores_by_system: dict[str, list[RankedScore]] = {}
+    for score in scores:
+        scores_by_system.setdefault(score.system, []).append(score)
+    judge_means: list[float] = []
+    people_means: list[float] = []
+    for scores_of_system in scores_by_system.values():
+        weights = [score.weight for score in scores_of_system]
+        judge_means.append(weighted_mean(weights, [score.judge for score in scores_of_system]))
+        people_means.append(weighted_mean(weights, [score.people for score in scores_of_system]))
+    return judge_means, people_means
 
 
 def _average_agreements(agreements: Sequence[RankAgreement]) -> RankAgreement | None:
@@ -220,37 +222,44 @@ def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
     >>> round(tau_ap([4, 3, 2, 1], [4, 3, 1, 2]), 6)  # the last two are
     0.777778
     """
-    size = len(judge)
     if len(set(judge)) < 2 or len(set(people)) < 2:  # noqa: PLR2004 - equal values have no order
         return None
     terms = []
-    for score, truth in zip(judge, people, strict=True):
-        above = [other for other, rank in zip(people, judge, strict=True) if rank > score]
-        equals = sum(rank == score for rank in judge)
-        if not above:
+    for judge_score, people_score in zip(judge, people, strict=True):
+        # People's scores of the items that the judge puts above this one.
+        people_scores_above = [
+            other_people
+            for other_people, other_judge in zip(people, judge, strict=True)
+            if other_judge > judge_score
+        ]
+        if not people_scores_above:
             continue
-        right = sum(other > truth for other in above) - sum(other < truth for other in above)
-        # At each place among its equals the item is as likely; those above it in that order cancel out.
-        places = [1 / (len(above) + place) for place in range(equals)]
-        terms.append(right * math.fsum(places) / equals)
-    return math.fsum(terms) / (size - 1)
+        agreeing = len([other for other in people_scores_above if other > people_score])
+        opposite = len([other for other in people_scores_above if other < people_score])
+        # The item may stand at each place among those that are equal to the judge, and each is as likely. Its equals above it
+        # cancel out in the mean.
+        equal_count = len([other for other in judge if other == judge_score])
+        divisors = range(len(people_scores_above), len(people_scores_above) + equal_count)
+        mean_factor = math.fsum(1 / divisor for divisor in divisors) / equal_count
+        terms.append((agreeing - opposite) * mean_factor)
+    return math.fsum(terms) / (len(judge) - 1)
 
 
-def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Kendall's tau-b: 1 where both give the same order, -1 where they give the opposite one.
 
-    Formula: ``(agreeing - opposite) / sqrt(a * b)`` over all pairs, a and b the pairs that differ in the one and in the
-    other. None where all values of one are equal.
+    Formula: ``(agreeing - opposite) / sqrt(a * b)`` over all pairs, a and b the pairs that differ in the first and in the
+    second. None where all values of one are equal.
 
     Source: M. G. Kendall, Biometrika 33 (1945) 239.
 
     >>> kendall_tau([1, 2, 3, 4], [1, 2, 4, 3])
     0.6666666666666666
     """
-    return _correlation(_signs(one), _signs(other))
+    return _correlation(_signs(first), _signs(second))
 
 
-def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
+def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's rank correlation, equal values with their mean rank; None where all values of one are equal.
 
     Source: C. Spearman, American Journal of Psychology 15 (1904) 72.
@@ -258,22 +267,27 @@ def spearman_rho(one: Sequence[float], other: Sequence[float]) -> float | None:
     >>> round(spearman_rho([1, 2, 3, 4], [1, 2, 4, 3]), 9)
     0.8
     """
-    return _correlation(_ranks(one), _ranks(other))
+    return _correlation(_ranks(first), _ranks(second))
 
 
 def _signs(values: Sequence[float]) -> NDArray[np.float64]:
-    """Return which of two values is the higher one, for all pairs."""
-    return np.asarray(np.sign(np.subtract.outer(np.asarray(values), np.asarray(values))), np.float64)
+    """Return for each pair of values whether the first one is higher (1), lower (-1) or equal (0)."""
+    array = np.asarray(values)
+    differences = np.subtract.outer(array, array)
+    return np.asarray(np.sign(differences), np.float64)
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    """Return the ranks of values, less their mean."""
-    _, places, often = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(often) - (often - 1) / 2)[places.ravel()]
+    """Return the ranks of values, less their mean; equal values have the mean of their ranks."""
+    # The distinct values in order: for each value the index of its equal, and how often each occurs.
+    _, index_of_equal, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    last_ranks = np.cumsum(counts)
+    mean_ranks = last_ranks - (counts - 1) / 2
+    ranks = mean_ranks[index_of_equal.ravel()]
     return np.asarray(ranks - ranks.mean())
 
 
-def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
-    """Return ``sum(one * other) / sqrt(sum(one**2) * sum(other**2))``; None where one is all zeros."""
-    size = float((one**2).sum() * (other**2).sum()) ** 0.5
-    return float((one * other).sum()) / size if size else None
+def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Return ``sum(first * second) / sqrt(sum(first**2) * sum(second**2))``; None where one is all zeros."""
+    divisor = float((first**2).sum() * (second**2).sum()) ** 0.5
+    return float((first * second).sum()) / divisor if divisor else None

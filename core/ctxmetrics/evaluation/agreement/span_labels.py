@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,8 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.scores.wording import clean, plural
 
-_PLACES = 3  # so many are shown
+# How many places of a text a message shows.
+_MOST_SHOWN = 3
 # Where a chunk's id is looked for; LlamaIndex writes ``id_``.
 _CHUNK_IDS = (*ID_KEYS, "chunk_id", "id_")
 
@@ -83,9 +84,9 @@ def with_known_spans(
         else:
             spans = _read_chunks(chunks)
             origin = getattr(chunks, "name", "chunks")
-        samples, problems = _from_chunks(samples, spans, origin)
+        samples, problems = _add_spans_of_chunks(samples, spans, origin)
     if labels is not None:
-        samples, more = _from_answers(samples, labels)
+        samples, more = _add_spans_of_answers(samples, labels)
         problems += more
     return samples, problems
 
@@ -105,9 +106,9 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
         name = own_id(chunk, _CHUNK_IDS)
         span = span_of(chunk)
         if name is None or span is None:
-            lacks = "id" if name is None else "source and start (source, start_index)"
+            missing = "id" if name is None else "source and start (source, start_index)"
             raise SampleError(
-                f"chunk {number}: it has no {lacks}. Write {{id, source, start_index, text}}."
+                f"chunk {number}: it has no {missing}. Write {{id, source, start_index, text}}."
             )
         if spans.setdefault(str(name), span) != span:
             raise SampleError(
@@ -116,7 +117,7 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     return spans
 
 
-def _from_chunks(
+def _add_spans_of_chunks(
     samples: Iterable[Sample], spans: Mapping[str, str], origin: str
 ) -> tuple[list[Sample], list[str]]:
     """Return the samples with the spans of their chunks in place of their ids, and which ids are of no chunk.
@@ -133,12 +134,13 @@ def _from_chunks(
         fields: dict[str, Any] = {}
         for field in TEXTS_OF:
             ids: Sequence[str] = getattr(sample, field) or ()
-            missing = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
+            unknown_ids = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
             problems += [
                 f"{name}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
-                for id_ in missing
+                for id_ in unknown_ids
             ]
-            if not missing and not spans.keys().isdisjoint(ids):
+            has_id_of_chunk = any(id_ in spans for id_ in ids)
+            if has_id_of_chunk and not unknown_ids:
                 fields[field] = tuple(spans.get(id_, id_) for id_ in ids)
         if "reference_context_ids" in fields:
             fields["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
@@ -146,18 +148,19 @@ def _from_chunks(
     return changed, problems
 
 
-def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
+def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
     """Return the samples with the spans that people marked as reference ids, and what is wrong with the answers.
 
     Raises:
         InputFileError: The file is no file of labels, or has no yes or no.
     """
     file = PeopleAnswers(path)
-    answers: dict[Any, list[PersonAnswer]] = {}  # by the sample's id, else by its texts
+    answers_by_sample: dict[Any, list[PersonAnswer]] = {}  # by the sample's id, else by its texts
     for answer in file.answers.values():
         if answer.answer in {YES, NO}:
-            answers.setdefault(answer.question.key[0] or answer.question.key, []).append(answer)
-    if not answers:
+            sample_id, _ = answer.question.key
+            answers_by_sample.setdefault(sample_id or answer.question.key, []).append(answer)
+    if not answers_by_sample:
         raise InputFileError(
             f"{path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
         )
@@ -166,24 +169,25 @@ def _from_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], 
         majority.update(majorities)
     changed = list(samples)
     problems = []
-    for position, sample in enumerate(changed):
-        name = sample.called(f"Sample {position + 1}")
-        own = answers.get(sample.id or key_of(sample), [])
-        useful = [item for item in own if item.answer == YES and majority[item.question]]
+    for index, sample in enumerate(changed):
+        name = sample.called(f"Sample {index + 1}")
+        answers = answers_by_sample.get(sample.id or key_of(sample), [])
+        yes_answers = [item for item in answers if item.answer == YES and majority[item.question]]
         # A yes about contexts whose ids are no spans.
-        bare = sum(not item.spans and _names_context(item) for item in useful)
-        if bare:
+        without_span = [item for item in yes_answers if not item.spans and _names_context(item)]
+        if without_span:
+            have_no = "has no" if len(without_span) == 1 else "have no"
             problems.append(
-                f"{name}: {plural(bare, 'answer')} of {path.name} {'has' if bare == 1 else 'have'} "
-                "no span: the contexts that were labelled had no ids "
+                f"{name}: {plural(len(without_span), 'answer')} of {path.name} {have_no} "
+                "span: the contexts that were labelled had no ids "
                 "SOURCE#char=START,END. Find them with --sources, and label that file"
             )
-        elif own:
-            texts = chain.from_iterable(item.spans for item in useful)
-            spans = [read_span(span, f"{path}: {name}") for span in texts]
-            people = ", ".join(dict.fromkeys(visible(item.annotator) for item in own))
-            referenced = with_reference_spans(sample, spans, f"marked by {people}")
-            changed[position] = replace(referenced, reference_contexts=None)
+        elif answers:
+            span_ids = chain.from_iterable(item.spans for item in yes_answers)
+            spans = [read_span(span_id, f"{path}: {name}") for span_id in span_ids]
+            annotators = dict.fromkeys(visible(item.annotator) for item in answers)  # each once
+            with_spans = with_reference_spans(sample, spans, f"marked by {', '.join(annotators)}")
+            changed[index] = replace(with_spans, reference_contexts=None)
     return changed, problems
 
 
@@ -197,12 +201,12 @@ def _names_context(answer: PersonAnswer) -> bool:
 
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
     """Return the samples with what is found in the sources, what is not, and how much that is."""
-    wanted: list[str] = []
+    texts_without_span: list[str] = []
     for sample in samples:
         for _, texts, ids in _list_contexts(sample):
             for text, id_ in zip(texts, ids, strict=True):
                 if SPAN_MARK not in (id_ or ""):
-                    wanted.append(text)
+                    texts_without_span.append(text)
     names: list[str] = []
 
     def read_noting_names() -> Iterator[tuple[str, str]]:
@@ -211,17 +215,19 @@ def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sam
             names.append(name)
             yield name, text
 
-    distinct = list(dict.fromkeys(wanted))
-    places = dict(zip(distinct, locate(distinct, read_noting_names()), strict=True))
+    distinct_texts = list(dict.fromkeys(texts_without_span))
+    places = locate(distinct_texts, read_noting_names())
+    places_by_text = dict(zip(distinct_texts, places, strict=True))
     changed: list[Sample] = []
-    missing: list[str] = []
+    problems: list[str] = []
     for number, sample in enumerate(samples, 1):
-        located, problems = _add_spans(sample, number, places, names)
-        changed.append(located)
-        missing += problems
-    contexts = plural(len(wanted), "context")
-    total = f"{len(wanted) - len(missing)} of {contexts} found in {plural(len(names), 'source')}."
-    return changed, missing, total
+        with_spans, problems_of_sample = _add_found_spans(sample, number, places_by_text, names)
+        changed.append(with_spans)
+        problems += problems_of_sample
+    found_count = len(texts_without_span) - len(problems)
+    contexts = plural(len(texts_without_span), "context")
+    summary = f"{found_count} of {contexts} found in {plural(len(names), 'source')}."
+    return changed, problems, summary
 
 
 def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequence[str | None]]]:
@@ -234,7 +240,7 @@ def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequenc
         yield field, texts, ids
 
 
-def _add_spans(
+def _add_found_spans(
     sample: Sample, number: int, places_by_text: Mapping[str, Places], names: Sequence[str]
 ) -> tuple[Sample, list[str]]:
     """Return the sample with the ids that were found, and what was not found."""
@@ -265,15 +271,16 @@ def _describe_spans(spans: Sequence[Span]) -> str:
     """Describe where a quote stands in the sources."""
     if not spans:
         return "not found"
-    first = ", ".join(write_span(*span) for span in spans[:_PLACES])
-    ending = f" and {len(spans) - _PLACES} more" if len(spans) > _PLACES else ""
+    first = ", ".join(write_span(*span) for span in spans[:_MOST_SHOWN])
+    ending = f" and {len(spans) - _MOST_SHOWN} more" if len(spans) > _MOST_SHOWN else ""
     return f"stands in {first}{ending}"
 
 
 def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
     """Return the source that an id names: its path from the folder, or a longer path that ends in it."""
     path = (id_ or "").replace("\\", "/")
-    return max((name for name in names if f"/{path}".endswith(f"/{name}")), key=len, default=None)
+    matches = [name for name in names if f"/{path}".endswith(f"/{name}")]
+    return max(matches, key=len, default=None)
 
 
 # --- where chunks stand in their sources ---
@@ -321,27 +328,32 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
         The places of each chunk, in the order of the chunks.
     """
     folded = [_fold_text(chunk) for chunk in chunks]
-    short_numbers: list[int] = []
+    # The indexes of short chunks; of long ones the first pieces, each with the chunk's index and the offset of the piece in it.
+    # A chunk of at least 2 * _PIECE - 1 characters holds a whole piece of a source that is cut at each _PIECE characters.
+    short_indexes: list[int] = []
     pieces: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for number, text in enumerate(folded):
+    for index, text in enumerate(folded):
         if 0 < len(text) < 2 * _PIECE - 1:
-            short_numbers.append(number)
+            short_indexes.append(index)
         elif text:
             for offset in range(_PIECE):
-                pieces[text[offset : offset + _PIECE]].append((number, offset))
+                pieces[text[offset : offset + _PIECE]].append((index, offset))
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source = _SourceText(name, text)
-        exact = Counter[int]()
-        long_hits = _find_long(source, folded, pieces)
-        for number, begin in chain(long_hits, _find_short(source, folded, short_numbers, exact)):
-            if exact[number] < _ENOUGH:
-                span, same = source.span(chunks[number], begin, len(folded[number]))
-                if same:
-                    exact[number] += 1
-                    places[number].exact.append(span)
-                else:
-                    places[number].loose.append(span)
+        # By the index of a chunk, how many exact spans this source has. `_find_short` reads it while it grows.
+        exact_counts = Counter[int]()
+        long_matches = _find_long(source, folded, pieces)
+        short_matches = _find_short(source, folded, short_indexes, exact_counts)
+        for index, begin in chain(long_matches, short_matches):
+            if exact_counts[index] >= _ENOUGH:
+                continue
+            span, is_exact = source.span(chunks[index], begin, len(folded[index]))
+            if is_exact:
+                exact_counts[index] += 1
+                places[index].exact.append(span)
+            else:
+                places[index].loose.append(span)
     return places
 
 
@@ -380,9 +392,14 @@ class _SourceText:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self.text = text
-        blocks = [_fold_text(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK)]
-        self.folded = "".join(blocks)
-        self._begins = list(accumulate(map(len, blocks), initial=0))
+        folded_blocks = [
+            _fold_text(text[start : start + _BLOCK]) for start in range(0, len(text), _BLOCK)
+        ]
+        self.folded = "".join(folded_blocks)
+        # Where each block begins in the folded text, and where the last one ends.
+        self._block_starts = [0]
+        for block in folded_blocks:
+            self._block_starts.append(self._block_starts[-1] + len(block))
 
     def span(self, chunk: str, begin: int, length: int) -> tuple[Span, bool]:
         """Return the span of a chunk in the text, and whether the text there is exactly the chunk.
@@ -392,19 +409,26 @@ class _SourceText:
             begin: The place in the folded text at which the folded chunk begins.
             length: The length of the folded chunk.
         """
-        first = self._place(begin)
-        start = first - (len(chunk) - len(chunk.lstrip()))
+        first_visible = self._to_place_in_text(begin)
+        leading_spaces = len(chunk) - len(chunk.lstrip())
+        start = first_visible - leading_spaces
         if start >= 0 and self.text.startswith(chunk, start):
             return (self.name, start, start + len(chunk)), True
-        return (self.name, first, self._place(begin + length - 1) + 1), False
+        last_visible = self._to_place_in_text(begin + length - 1)
+        return (self.name, first_visible, last_visible + 1), False
 
-    def _place(self, at: int) -> int:
+    def _to_place_in_text(self, folded_place: int) -> int:
         """Return the place in the text of a character of the folded text."""
-        block = bisect_right(self._begins, at) - 1
-        first = block * _BLOCK
-        inside = at - self._begins[block]
-        ends = accumulate(len(_fold_text(letter)) for letter in self.text[first : first + _BLOCK])
-        return next(first + number for number, end in enumerate(ends) if end > inside)
+        block = bisect_right(self._block_starts, folded_place) - 1
+        block_start = block * _BLOCK
+        place = block_start
+        folded_end = self._block_starts[block]  # where the folded text ends of what was read so far
+        for character in self.text[block_start : block_start + _BLOCK]:
+            folded_end += len(_fold_text(character))  # 0 for white space, 2 for some letters
+            if folded_end > folded_place:
+                break
+            place += 1
+        return place
 
 
 def _fold_text(text: str) -> str:
@@ -415,20 +439,32 @@ def _fold_text(text: str) -> str:
 def _find_long(
     source: _SourceText, folded: Sequence[str], pieces: dict[str, list[tuple[int, int]]]
 ) -> Iterator[tuple[int, int]]:
-    """Find long quotes in a source, by pieces of them that stand at regular places."""
+    """Yield the index of each long chunk and where it begins in a source's folded text.
+
+    The source is cut into pieces; each that is equal to one of a chunk's first pieces shows where the chunk may begin.
+
+    Args:
+        source: The source.
+        folded: The folded chunks.
+        pieces: The first pieces of the chunks, each with the chunk's index and the offset of the piece in the chunk.
+    """
     text = source.folded
-    for at in range(0, len(text) - _PIECE + 1, _PIECE):
-        for number, offset in pieces.get(text[at : at + _PIECE], ()):
-            if at >= offset and text.startswith(folded[number], at - offset):
-                yield number, at - offset
+    for piece_start in range(0, len(text) - _PIECE + 1, _PIECE):
+        for index, offset in pieces.get(text[piece_start : piece_start + _PIECE], ()):
+            begin = piece_start - offset
+            if begin >= 0 and text.startswith(folded[index], begin):
+                yield index, begin
 
 
 def _find_short(
-    source: _SourceText, folded: Sequence[str], short: Sequence[int], exact: Mapping[int, int]
+    source: _SourceText,
+    folded: Sequence[str],
+    short_indexes: Sequence[int],
+    exact_counts: Mapping[int, int],
 ) -> Iterator[tuple[int, int]]:
-    """Find short quotes in a source, each at most as often as counts."""
-    for number in short:
-        begin = source.folded.find(folded[number])
-        while begin >= 0 and exact[number] < _ENOUGH:
-            yield number, begin
-            begin = source.folded.find(folded[number], begin + 1)
+    """Yield the index of each short chunk and where it begins in a source's folded text, until enough exact spans are found."""
+    for index in short_indexes:
+        begin = source.folded.find(folded[index])
+        while begin >= 0 and exact_counts[index] < _ENOUGH:
+            yield index, begin
+            begin = source.folded.find(folded[index], begin + 1)

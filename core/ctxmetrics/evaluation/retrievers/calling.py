@@ -38,14 +38,16 @@ def build_call(retriever: object, name: str) -> Call:
             f"compare_retrievers: {name!r} is the class {retriever.__name__}. Give an object of it."
         )
     for sync_name, async_name in _METHODS:
-        sync: Any = getattr(retriever, sync_name, None)
-        coroutine: Any = getattr(retriever, async_name, None)
-        has_sync = callable(sync)
-        has_async = callable(coroutine)
+        sync_method: Any = getattr(retriever, sync_name, None)
+        async_method: Any = getattr(retriever, async_name, None)
+        has_sync = callable(sync_method)
+        has_async = callable(async_method)
         if has_sync and has_async:
-            return partial(_call_either, sync, coroutine)
-        if has_sync or has_async:
-            return partial(_call_function, sync if has_sync else coroutine)
+            return partial(_call_either, sync_method, async_method)
+        if has_sync:
+            return partial(_call_function, sync_method)
+        if has_async:
+            return partial(_call_function, async_method)
     run = getattr(retriever, "run", None)
     if callable(run):
         build = _pipeline_inputs if hasattr(retriever, "inputs") else _component_inputs
@@ -61,9 +63,11 @@ def build_call(retriever: object, name: str) -> Call:
     )
 
 
-async def _call_either(sync: Callable[..., Any], coroutine: Callable[..., Any], question: str) -> Any:
+async def _call_either(
+    sync_method: Callable[..., Any], async_method: Callable[..., Any], question: str
+) -> Any:
     """Call the sync or the async method, as the running loop needs."""
-    return await in_loop_or_thread(partial(coroutine, question), partial(sync, question))
+    return await in_loop_or_thread(partial(async_method, question), partial(sync_method, question))
 
 
 async def _call_function(function: Callable[..., Any], question: str) -> Any:
@@ -72,17 +76,17 @@ async def _call_function(function: Callable[..., Any], question: str) -> Any:
         getattr(function, "__call__", None)  # noqa: B004 - the method of an object, not whether there is one
     ):
         return await function(question)
-    return await _finish(await in_thread(partial(function, question)))
+    return await _await_result(await in_thread(partial(function, question)))
 
 
 async def _call_in_thread(
     run: Callable[..., Any], build_inputs: Callable[[str], Mapping[str, Any]], question: str
 ) -> Any:
     """Call the ``run`` of a component or a pipeline in a thread."""
-    return await _finish(await in_thread(partial(run, **build_inputs(question))))
+    return await _await_result(await in_thread(partial(run, **build_inputs(question))))
 
 
-async def _finish(value: Any) -> Any:
+async def _await_result(value: Any) -> Any:
     """Await what a sync function returned, where that is a coroutine or an async iterator."""
     if inspect.isawaitable(value):
         return await value
@@ -98,21 +102,21 @@ def _component_inputs(retriever: Any, name: str, question: str) -> Mapping[str, 
         ParameterError: No parameter takes a question, or another one is needed.
     """
     parameters = inspect.signature(retriever.run).parameters
-    needed = [
-        key
-        for key, parameter in parameters.items()
+    required = [
+        parameter_name
+        for parameter_name, parameter in parameters.items()
         if parameter.default is parameter.empty
         and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
     ]
-    key = next((key for key in _QUESTIONS if key in parameters), None)
-    others = [other for other in needed if other != key]
-    if key is None or others:
-        listed = ", ".join(others or needed or parameters)
+    question_name = next((candidate for candidate in _QUESTIONS if candidate in parameters), None)
+    other_required = [other for other in required if other != question_name]
+    if question_name is None or other_required:
+        taken = other_required or required or [*parameters] or ["nothing"]
         raise ParameterError(
-            f"compare_retrievers: run of {name!r} takes {listed or 'nothing'}, not a question alone. Give a pipeline that begins "
+            f"compare_retrievers: run of {name!r} takes {', '.join(taken)}, not a question alone. Give a pipeline that begins "
             "with the question, or a function."
         )
-    return {key: question}
+    return {question_name: question}
 
 
 def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, Any]:
@@ -123,17 +127,18 @@ def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, A
     """
     data: dict[str, dict[str, str]] = {}
     for component, inputs in retriever.inputs().items():
-        key = next((key for key in _QUESTIONS if key in inputs), None)
-        needed = [
-            other for other, about in inputs.items() if about.get("is_mandatory") and other != key
-        ]
-        if needed:
+        mandatory = [input_name for input_name, info in inputs.items() if info.get("is_mandatory")]
+        question_name = next((candidate for candidate in _QUESTIONS if candidate in inputs), None)
+        other_mandatory = [other for other in mandatory if other != question_name]
+        if other_mandatory:
             raise ParameterError(
-                f"compare_retrievers: component {component!r} of {name!r} waits for {', '.join(needed)}. Give a function that "
+                f"compare_retrievers: component {component!r} of {name!r} waits for {', '.join(other_mandatory)}. Give a function that "
                 "fills it."
             )
-        if key is not None and (key != "text" or inputs[key].get("is_mandatory")):
-            data[component] = {key: question}
+        # An optional input "text" need not be the question.
+        is_optional_text = question_name == "text" and "text" not in mandatory
+        if question_name is not None and not is_optional_text:
+            data[component] = {question_name: question}
     if not data:
         raise ParameterError(
             f"compare_retrievers: no component of {name!r} waits for {' or '.join(_QUESTIONS)}. Give a function."

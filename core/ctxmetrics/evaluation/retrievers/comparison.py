@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -84,8 +83,13 @@ class Floor:
         """Return it as plain JSON-ready data, with the differences of the settings to BM25."""
         runs = {} if self.comparisons is None else self.comparisons.runs
         differences = {name: plain(run.metrics) for name, run in runs.items()}
-        names = ("setting", "about", "chunks", "random")
-        return {**{name: plain(getattr(self, name)) for name in names}, "differences": differences}
+        return {
+            "setting": self.setting,
+            "about": self.about,
+            "chunks": self.chunks,
+            "random": plain(self.random),
+            "differences": differences,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +203,7 @@ class RetrieverFigures:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics' names."""
-        return next(iter(self.settings.values())).results.metrics
+        return self._first_setting.results.metrics
 
     @property
     def retrieved(self) -> list[str]:
@@ -209,7 +213,13 @@ class RetrieverFigures:
     @property
     def questions(self) -> int:
         """How many questions there are."""
-        return len(next(iter(self.settings.values())).results)
+        return len(self._first_setting.results)
+
+    @property
+    def _first_setting(self) -> Setting:
+        """The setting that the others are compared with."""
+        first_name = next(iter(self.settings))
+        return self.settings[first_name]
 
     @property
     def errors(self) -> int:
@@ -238,19 +248,19 @@ class RetrieverFigures:
         """
         check_number("nothing: keep", keep, 1e-9, 1)
         metric = self._find_counting_metric()
-        found: dict[str, ReturnedNothing] = {}
+        by_setting: dict[str, ReturnedNothing] = {}
         for name, setting in self.settings.items():
-            item = find_nothing(setting.results, setting.scores, setting.relevance, metric, keep)
-            if item is not None:
-                found[name] = item
-        return found
+            figures = find_nothing(setting.results, setting.scores, setting.relevance, metric, keep)
+            if figures is not None:
+                by_setting[name] = figures
+        return by_setting
 
     def list_questions(self) -> list[QuestionAcross]:
         """Return the questions with the units that settings lost, most lost first, by the first metric that counts units."""
         metric = self._find_counting_metric()
         if metric is None:
             return []
-        questions = list(self._across(metric))
+        questions = list(self._compare_questions(metric))
         return sorted(questions, key=lambda question: -question.lost)
 
     def curves(self) -> dict[str, dict[str, list[CurvePoint]]]:
@@ -299,43 +309,43 @@ class RetrieverFigures:
                 return metric
         return next((name for name in self.metrics if name.startswith("id_based_context_recall")), None)
 
-    def _across(self, metric: str) -> Iterator[QuestionAcross]:
-        for rows in zip(*(setting.results for setting in self.settings.values()), strict=True):
+    def _compare_questions(self, metric: str) -> Iterator[QuestionAcross]:
+        """Yield each question whose units are the same in all settings, with the rank of each unit in each setting."""
+        results = [setting.results for setting in self.settings.values()]
+        for rows in zip(*results, strict=True):
             by_setting: dict[str, Row] = dict(zip(self.settings, rows, strict=True))
             scored = {name: row for name, row in by_setting.items() if row[metric].value is not None}
             # Where nothing was retrieved, nothing was judged.
-            verdicts = [row[metric].verdicts for row in scored.values() if row[metric].verdicts]
-            if not verdicts or any(map(_differ, pairwise(verdicts))):
+            verdict_lists = [row[metric].verdicts for row in scored.values() if row[metric].verdicts]
+            if not verdict_lists or not _have_same_units(verdict_lists):
                 continue
-            units = tuple(
-                UnitAcross(
-                    unit.id,
-                    unit.text or unit.id,
-                    {name: _find_rank(row, metric, place) for name, row in scored.items()},
-                )
-                for place, unit in enumerate(verdicts[0])
-            )
+            units: list[UnitAcross] = []
+            for index, verdict in enumerate(verdict_lists[0]):
+                ranks = {name: _find_rank(row, metric, index) for name, row in scored.items()}
+                units.append(UnitAcross(verdict.id, verdict.text or verdict.id, ranks))
             yield QuestionAcross(
-                rows[0].name,
-                rows[0].fields.user_input,
-                metric,
-                {name: row[metric].value for name, row in by_setting.items()},
-                units,
-                by_setting,
+                name=rows[0].name,
+                user_input=rows[0].fields.user_input,
+                metric=metric,
+                values={name: row[metric].value for name, row in by_setting.items()},
+                units=tuple(units),
+                rows=by_setting,
             )
 
 
-def _differ(pair: tuple[Sequence[Any], Sequence[Any]]) -> bool:
-    """Whether two settings have verdicts about other units."""
-    one, other = ([(verdict.id, verdict.text) for verdict in verdicts] for verdicts in pair)
-    return one != other
+def _have_same_units(verdict_lists: Sequence[Sequence[Any]]) -> bool:
+    """Whether the verdicts of all settings are about the same units."""
+    unit_lists = [[(verdict.id, verdict.text) for verdict in verdicts] for verdicts in verdict_lists]
+    return all(units == unit_lists[0] for units in unit_lists)
 
 
-def _find_rank(row: Row, metric: str, place: int) -> int | None:
-    """Find the rank of the first context on which a unit rests; None where it is not supported."""
+def _find_rank(row: Row, metric: str, index: int) -> int | None:
+    """Find the rank of the first context on which the unit with this index rests; None where it is not supported."""
     verdicts = row[metric].verdicts
-    verdict = verdicts[place] if verdicts else None
-    if verdict is None or verdict.value is not True:
+    if not verdicts:
+        return None
+    verdict = verdicts[index]
+    if verdict.value is not True:
         return None
     if verdict.evidence:
         return min(span.context for span in verdict.evidence) + 1
@@ -351,40 +361,49 @@ def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) 
         together: The scores of the contexts of all settings, by the place of the question, with the metrics that they can
             only raise.
     """
-    ceilings: list[Ceiling] = []
-    names = next(iter(settings.values())).metrics
     if len(settings) < 2:  # noqa: PLR2004 - one setting is its own ceiling
         return ()
-    for metric in names:
-        bests: list[float] = []
-        unions: list[float] = []
-        for place, rows in enumerate(zip(*settings.values(), strict=True)):
-            values = [row[metric].value for row in rows]
-            known = [value for value in values if value is not None]
-            if len(known) < len(values):
+    ceilings: list[Ceiling] = []
+    metrics = next(iter(settings.values())).metrics
+    for metric in metrics:
+        best_values: list[float] = []
+        values_together: list[float] = []
+        for index, rows in enumerate(zip(*settings.values(), strict=True)):
+            values = [row[metric].value for row in rows if row[metric].value is not None]
+            if len(values) < len(rows):  # a setting has no value
                 continue
-            bests.append(max(known))
-            union = together.get(place)
-            if union is not None and metric in union:
-                value = union[metric].value
-                if value is not None:  # more contexts can confuse a judge, not a reranker
-                    unions.append(max(value, bests[-1]))
-        if bests:
-            mean = fmean(unions) if len(unions) == len(bests) else None
+            best_value = max(values)
+            best_values.append(best_value)
+            row_together = together.get(index)
+            if row_together is not None and metric in row_together:
+                value = row_together[metric].value
+                if value is not None:
+                    # More contexts can confuse the judge. A reranker that keeps those of the best setting has its value.
+                    values_together.append(max(value, best_value))
+        if best_values:
+            has_all_together = len(values_together) == len(best_values)
             ceilings.append(
-                Ceiling(metric=metric, best=fmean(bests), together=mean, questions=len(bests))
+                Ceiling(
+                    metric=metric,
+                    best=fmean(best_values),
+                    together=fmean(values_together) if has_all_together else None,
+                    questions=len(best_values),
+                )
             )
     return tuple(ceilings)
 
 
 def measure_shared(settings: Sequence[Sequence[Sample | None]]) -> float | None:
     """Return the mean share of a setting's contexts that another setting has, too; None without a context."""
-    shared = 0
-    total = 0
-    for samples in zip(*settings, strict=True):
-        sets = [set(sample.retrieved_contexts or ()) for sample in samples if sample is not None]
-        for place, own in enumerate(sets):
-            others = set[str]().union(*sets[:place], *sets[place + 1 :])
-            shared += len(own & others)
-            total += len(own)
-    return shared / total if total else None
+    shared_count = 0
+    total_count = 0
+    for samples_of_question in zip(*settings, strict=True):
+        context_sets = [
+            set(sample.retrieved_contexts or ()) for sample in samples_of_question if sample is not None
+        ]
+        for index, contexts in enumerate(context_sets):
+            other_sets = context_sets[:index] + context_sets[index + 1 :]
+            other_contexts = set[str]().union(*other_sets)
+            shared_count += len(contexts & other_contexts)
+            total_count += len(contexts)
+    return shared_count / total_count if total_count else None

@@ -84,22 +84,24 @@ def read_corpus(source: CorpusSource) -> Corpus:
     else:
         rows = ((f"item {number}", item) for number, item in enumerate(source, 1))
     chunks: dict[tuple[str | None, str], Chunk] = {}
-    for place, row in rows:
+    for location, row in rows:
         if isinstance(row, Mapping) and any(key in row for key in _OF_SAMPLES):
-            raise ParameterError(f"{name}, {place}: {_NO_FLOOR}")
+            raise ParameterError(f"{name}, {location}: {_NO_FLOOR}")
         text = text_of(row)
         if not isinstance(text, str):
             raise InputFileError(
-                f"{name}, {place}: a chunk has no text. Write text, page_content or content, and id."
+                f"{name}, {location}: a chunk has no text. Write text, page_content or content, and id."
             )
         ids = ids_of([row])
+        id_ = str(ids[0]) if ids else None
         title = None if isinstance(row, str) else look_up(row, "title")
-        chunk = Chunk(text, str(ids[0]) if ids else None, title if isinstance(title, str) else "")
-        chunks.setdefault((chunk.id, chunk.text), chunk)
+        if not isinstance(title, str):
+            title = ""
+        chunks.setdefault((id_, text), Chunk(text, id_, title))
     if not chunks:
         raise ParameterError(f"{name}: the corpus is empty.")
-    written = "\0".join(f"{id_}\0{text}" for id_, text in chunks)
-    digest = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:16]
+    all_chunks = "\0".join(f"{id_}\0{text}" for id_, text in chunks)
+    digest = hashlib.sha256(all_chunks.encode(errors="surrogatepass")).hexdigest()[:16]
     return Corpus(tuple(chunks.values()), digest)
 
 
@@ -111,7 +113,7 @@ def _with_id(id_: str, value: Any) -> Any:
 
 
 def _open_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Open a file with the reader of its kind."""
+    """Yield the rows of a file, each with its place for messages; the file's ending chooses the reader."""
     if path.is_dir() and (path / "corpus.jsonl").is_file():
         path = path / "corpus.jsonl"
     ending = get_ending(path)
@@ -134,20 +136,28 @@ def _open_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def list_foreign(corpus: Corpus, samples: Mapping[str, Sequence[Sample | None]]) -> Iterator[str]:
-    """Yield a note for each setting that returned much that the corpus does not hold."""
-    texts = {chunk.text for chunk in corpus.chunks}
-    ids = corpus.ids
-    for name, items in samples.items():
-        known = 0
+    """Yield a note for each setting that returned many contexts that the corpus does not hold.
+
+    Args:
+        corpus: The corpus.
+        samples: For each setting a sample a question; None where nothing was retrieved.
+    """
+    texts_in_corpus = {chunk.text for chunk in corpus.chunks}
+    ids_in_corpus = corpus.ids
+    for name, samples_of_setting in samples.items():
         total = 0
-        for sample in filter(None, items):
-            for text, id_ in zip_longest(
-                sample.retrieved_contexts or (), sample.retrieved_context_ids or ()
-            ):
-                known += text in texts or id_ in ids
+        foreign = 0
+        for sample in samples_of_setting:
+            if sample is None:
+                continue
+            # A sample may have texts, ids, or both; what is missing is None.
+            contexts = zip_longest(sample.retrieved_contexts or (), sample.retrieved_context_ids or ())
+            for text, id_ in contexts:
                 total += 1
-        if known < _MOSTLY * total:
+                if text not in texts_in_corpus and id_ not in ids_in_corpus:
+                    foreign += 1
+        if total - foreign < _MOSTLY * total:
             yield (
-                f"{name}: {total - known} of {plural(total, 'context')} are not in the corpus, neither by text nor by id: the "
+                f"{name}: {foreign} of {plural(total, 'context')} are not in the corpus, neither by text nor by id: the "
                 "floor is over another corpus"
             )

@@ -73,9 +73,9 @@ class BM25:
         self._k = k
         self._stem, stemmer = _build_stemmer(corpus.chunks)
         tokens = [self._tokenize(f"{chunk.title} {chunk.text}") for chunk in corpus.chunks]
-        self._known = frozenset(token for text in tokens for token in text)
+        self._corpus_tokens = frozenset(token for text in tokens for token in text)
         self._index = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
-        if self._known:
+        if self._corpus_tokens:
             self._index.index(tokens, show_progress=False)
         self.about: str = (
             f"bm25s {bm25s.__version__}, lucene, k1 {K1:g}, b {B:g}, words, pairs of characters without spaces, "
@@ -84,30 +84,35 @@ class BM25:
 
     def __call__(self, question: str) -> list[dict[str, Any]]:
         """Return the chunks with the highest scores."""
-        tokens = [token for token in self._tokenize(question) if token in self._known]
+        tokens = [token for token in self._tokenize(question) if token in self._corpus_tokens]
         if not tokens:
             return []
-        scores: NDArray[np.float64] = self._index.get_scores(tokens)
+        scores: NDArray[np.float64] = self._index.get_scores(tokens)  # one a chunk
         # Python's sort keeps the order of equal scores.
-        order = sorted(range(len(scores)), key=lambda place: -scores[place])
-        best = [place for place in order[: self._k] if scores[place] > 0]
-        return [_to_document(self._chunks[place], float(scores[place])) for place in best]
+        by_score = sorted(range(len(scores)), key=lambda index: -scores[index])
+        best = [index for index in by_score[: self._k] if scores[index] > 0]
+        return [_to_document(self._chunks[index], float(scores[index])) for index in best]
 
     def _tokenize(self, text: str) -> list[str]:
         """Split a text into stemmed words; in scripts without spaces, into pairs of characters."""
         tokens: list[str] = []
         for word in _WORD.findall(text.casefold()):
-            if word.isascii() or not _UNSPACED.search(word):
+            has_no_spaces = not word.isascii() and _UNSPACED.search(word)
+            if not has_no_spaces:
                 tokens.append(self._stem(word))
+            elif len(word) == 1:
+                tokens.append(word)
             else:
-                tokens += [first + second for first, second in pairwise(word)] or [word]
+                tokens += [first + second for first, second in pairwise(word)]
         return tokens
 
 
 def _to_document(chunk: Chunk, score: float) -> dict[str, Any]:
     """Return a chunk with its score as a document."""
-    document = {"text": chunk.text, "score": score}
-    return document if chunk.id is None else {**document, "id": chunk.id}
+    document: dict[str, Any] = {"text": chunk.text, "score": score}
+    if chunk.id is not None:
+        document["id"] = chunk.id
+    return document
 
 
 def _build_stemmer(chunks: Iterable[Chunk]) -> tuple[Callable[[str], str], str]:
@@ -115,8 +120,9 @@ def _build_stemmer(chunks: Iterable[Chunk]) -> tuple[Callable[[str], str], str]:
     with importing("PyStemmer", also="Stemmer"):
         library = import_module("Stemmer")  # a compiled module, without types
     texts = [chunk.text for chunk in chunks][:_LOOKED_AT]
-    (language, _), *_ = Counter(map(detect_language, texts)).most_common(1)
-    name = _STEMMERS.get(language)
+    counts = Counter(detect_language(text) for text in texts)
+    most_frequent_language, _ = counts.most_common(1)[0]
+    name = _STEMMERS.get(most_frequent_language)
     if name is None or name not in library.algorithms():
         return str, "no stemmer"
     stemmer: Any = library.Stemmer(name)
@@ -135,21 +141,28 @@ def random_mean(metric: Metric, questions: Iterable[Sample], corpus: Corpus, k: 
         corpus: The corpus; each chunk has an id.
         k: How many are drawn.
     """
-    size = len(corpus.chunks)
-    if len(corpus.ids) < size or metric.base_name not in (
-        "id_based_context_recall",
-        "id_based_context_precision",
-    ):
+    chunk_count = len(corpus.chunks)
+    if len(corpus.ids) < chunk_count:  # a chunk has no id, or that of another
         return None
     is_recall = metric.base_name == "id_based_context_recall"
-    if metric.grouped or metric.strict or (not is_recall and metric.formula_name != "share"):
+    is_plain_precision = (
+        metric.base_name == "id_based_context_precision" and metric.formula_name == "share"
+    )
+    if not (is_recall or is_plain_precision) or metric.grouped or metric.strict:
         return None
-    drawn = min(k, size, size if metric.top_k is None else metric.top_k)
+    drawn_count = min(k, chunk_count)
+    if metric.top_k is not None:
+        drawn_count = min(drawn_count, metric.top_k)
     values: list[float] = []
     for question in questions:
-        expected = {*(question.reference_context_ids or ())}
-        if not expected or in_spans(question.reference_context_ids):
+        expected_ids = {*(question.reference_context_ids or ())}
+        if not expected_ids or in_spans(question.reference_context_ids):
             continue
-        held = len(expected & corpus.ids)
-        values.append(drawn / size * held / len(expected) if is_recall else held / size)
-    return fmean(values) * metric.convention_data.scale if values else None
+        expected_in_corpus = len(expected_ids & corpus.ids)
+        if is_recall:
+            values.append(drawn_count / chunk_count * expected_in_corpus / len(expected_ids))
+        else:
+            values.append(expected_in_corpus / chunk_count)
+    if not values:
+        return None
+    return fmean(values) * metric.convention_data.scale

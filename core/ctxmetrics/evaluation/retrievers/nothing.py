@@ -146,28 +146,32 @@ def find_nothing(
         metric: The recall whose units are looked for above a threshold.
         keep: The share of the recall that is kept.
     """
+    # The indexes of the questions.
     unanswerable: list[int] = []
     answerable: list[int] = []
-    for place, row in enumerate(results):
+    for index, row in enumerate(results):
         if any(score.reason_code in FAILURES | {"cancelled"} for score in row.scores):
             continue
         if row.fields.unanswerable:
-            unanswerable.append(place)
+            unanswerable.append(index)
         elif metric is not None and row[metric].value is not None:
-            answerable.append(place)
+            answerable.append(index)
     if not unanswerable:
         return None
-    empty_count = sum(not _count_contexts(results[place]) for place in unanswerable)
+    context_counts = [_count_contexts(results[index]) for index in unanswerable]
+    empty_count = context_counts.count(0)
     useless_count = None
     unjudged_count = 0
     if relevance:
-        are_useless = [_is_useless(results[place], relevance[place]) for place in unanswerable]
+        are_useless = [_is_useless(results[index], relevance[index]) for index in unanswerable]
         useless_count = are_useless.count(True)
         unjudged_count = are_useless.count(None)
-    recalls = [] if metric is None else [_to_share(results[place][metric]) for place in answerable]
+    recalls: list[float] = []
+    if metric is not None:
+        recalls = [_to_share(results[index][metric]) for index in answerable]
     have_scores = all(
-        scores[place] is not None or not _count_contexts(results[place])
-        for place in (*unanswerable, *answerable)
+        scores[index] is not None or not _count_contexts(results[index])
+        for index in (*unanswerable, *answerable)
     )
     curve: _Curve | None = None
     if metric is not None and recalls and have_scores:
@@ -235,20 +239,26 @@ class _Curve:
         """
         if not self._thresholds:
             return None
-        least_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING
-        place = bisect_left(
-            self._thresholds, True, key=lambda threshold: self._measure(threshold).recall < least_recall
-        )
-        return self._measure(self._thresholds[place - 1])
+        smallest_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING
+
+        def loses_too_much(threshold: float) -> bool:
+            """Whether a threshold keeps less recall than asked for."""
+            return self._measure(threshold).recall < smallest_recall
+
+        first_too_strict = bisect_left(self._thresholds, True, key=loses_too_much)
+        return self._measure(self._thresholds[first_too_strict - 1])
 
     def _measure(self, threshold: float) -> ThresholdPoint:
         """Measure the recall and the empty results if only the contexts above a threshold are kept."""
-        values = [
-            _recall_within(self._results[place], self._metric, self._find_kept(place, threshold))
-            for place in self._answerable
-        ]
-        empty_count = sum(not self._find_kept(place, threshold) for place in self._unanswerable)
-        return ThresholdPoint(self.sign * threshold, fmean(values), empty_count)
+        recalls: list[float] = []
+        for index in self._answerable:
+            kept_ranks = self._find_kept(index, threshold)
+            recalls.append(_recall_within(self._results[index], self._metric, kept_ranks))
+        empty_count = 0
+        for index in self._unanswerable:
+            if not self._find_kept(index, threshold):
+                empty_count += 1
+        return ThresholdPoint(self.sign * threshold, fmean(recalls), empty_count)
 
     def _find_kept(self, place: int, threshold: float) -> set[int]:
         """Find the contexts that a threshold keeps for the question at a place; return their ranks, from 0."""
@@ -257,9 +267,9 @@ class _Curve:
 
 def _are_distances(scores: Sequence[Sequence[float] | None]) -> bool:
     """Whether scores are distances: they rise along the lists, so that a higher one is worse."""
-    ends = [(group[0], group[-1]) for group in scores if group]
-    some_rise = any(first < last for first, last in ends)
-    some_fall = any(first > last for first, last in ends)
+    score_lists = [scores_of_question for scores_of_question in scores if scores_of_question]
+    some_rise = any(score_list[0] < score_list[-1] for score_list in score_lists)
+    some_fall = any(score_list[0] > score_list[-1] for score_list in score_lists)
     return some_rise and not some_fall
 
 
@@ -276,7 +286,8 @@ def _is_useless(row: Row, relevance: Score | None) -> bool | None:
     values = {verdict.value for verdict in verdicts}
     if True in values:
         return False
-    return True if values == {False} else None
+    all_are_no = values == {False}
+    return True if all_are_no else None
 
 
 def _to_share(score: Score) -> float:
@@ -284,7 +295,7 @@ def _to_share(score: Score) -> float:
     return (score.value or 0.0) / get_convention(score.provenance.convention).scale
 
 
-def _recall_within(row: Row, metric: str, kept: Collection[int]) -> float:
+def _recall_within(row: Row, metric: str, kept_ranks: Collection[int]) -> float:
     """Return the recall that some of the contexts would have, by the evidence of all; 0 where nothing was judged.
 
     A supported unit stays supported where a context that states the whole is kept or, where none does, all that state a
@@ -292,20 +303,20 @@ def _recall_within(row: Row, metric: str, kept: Collection[int]) -> float:
     """
     verdicts = row[metric].verdicts
     ids = row.fields.retrieved_context_ids or ()
-    weight = 0.0
-    total = 0.0
+    supported_weight = 0.0
+    total_weight = 0.0
     for verdict in verdicts:
-        total += verdict.weight
-        if verdict.value is True and _is_kept(verdict, ids, kept):
-            weight += verdict.weight
-    return weight / total if total else 0.0
+        total_weight += verdict.weight
+        if verdict.value is True and _is_kept(verdict, ids, kept_ranks):
+            supported_weight += verdict.weight
+    return supported_weight / total_weight if total_weight else 0.0
 
 
-def _is_kept(verdict: Verdict, ids: Sequence[str], kept: Collection[int]) -> bool:
-    """Whether a verdict stays a yes if only some contexts are kept."""
-    if not verdict.evidence:
-        return any(ids[rank] == verdict.id for rank in kept if rank < len(ids))
-    wholes = {span.context for span in verdict.evidence if span.whole}
-    if wholes:
-        return not wholes.isdisjoint(kept)
-    return all(span.context in kept for span in verdict.evidence)
+def _is_kept(verdict: Verdict, ids: Sequence[str], kept_ranks: Collection[int]) -> bool:
+    """Whether a verdict stays a yes if only the contexts of some ranks, from 0, are kept."""
+    if not verdict.evidence:  # a verdict about an id
+        return any(ids[rank] == verdict.id for rank in kept_ranks if rank < len(ids))
+    contexts_with_whole = {span.context for span in verdict.evidence if span.whole}
+    if contexts_with_whole:
+        return any(context in kept_ranks for context in contexts_with_whole)
+    return all(span.context in kept_ranks for span in verdict.evidence)

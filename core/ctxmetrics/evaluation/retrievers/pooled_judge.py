@@ -30,8 +30,15 @@ _REMEMBERED = 10
 # Verdict codes of replies that could not be used. A shorter request may bring one; a server that is down will not.
 _UNUSABLE = frozenset(
     {
-        *("missing_id", "invalid_reply", "conflicting_verdicts", "wrong_data", "too_many_quotes"),
-        *("refused", "truncated", "too_long", "truncated_prompt"),
+        "missing_id",
+        "invalid_reply",
+        "conflicting_verdicts",
+        "wrong_data",
+        "too_many_quotes",
+        "refused",
+        "truncated",
+        "too_long",
+        "truncated_prompt",
     }
 )
 _Step = Literal["attribute", "rate"]
@@ -186,22 +193,27 @@ class PooledJudge:
 
         async def compute() -> Judgement:
             """Ask the judge, and complete its verdicts."""
-            answer = self.judge.attribute if step == "attribute" else self.judge.rate
-            judgement = checked_answer(await answer(request), Judgement)
-            ids = request.context_ids
-            texts = request.contexts
             if step == "attribute":
+                answer = await self.judge.attribute(request)
                 ids = request.unit_ids
                 texts = request.units
+            else:
+                answer = await self.judge.rate(request)
+                ids = request.context_ids
+                texts = request.contexts
+            judgement = checked_answer(answer, Judgement)
             verdicts = complete_verdicts(judgement.verdicts, ids, texts, request.contexts)
             return replace(judgement, verdicts=verdicts)
 
         user_input = request.user_input or ""
-        texts = [step, user_input, request.answer, request.language, str(len(request.units))]
-        judgement, shared = await self._memo.get(
-            digest_key([*texts, *request.units, *request.contexts]), compute
-        )
-        return replace(judgement, usage=Usage(reused=1), raw=()) if shared else judgement
+        # The number of units says where the units end and the contexts begin.
+        unit_count = str(len(request.units))
+        key_texts = [step, user_input, request.answer, request.language, unit_count]
+        key_texts += [*request.units, *request.contexts]
+        judgement, is_shared = await self._memo.get(digest_key(key_texts), compute)
+        if is_shared:  # another setting asked, and bears the cost
+            return replace(judgement, usage=Usage(reused=1), raw=())
+        return judgement
 
 
 class PooledDecomposingJudge(PooledJudge):
@@ -215,8 +227,9 @@ class PooledDecomposingJudge(PooledJudge):
 
 def pool_judge(judge: Judge, settings: Iterable[str], pools: Pools, questions: int) -> PooledJudge:
     """Return a judge that judges the pools of some settings."""
-    kind = PooledDecomposingJudge if isinstance(judge, DecomposingJudge) else PooledJudge
-    return kind(judge, settings, pools, questions)
+    if isinstance(judge, DecomposingJudge):
+        return PooledDecomposingJudge(judge, settings, pools, questions)
+    return PooledJudge(judge, settings, pools, questions)
 
 
 def rates_without_answer(judge: object) -> bool:
@@ -229,8 +242,9 @@ def gains_by_pools(judge: Judge) -> bool:
 
     It does not with a judge that costs nothing, or asks about each context by itself and remembers the answers.
     """
-    apart = getattr(judge, "judges_contexts_apart", False)
-    return getattr(judge, "judges_stages_alone", False) is not True and apart is not True
+    costs_nothing = getattr(judge, "judges_stages_alone", False) is True
+    asks_about_each_context = getattr(judge, "judges_contexts_apart", False) is True
+    return not costs_nothing and not asks_about_each_context
 
 
 class _PlacesInPool:
@@ -245,18 +259,20 @@ class _PlacesInPool:
     """
 
     def __init__(self, contexts: Sequence[str], pool: Sequence[str]) -> None:
-        place_of_text = {text: place for place, text in enumerate(pool)}
-        # For each rank in the setting, the place of its context in the pool.
-        self._pool_places = [place_of_text[text] for text in contexts]
-        # For each such place, the ranks in the setting.
+        pool_index_of_text = {text: index for index, text in enumerate(pool)}
+        # For each rank in the setting, the index of its context in the pool.
+        self._pool_indexes = [pool_index_of_text[text] for text in contexts]
+        # For each such index, the ranks in the setting.
         self._ranks: dict[int, list[int]] = {}
-        for rank, place in enumerate(self._pool_places):
-            self._ranks.setdefault(place, []).append(rank)
+        for rank, pool_index in enumerate(self._pool_indexes):
+            self._ranks.setdefault(pool_index, []).append(rank)
         self.has_whole_pool: bool = len(self._ranks) == len(pool)
 
     def need_own_question(self, verdicts: Iterable[Verdict]) -> bool:
         """Whether the judge must be asked about the setting alone, since verdicts about the pool do not tell its verdicts."""
-        return not self.has_whole_pool and any(map(self._needs_own_question, verdicts))
+        if self.has_whole_pool:
+            return False
+        return any(self._needs_own_question(verdict) for verdict in verdicts)
 
     def _needs_own_question(self, verdict: Verdict) -> bool:
         """Whether a verdict about the pool does not tell the verdict about the setting.
@@ -274,13 +290,15 @@ class _PlacesInPool:
             return False
         if not verdict.evidence:
             return True
-        wholes, parts = _split_evidence(verdict.evidence)
+        # Contexts of the pool, by their indexes.
+        with_whole, with_part = _split_evidence(verdict.evidence)
         in_setting = self._ranks.keys()
-        if wholes & in_setting:
+        setting_has_whole = bool(with_whole & in_setting)
+        setting_has_all_parts = not with_whole and with_part <= in_setting
+        if setting_has_whole or setting_has_all_parts:
             return False
-        if not wholes and parts <= in_setting:
-            return False
-        return bool(parts & in_setting)
+        # Without any part, the setting does not state the unit.
+        return bool(with_part & in_setting)
 
     def to_setting(self, verdict: Verdict) -> Verdict:
         """Turn a verdict about a unit and the pool into one about the setting; only if `need_own_question` is false."""
@@ -297,17 +315,19 @@ class _PlacesInPool:
 
     def find_rating(self, verdicts: Sequence[Verdict], rank: int) -> Verdict:
         """Find the verdict about the context of a rank among those about the contexts of the pool."""
-        verdict = verdicts[self._pool_places[rank]]
+        verdict = verdicts[self._pool_indexes[rank]]
         evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
         return replace(verdict, id=f"c{rank + 1}", evidence=evidence)
 
 
 def _split_evidence(evidence: Iterable[Evidence]) -> tuple[set[int], set[int]]:
     """Return the contexts that state a unit whole, and those that state a part of it only."""
-    evidence = list(evidence)
-    contexts = {span.context for span in evidence}
-    wholes = {span.context for span in evidence if span.whole}
-    return wholes, contexts - wholes
+    with_whole: set[int] = set()
+    with_part: set[int] = set()
+    for span in evidence:
+        contexts = with_whole if span.whole else with_part
+        contexts.add(span.context)
+    return with_whole, with_part - with_whole
 
 
 def _is_unusable(verdict: Verdict) -> bool:

@@ -38,10 +38,12 @@ def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Samp
         samples.append(_to_question(sample))
     if not samples:
         raise ParameterError("compare_retrievers: there is no question.")
-    needed = {name for metric in metrics for name in metric.requires} - _FILLED
-    lacking = {name for name in needed if not any(sample.has(name) for sample in samples)}
-    if lacking:
-        check_present(metrics, lacking)
+    required_fields = {name for metric in metrics for name in metric.requires} - _FILLED
+    missing_fields = {
+        name for name in required_fields if not any(sample.has(name) for sample in samples)
+    }
+    if missing_fields:
+        check_present(metrics, missing_fields)
     return samples
 
 

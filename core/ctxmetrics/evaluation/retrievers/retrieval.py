@@ -106,39 +106,45 @@ _MOST_ERRORS = 3
 
 def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
     """Summarize the calls of one retriever; those that were not made are left out."""
-    calls = [(number, item) for number, item in enumerate(retrievals, 1) if item is not None]
-    failed = [(number, item) for number, item in calls if item.error is not None]
-    successful = [item for _, item in calls if item.error is None]
-    seconds = sorted(item.seconds for item in successful)
-    sizes = [len(item.contexts) for item in successful]
-    context_lists = [
-        item.sample.retrieved_contexts
-        for item in successful
-        if item.sample.retrieved_contexts is not None
-    ]
-    tokens = None
-    if context_lists and len(context_lists) == len(successful):
-        tokens = fmean(sum(map(len, contexts)) / CHARACTERS_A_TOKEN for contexts in context_lists)
+    errors: list[tuple[str, str]] = []  # the name of a question, and why its call failed
+    successful: list[Retrieval] = []
+    for number, retrieval in enumerate(retrievals, 1):
+        if retrieval is None:
+            continue
+        if retrieval.error is None:
+            successful.append(retrieval)
+        else:
+            errors.append((retrieval.sample.id or str(number), retrieval.error))
+    seconds = sorted(retrieval.seconds for retrieval in successful)
+    context_counts = [len(retrieval.contexts) for retrieval in successful]
+    token_counts: list[float] = []
+    for retrieval in successful:
+        contexts = retrieval.sample.retrieved_contexts
+        if contexts is not None:
+            token_counts.append(sum(len(text) for text in contexts) / CHARACTERS_A_TOKEN)
+    all_have_texts = len(token_counts) == len(successful) > 0
+    fewer = [item for item in successful if 0 < len(item.contexts) < item.k]
+    repeated = [item for item in successful if len(set(item.contexts)) < len(item.contexts)]
+    unsorted = [item for item in successful if not _is_sorted(item.scores or ())]
     return CallFigures(
-        calls=len(calls),
-        errors=len(failed),
-        empty=sizes.count(0),
-        fewer=sum(0 < size < item.k for size, item in zip(sizes, successful, strict=True)),
-        repeated=sum(len(set(item.contexts)) < len(item.contexts) for item in successful),
-        unsorted=sum(not _is_sorted(item.scores or ()) for item in successful),
+        calls=len(successful) + len(errors),
+        errors=len(errors),
+        empty=context_counts.count(0),
+        fewer=len(fewer),
+        repeated=len(repeated),
+        unsorted=len(unsorted),
         median_seconds=median(seconds) if seconds else None,
         slow_seconds=seconds[math.ceil(_NINETY_FIFTH * len(seconds)) - 1] if seconds else None,
-        contexts=fmean(sizes) if sizes else None,
-        tokens=tokens,
-        first_errors=tuple(
-            (item.sample.id or str(number), item.error or "") for number, item in failed[:_MOST_ERRORS]
-        ),
+        contexts=fmean(context_counts) if context_counts else None,
+        tokens=fmean(token_counts) if all_have_texts else None,
+        first_errors=tuple(errors[:_MOST_ERRORS]),
     )
 
 
 def _is_sorted(scores: Sequence[float]) -> bool:
     """Whether scores only fall, or only rise."""
-    return [*scores] in (sorted(scores), sorted(scores, reverse=True))
+    score_list = [*scores]
+    return score_list == sorted(scores) or score_list == sorted(scores, reverse=True)
 
 
 class RetrievalFile:
@@ -156,7 +162,7 @@ class RetrievalFile:
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self._path = path
-        self._known: dict[str, Retrieval] = {}
+        self._retrievals: dict[str, Retrieval] = {}
         try:
             self._file = open_locked(path)
         except BlockingIOError:
@@ -178,28 +184,29 @@ class RetrievalFile:
             if not line.endswith(b"\n"):
                 break
             try:
-                row = json.loads(line)
-                about = row["metadata"].pop(RETRIEVAL)
-                retrieval = _from_row(row, about)
+                sample_fields = json.loads(line)
+                call_fields = sample_fields["metadata"].pop(RETRIEVAL)
+                retrieval = _read_retrieval(sample_fields, call_fields)
             except (ValueError, LookupError, TypeError, AttributeError):
                 raise InputFileError(
                     f"{self._path}: holds other data than what a retriever returned. Choose another folder."
                 ) from None
             end += len(line)
             if retrieval.error is None:
-                self._known[_key(retrieval.sample)] = retrieval
+                self._retrievals[_key(retrieval.sample)] = retrieval
         if not resume:
-            self._known = {}
+            self._retrievals = {}
             end = 0
         os.ftruncate(self._file, end)
 
     def find(self, question: Sample, k: int) -> Retrieval | None:
         """Find what was retrieved for a question with at least this k; the question's other fields are today's."""
-        known = self._known.get(_key(question))
-        if known is None or known.k < k:
+        retrieval = self._retrievals.get(_key(question))
+        if retrieval is None or retrieval.k < k:
             return None
-        contexts = known.sample.retrieved_contexts
-        ids = known.sample.retrieved_context_ids
+        contexts = retrieval.sample.retrieved_contexts
+        ids = retrieval.sample.retrieved_context_ids
+        scores = retrieval.scores
         sample = replace(
             question,
             retrieved_contexts=None if contexts is None else contexts[:k],
@@ -207,7 +214,7 @@ class RetrievalFile:
             stages=None,
             searches=None,
         )
-        return replace(known, sample=sample, k=k, scores=known.scores and known.scores[:k])
+        return replace(retrieval, sample=sample, k=k, scores=None if scores is None else scores[:k])
 
     def write(self, retrieval: Retrieval) -> None:
         """Append a line.
@@ -228,15 +235,15 @@ class RetrievalFile:
             os.close(self._file)
 
 
-def _from_row(row: dict[str, Any], about: Mapping[str, Any]) -> Retrieval:
-    """Read one call from a line of the file."""
-    scores = about.get("scores")
+def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any]) -> Retrieval:
+    """Build a retrieval from the fields of the sample and those of the call; see `Retrieval.to_line`."""
+    scores = call_fields.get("scores")
     return Retrieval(
-        sample=Sample(**row),
-        seconds=float(about["seconds"]),
-        error=about.get("error"),
+        sample=Sample(**sample_fields),
+        seconds=float(call_fields["seconds"]),
+        error=call_fields.get("error"),
         scores=None if scores is None else tuple(map(float, scores)),
-        k=int(about["k"]),
+        k=int(call_fields["k"]),
     )
 
 
@@ -267,11 +274,11 @@ class Retriever:
         Raises:
             OutputFileError: The file cannot be written.
         """
-        known = None if self._file is None else self._file.find(question, self._k)
-        if known is not None:
-            return known
-        retrieval = await self._ask(question)
-        if self._file is not None:
+        if self._file is None:
+            return await self._ask(question)
+        retrieval = self._file.find(question, self._k)
+        if retrieval is None:
+            retrieval = await self._ask(question)
             self._file.write(retrieval)
         return retrieval
 
@@ -351,22 +358,24 @@ class Retrieving:
         """
         await in_thread(time.perf_counter)  # the first call does not pay for the first thread
         names = [*self._retrievers]
-        turns = [
-            (number, names[(number + shift) % len(names)])
-            for number in range(len(self._questions))
+        # The index of a question, and the name of a setting. For each question another setting is the first.
+        calls = [
+            (index, names[(index + shift) % len(names)])
+            for index in range(len(self._questions))
             for shift in range(len(names))
         ]
-        pending = iter(turns)
+        open_calls = iter(calls)  # all workers take from it
 
         async def work() -> None:
-            """Take questions and settings one after the other until none is left."""
-            for number, name in pending:
-                retrieval = await self._retrievers[name].retrieve(self._questions[number])
-                self.retrieved[name][number] = retrieval
+            """Make one call after the other until none is left."""
+            for index, name in open_calls:
+                retrieval = await self._retrievers[name].retrieve(self._questions[index])
+                self.retrieved[name][index] = retrieval
                 if self._advance is not None:
                     self._advance(retrieval.error is not None)
 
-        self._workers = [asyncio.create_task(work()) for _ in range(min(self._concurrency, len(turns)))]
+        worker_count = min(self._concurrency, len(calls))
+        self._workers = [asyncio.create_task(work()) for _ in range(worker_count)]
         if self._stopped:
             self.stop()
         try:

@@ -16,16 +16,41 @@ from ctxmetrics.samples.sample import Sample
 # Where an answer has its list of documents, the likeliest first: ours, LangChain, Haystack, Chroma, LlamaIndex, Qdrant,
 # Elasticsearch, Pinecone, Weaviate, Azure.
 _LISTS = (
-    *("retrieved_contexts", "contexts", "documents", "source_documents", "source_nodes", "nodes"),
-    *("points", "hits", "matches", "results", "objects", "passages", "docs", "chunks", "context"),
-    *("data", "items", "value", "result", "output", "response"),
+    "retrieved_contexts",
+    "contexts",
+    "documents",
+    "source_documents",
+    "source_nodes",
+    "nodes",
+    "points",
+    "hits",
+    "matches",
+    "results",
+    "objects",
+    "passages",
+    "docs",
+    "chunks",
+    "context",
+    "data",
+    "items",
+    "value",
+    "result",
+    "output",
+    "response",
 )
 # Where an answer has the ids of its texts, beside them.
 _IDS = ("ids", "retrieved_context_ids")
 # Where a document has its score; more is better.
 _SCORES = (
-    *("score", "_score", "similarity", "relevance_score", "@search.score", "certainty"),
-    *("metadata.score", "metadata.relevance_score", "_additional.certainty"),
+    "score",
+    "_score",
+    "similarity",
+    "relevance_score",
+    "@search.score",
+    "certainty",
+    "metadata.score",
+    "metadata.relevance_score",
+    "_additional.certainty",
 )
 # The most levels of an answer in which a list is looked for.
 _DEEPEST = 4
@@ -61,15 +86,13 @@ def read_retrieved(value: Any) -> Retrieved:
     """
     value = as_list(value)
     if value is None or isinstance(value, str):
-        kind = "nothing: None" if value is None else "one text"
+        described = "nothing: None" if value is None else "one text"
         raise SampleError(
-            f"The retriever returned {kind}. Return a list of texts or documents, an empty one for nothing."
+            f"The retriever returned {described}. Return a list of texts or documents, an empty one for nothing."
         )
     if isinstance(value, Mapping) and value and all(_is_score(score) for score in value.values()):
-        order = sorted(value.items(), key=lambda pair: -float(pair[1]))
-        return Retrieved(
-            tuple(id_ for id_, _ in order), None, tuple(float(score) for _, score in order)
-        )
+        ranked_ids = sorted(value, key=lambda id_: -float(value[id_]))
+        return Retrieved(tuple(ranked_ids), None, tuple(float(value[id_]) for id_ in ranked_ids))
     if isinstance(value, (list, tuple)):
         return _read_items(value)
     holder, items = _find_list(value, _DEEPEST)
@@ -77,11 +100,16 @@ def read_retrieved(value: Any) -> Retrieved:
         raise SampleError(
             f"The retriever returned a {type(value).__name__} without a list of texts or documents. Return the list."
         )
-    ids = next(filter(None, (unwrap_inner_list(as_list(look_up(holder, key))) for key in _IDS)), None)
-    read = _read_items(items)
-    if isinstance(ids, (list, tuple)) and len(ids) == len(read.items):
-        return replace(read, ids=tuple(ids))
-    return read
+    ids: Any = None
+    for key in _IDS:
+        ids_at_key = unwrap_inner_list(as_list(look_up(holder, key)))
+        if ids_at_key:
+            ids = ids_at_key
+            break
+    retrieved = _read_items(items)
+    if isinstance(ids, (list, tuple)) and len(ids) == len(retrieved.items):
+        return replace(retrieved, ids=tuple(ids))
+    return retrieved
 
 
 def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
@@ -92,12 +120,13 @@ def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
     Raises:
         SampleError: An item is neither a text, a document nor an id.
     """
-    fields: dict[str, Any] = dict.fromkeys(_FILLED)
+    fields: dict[str, Any] = dict.fromkeys(_FILLED)  # None for each
     items = retrieved.items[:k]
-    only_ids = question.has("reference_context_ids") and not any(map(question.has, _READ_AS_TEXT))
-    if all(isinstance(item, Integral) for item in items) or (
-        only_ids and all(isinstance(item, (str, Integral)) for item in items)
-    ):
+    expects_texts = any(question.has(name) for name in _READ_AS_TEXT)
+    expects_only_ids = question.has("reference_context_ids") and not expects_texts
+    are_numbers = all(isinstance(item, Integral) for item in items)
+    may_be_ids = all(isinstance(item, (str, Integral)) for item in items)
+    if are_numbers or (expects_only_ids and may_be_ids):
         fields["retrieved_context_ids"] = items
         if not items:
             fields["retrieved_contexts"] = ()
@@ -111,9 +140,9 @@ def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
 def _read_items(items: Sequence[Any]) -> Retrieved:
     """Read a list of texts, documents or ids, of pairs of one and its score, or of rows of a database."""
     if len(items) == 2 and _is_list(items[0]) and _is_list(items[1]):  # noqa: PLR2004 - documents, and their scores
-        documents, scores = items
-        if len(documents) == len(scores) and all(map(_is_score, scores)):
-            return Retrieved(tuple(documents), None, tuple(map(float, scores)))
+        first_list, second_list = items
+        if len(first_list) == len(second_list) and all(_is_score(item) for item in second_list):
+            return Retrieved(tuple(first_list), None, tuple(float(score) for score in second_list))
     if not isinstance(items, list):
         items = [*items]
     items = unwrap_inner_list(items)
@@ -129,10 +158,13 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     if order.places is not None:
         items = [items[place] for place in order.places]
     documents = tuple(unscored(item) for item in items)
-    scores = [_find_score(item) for item in items]
-    known = [score for score in scores if score is not None]
-    all_known = len(known) == len(scores) > 0
-    return Retrieved(documents, None, tuple(known) if all_known else None)
+    scores: list[float] = []
+    for item in items:
+        score = _find_score(item)
+        if score is not None:
+            scores.append(score)
+    have_all_scores = len(scores) == len(items) > 0
+    return Retrieved(documents, None, tuple(scores) if have_all_scores else None)
 
 
 def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
@@ -149,10 +181,13 @@ def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
                 return holder, items
     if isinstance(text_of(value), str):
         return value, [value]
-    inside = value.values() if isinstance(value, Mapping) else ()
-    lists = [_find_list(item, depth - 1) for item in inside if isinstance(item, Mapping)]
-    lists = [pair for pair in lists if pair[1] is not None]
-    return lists[0] if len(lists) == 1 else (value, None)
+    # No usual name leads to a list: exactly one of the inner mappings must hold one.
+    inner_mappings: list[Any] = []
+    if isinstance(value, Mapping):
+        inner_mappings = [inner for inner in value.values() if isinstance(inner, Mapping)]
+    matches = [_find_list(inner, depth - 1) for inner in inner_mappings]
+    matches = [(holder, items) for holder, items in matches if items is not None]
+    return matches[0] if len(matches) == 1 else (value, None)
 
 
 def _find_score(item: Any) -> float | None:

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -256,33 +256,51 @@ class RetrieverRun:
         Raises:
             MissingFieldError: That is the case, such as of ids.
         """
-        known = [sample for items in samples.values() for sample in items if sample is not None]
-        required = {name for metric in self._metrics for name in metric.requires}
-        lacking = {name for name in required if not any(sample.has(name) for sample in known)}
-        if not known or not lacking:
+        all_samples = [
+            sample
+            for samples_of_setting in samples.values()
+            for sample in samples_of_setting
+            if sample is not None
+        ]
+        required_fields = {name for metric in self._metrics for name in metric.requires}
+        missing_fields = {
+            name for name in required_fields if not any(sample.has(name) for sample in all_samples)
+        }
+        if not all_samples or not missing_fields:
             return
-        kept = tuple(metric for metric in self._metrics if lacking.isdisjoint(metric.requires))
-        if not (self._drop_lacking and kept):
-            check_present(self._metrics, lacking)
-        dropped = [metric.name for metric in self._metrics if metric not in kept]
+        usable_metrics: list[Metric] = []
+        dropped_names: list[str] = []
+        for metric in self._metrics:
+            if missing_fields.isdisjoint(metric.requires):
+                usable_metrics.append(metric)
+            else:
+                dropped_names.append(metric.name)
+        if not self._drop_lacking or not usable_metrics:
+            check_present(self._metrics, missing_fields)
         _log.warning(
             "left out, since no retriever returned %s: %s",
-            ", ".join(sorted(lacking)),
-            ", ".join(dropped),
+            ", ".join(sorted(missing_fields)),
+            ", ".join(dropped_names),
         )
-        self._metrics = kept
+        self._metrics = tuple(usable_metrics)
 
     def _note_pools(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
         """Note which contexts belong to which pool: those that the metrics look at, of all settings."""
         if not self._is_pooled:
             return
+        # How many contexts a metric looks at, from the top; None for all.
         cuts = {metric.top_k for metric in self._metrics if isinstance(metric, JudgedMetric)}
         largest_cut = None if None in cuts else max(cut for cut in cuts if cut is not None)
         for samples_of_question in zip(*samples.values(), strict=True):
-            known = [sample for sample in samples_of_question if sample is not None]
-            context_lists = [sample.retrieved_contexts or () for sample in known]
-            question = known[0].user_input if known else None
-            texts = [text for contexts in context_lists for text in contexts[:largest_cut]]
+            question: str | None = None
+            context_lists: list[tuple[str, ...]] = []
+            texts: list[str] = []
+            for sample in samples_of_question:
+                if sample is not None:
+                    question = sample.user_input
+                    contexts = sample.retrieved_contexts or ()
+                    context_lists.append(contexts)
+                    texts += contexts[:largest_cut]
             pool = order_pool(question or "", texts)
             self._pools.add(question, pool, pool)
             for contexts in context_lists:
@@ -296,42 +314,42 @@ class RetrieverRun:
         start: Mapping[str, Any],
     ) -> _Judged:
         """Score all settings in one run, all settings of a question before the next question."""
-        places = [
-            (number, name)
-            for number in range(len(self._questions))
-            for name in samples
-            if samples[name][number] is not None
-        ]
-
-        def read() -> Iterator[Sample]:
-            """Yield the samples of all settings in the order of judging."""
-            for number, name in places:
-                sample = samples[name][number]
+        # The order of judging: the index of a question, and the name of a setting.
+        judging_order: list[tuple[int, str]] = []
+        samples_in_order: list[Sample] = []
+        for index in range(len(self._questions)):
+            for name, samples_of_setting in samples.items():
+                sample = samples_of_setting[index]
                 if sample is not None:
-                    yield replace(sample, id=None)  # one id stands for all settings of a question
+                    judging_order.append((index, name))
+                    # All settings of a question have its id, and a run takes each id once.
+                    samples_in_order.append(replace(sample, id=None))
 
         metrics = self._metrics
         relevance = choose_relevance(metrics, self._questions)
         if relevance is not None:
             metrics = (*metrics, relevance)
-        results = await self._score(read(), metrics, self._controls)
-        by_place = dict(zip(places, results, strict=False))
+        results = await self._score(iter(samples_in_order), metrics, self._controls)
+        # A run that was stopped has fewer rows.
+        row_of = dict(zip(judging_order, results, strict=False))
         judged = _Judged(results, self._pools.apart)
         scales = {metric.name: metric.convention_data.scale for metric in self._metrics}
         for name in samples:
             setting = Results(scales, keep=True, source=name, start=start)
             judged.relevance[name] = []
-            for number, question in enumerate(self._questions):
-                row = by_place.get((number, name))
-                sample = samples[name][number] or question
+            for index, question in enumerate(self._questions):
+                row = row_of.get((index, name))
+                question_sample = samples[name][index] or question
                 scores = () if row is None else row.scores
-                if relevance is not None:
+                if (
+                    relevance is not None
+                ):  # its score is the last one, and belongs to no metric of the caller
                     judged.relevance[name].append(scores[-1] if scores else None)
                     scores = scores[:-1]
                 if row is None:
-                    scores = self._score_failed(sample, retrieved[name][number])
-                scores = tuple(replace(score, sample_id=sample.id) for score in scores)
-                setting.add(Row(number, sample, sample.id, scores))
+                    scores = self._score_failed(question_sample, retrieved[name][index])
+                scores = tuple(replace(score, sample_id=question_sample.id) for score in scores)
+                setting.add(Row(index, question_sample, question_sample.id, scores))
             setting.stopped = self._stopped
             if self._stopped is not None:
                 setting.total = len(setting)
@@ -374,17 +392,18 @@ class RetrieverRun:
             for metric in self._metrics
             if metric.family in _RECALLS and metric.top_k is None and _is_free(metric)
         ]
-        rows: dict[int, Row] = {}
+        # By the index of the question: its sample with the contexts of all settings, and the scores of that sample.
+        joined_samples: dict[int, Sample] = {}
+        joined_rows: dict[int, Row] = {}
         if len(samples) > 1 and metrics and self._stopped is None:
-            joined: dict[int, Sample] = {}
-            for place, samples_of_question in enumerate(zip(*samples.values(), strict=True)):
-                known = [sample for sample in samples_of_question if sample is not None]
-                if len(known) == len(samples_of_question):
-                    joined[place] = _join_retrieved(known)
-            results = await self._score(iter(joined.values()), metrics)
-            rows = dict(zip(joined, results, strict=False))
+            for index, samples_of_question in enumerate(zip(*samples.values(), strict=True)):
+                answered = [sample for sample in samples_of_question if sample is not None]
+                if len(answered) == len(samples_of_question):
+                    joined_samples[index] = _join_retrieved(answered)
+            results = await self._score(iter(joined_samples.values()), metrics)
+            joined_rows = dict(zip(joined_samples, results, strict=False))
             judged.usage += results.usage
-        return find_ceilings(judged.settings, rows)
+        return find_ceilings(judged.settings, joined_rows)
 
     def _compare(
         self,
@@ -397,12 +416,12 @@ class RetrieverRun:
         """Build the comparison from what was retrieved and judged."""
         settings = {
             name: Setting(
-                name,
-                judged.settings[name],
-                summarize_calls(retrieved[name]),
-                name == self._floor_name,
-                tuple(map(_match_scores, retrieved[name], samples[name])),
-                tuple(judged.relevance[name]),
+                name=name,
+                results=judged.settings[name],
+                calls=summarize_calls(retrieved[name]),
+                is_floor=name == self._floor_name,
+                scores=tuple(map(_match_scores, retrieved[name], samples[name])),
+                relevance=tuple(judged.relevance[name]),
             )
             for name in samples
         }
@@ -526,7 +545,9 @@ def _is_free(metric: Metric) -> bool:
     """Whether a metric asks a judge nothing, or nothing new, about the contexts of all settings together."""
     if not isinstance(metric, JudgedMetric) or metric.judge is None:
         return True
-    return isinstance(metric.judge, PooledJudge) or getattr(metric.judge, "waits", True) is False
+    has_judged_pool = isinstance(metric.judge, PooledJudge)
+    is_embedded_judge = getattr(metric.judge, "waits", True) is False
+    return has_judged_pool or is_embedded_judge
 
 
 def _join_retrieved(samples: Sequence[Sample]) -> Sample:

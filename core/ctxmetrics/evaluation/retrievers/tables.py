@@ -31,14 +31,17 @@ def heading(comparison: RetrieverFigures) -> str:
 
 def build_means(comparison: RetrieverFigures) -> Table:
     """Build the table of the means: for each metric all settings."""
+    # A row of the table is a metric and a setting.
     names = list(comparison.settings)
-    items = [(metric, name) for metric in comparison.metrics for name in names]
+    rows = [(metric, name) for metric in comparison.metrics for name in names]
 
     def get_difference(item: tuple[str, str]) -> Difference | None:
+        """Return the difference of a row's setting to the first one."""
         metric, name = item
         return comparison.difference(name, metric)
 
     def get_bar(item: tuple[str, str]) -> Bar:
+        """Return the bar that shows a row's mean on the page."""
         summary = _get_summary(comparison, item)
         return Bar(summary.share, summary.interval_shares)
 
@@ -51,7 +54,7 @@ def build_means(comparison: RetrieverFigures) -> Table:
         Column("95 % interval", lambda item: _describe(format_ends, get_difference(item))),
         Column("verdict by Holm's p", lambda item: _describe(_describe_verdict, get_difference(item))),
     ]
-    return Table.build(columns, items)
+    return Table.build(columns, rows)
 
 
 def _get_summary(comparison: RetrieverFigures, item: tuple[str, str]) -> MetricSummary:
@@ -255,9 +258,12 @@ def describe_loss(question: QuestionAcross) -> Iterator[str]:
     for unit in question.units:
         if not unit.lost_by:
             continue
-        held = [f"{name} (rank {rank})" for name, rank in unit.ranks.items() if rank is not None]
+        lost_by = ", ".join(unit.lost_by)
+        held_by = ", ".join(
+            f"{name} (rank {rank})" for name, rank in unit.ranks.items() if rank is not None
+        )
         text = "" if unit.text == unit.id else f": {clean(unit.text, _LONGEST)}"
-        yield f"{unit.id} lost by {', '.join(unit.lost_by)}; held by {', '.join(held)}{text}"
+        yield f"{unit.id} lost by {lost_by}; held by {held_by}{text}"
 
 
 def shown(text: str | None) -> str:

@@ -163,10 +163,13 @@ def build_request(
 ) -> dict[str, Any]:
     """Build the body of a request."""
     form = WIRES[wire]
-    items: Any = {id_: {"type": form.kind, "instructions": text} for id_, text in questions.items()}
-    if wire == "openai":
-        items = [{"name": id_, **item} for id_, item in items.items()]
-    return {"model": model, form.state: state, "questions": items}
+    questions_by_id = {
+        id_: {"type": form.kind, "instructions": text} for id_, text in questions.items()
+    }
+    if wire == "systemone":
+        return {"model": model, form.state: state, "questions": questions_by_id}
+    named_questions = [{"name": id_, **question} for id_, question in questions_by_id.items()]
+    return {"model": model, form.state: state, "questions": named_questions}
 
 
 def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
@@ -198,17 +201,21 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
     refused = set()
     for id_ in ids:
         answer = answers.get(id_) if isinstance(answers, dict) else None
-        if isinstance(answer, dict):
-            kind = answer.get("type")
-            # An answer of another type is no probability.
-            probabilities[id_] = answer.get(WIRES[wire].value) if kind == WIRES[wire].kind else answer
-            if (wire, kind) == ("openai", "refusal"):
-                refused.add(id_)
-    untrusted: Any = counts.get("cost")
-    usage = replace(token_usage(counts), cost=untrusted)
-    served = served_name(body.get("model"))
+        if not isinstance(answer, dict):
+            continue
+        answer_type = answer.get("type")
+        if answer_type == WIRES[wire].kind:
+            probabilities[id_] = answer.get(WIRES[wire].value)
+        else:
+            probabilities[id_] = answer  # which is no probability
+        if wire == "openai" and answer_type == "refusal":
+            refused.add(id_)
+    untrusted_cost: Any = counts.get("cost")
     return Decisions(
-        probabilities=probabilities, refused=frozenset(refused), usage=usage, served_model=served
+        probabilities=probabilities,
+        refused=frozenset(refused),
+        usage=replace(token_usage(counts), cost=untrusted_cost),
+        served_model=served_name(body.get("model")),
     )
 
 
@@ -225,10 +232,13 @@ def _name_answers(answers: object, ids: Sequence[str]) -> dict[str, object]:
     """
     if not isinstance(answers, list):
         return {}
-    ids_by_place = ids if len(answers) == len(ids) else [None] * len(answers)
-    pairs = []
-    for id_, answer in zip(ids_by_place, answers, strict=True):
-        if isinstance(answer, dict):
-            name = answer.get("name")
-            pairs.append((str(id_ if name is None else name), answer))
-    return _drop_repeated(pairs)
+    has_answer_for_each = len(answers) == len(ids)
+    named_answers: list[tuple[str, object]] = []
+    for index, answer in enumerate(answers):
+        if not isinstance(answer, dict):
+            continue
+        name = answer.get("name")
+        if name is None and has_answer_for_each:
+            name = ids[index]
+        named_answers.append((str(name), answer))
+    return _drop_repeated(named_answers)

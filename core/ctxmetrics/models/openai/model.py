@@ -88,7 +88,11 @@ class Key:
 
     def reveal(self) -> str | None:
         """Return the key, or None where there is none."""
-        key = self._text or _sendable(os.environ.get(self.variable, ""), self.variable) or None
+        key = self._text
+        if not key:
+            key = _sendable(os.environ.get(self.variable, ""), self.variable)
+        if not key:
+            key = None
         remember_key(key)
         return key
 
@@ -287,11 +291,13 @@ def fill_in(
             f"{owner}: provider {name!r} is unknown.{suggest(name, providers)} Choose from: {', '.join(providers)}; for another server of its "
             "kind give base_url=..."
         )
-    preset = providers[name]
+    provider = providers[name]
+    address = options.get("base_url")
+    if not address:
+        address = provider.address(name)
     key = options.get("api_key")
-    address = options.get("base_url") or preset.address(name)
     if not isinstance(key, Key):
-        key = Key(key, preset.key, needed=not preset.local)
+        key = Key(key, provider.key, needed=not provider.local)
     return {**options, "base_url": address, "api_key": key}
 
 
@@ -301,11 +307,11 @@ def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
     Raises:
         ParameterError: There is none, and the server asks for one.
     """
-    holder = key if isinstance(key, Key) else Key(None)
-    text = holder.reveal()
-    if text is None and holder.needed:
+    checked_key = key if isinstance(key, Key) else Key(None)
+    text = checked_key.reveal()
+    if text is None and checked_key.needed:
         raise ParameterError(
-            f"{owner}: no key for {base_url}. Set {holder.variable}, or give api_key=...; for a server of your own write "
+            f"{owner}: no key for {base_url}. Set {checked_key.variable}, or give api_key=...; for a server of your own write "
             f"{_PROVIDER_WITHOUT_KEY[owner]}/{model}, which needs no key, and its address as base_url=... (--base-url)."
         )
     return text or NO_KEY
@@ -416,17 +422,19 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     choices = answer.get("choices")
     counts = answer.get("usage")
     served = served_name(answer.get("model"))
-    number = 0
-    first = None
+    choice_count = 0
+    first_choice = None
     if isinstance(choices, list) and choices:
-        number = len(choices)
-        first = choices[0]
-    del answer, choices  # an exception keeps what its frames hold
-    if isinstance(error, dict) and not number:  # some gateways answer 200 with an error in the body
-        raise _error_in_body(error, calls)
-    if not isinstance(first, dict):
+        choice_count = len(choices)
+        first_choice = choices[0]
+    # An exception keeps the local variables of the functions that it passes: the whole answer must not be one of them.
+    del answer, choices
+    # Some gateways answer with status 200 and an error in the body.
+    if isinstance(error, dict) and not choice_count:
+        raise _build_error_in_body(error, calls)
+    if not isinstance(first_choice, dict):
         raise bad_answer("the server's answer holds no choices", calls)
-    message = first.get("message")
+    message = first_choice.get("message")
     if not isinstance(message, dict):
         message = {}
     content = message_text(message.get("content"))
@@ -435,18 +443,19 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     names = ("prompt_tokens", "completion_tokens", "cost")
     untrusted: Any = {name: counts.get(name) for name in names}
     usage = checked_usage(Usage(calls=calls, **untrusted), sent=prompt.text, received=content)
-    if number > 1:
+    if choice_count > 1:
         raise JudgeError(
-            f"the server answered with {number} choices where one was asked for",
+            f"the server answered with {choice_count} choices where one was asked for",
             reason_code="invalid_reply",
             usage=usage,
         )
-    check_finished(first.get("finish_reason"), message.get("refusal"), usage)
-    cached = count_cached(counts) if counts.keys() - _PLAIN_COUNTS else 0
-    return Reply(content=content, usage=usage, served_model=served, cached_tokens=cached)
+    check_finished(first_choice.get("finish_reason"), message.get("refusal"), usage)
+    has_other_counts = bool(counts.keys() - _PLAIN_COUNTS)
+    cached_tokens = count_cached(counts) if has_other_counts else 0
+    return Reply(content=content, usage=usage, served_model=served, cached_tokens=cached_tokens)
 
 
-def _error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
+def _build_error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
     """Build the failure of an answer with status 200 whose body holds an error."""
     status = error.get("code")
     text = f"the server answered with an error: {safe_text(error.get('message'))}"
@@ -460,14 +469,14 @@ def thinks(text: str) -> bool:
     if '"length"' not in text:
         return False
     try:
-        first = json.loads(text)["choices"][0]
-        message = first["message"]
+        first_choice = json.loads(text)["choices"][0]
+        message = first_choice["message"]
         content = message_text(message.get("content")).strip()
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
-    thinking = message.get("reasoning_content") or message.get("reasoning")
-    no_answer = thinking or not content or content.startswith("<think")
-    return first.get("finish_reason") == "length" and bool(no_answer)
+    ran_into_limit = first_choice.get("finish_reason") == "length"
+    has_thinking = bool(message.get("reasoning_content") or message.get("reasoning"))
+    return ran_into_limit and (has_thinking or not content or content.startswith("<think"))
 
 
 def _read_reply_failure(error: Exception) -> JudgeError | None:

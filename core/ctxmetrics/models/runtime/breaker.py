@@ -93,8 +93,10 @@ class Breaker:
 
         loop = asyncio.get_running_loop()
         trial = self._trial
-        if trial is None or trial.done() or not trial.get_loop().is_running():
-            if self.cool_down is None or time.monotonic() - self._opened <= self.cool_down:
+        is_trial_under_way = trial is not None and not trial.done() and trial.get_loop().is_running()
+        if trial is None or not is_trial_under_way:
+            is_cool = self.cool_down is not None and time.monotonic() - self._opened > self.cool_down
+            if not is_cool:
                 self.check()
             self._trial = loop.create_future()
             return self._trial
@@ -148,15 +150,16 @@ class Breaker:
             self._reset_failures()
             self._open_at(Fraction(self._unread_replies, UNREAD_OF_A_JUDGEMENT), error)
             return
+        # A request that may be sent again fails as a whole only after all its attempts.
         self._failed += Fraction(1, max(1, self.attempts)) if error.retryable else 1
         self._open_at(self._failed, error)
 
     def timed_out(self, error: JudgeError, *, alone: bool) -> None:
         """Note a request that was not answered in time, and whether it was the only one in flight."""
         self._timed_out += 1
-        if alone:
-            enough = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
-            self._failed += Fraction(self._timed_out, enough)
+        if alone:  # then the time-outs of requests in flight together count, too
+            timeouts_of_a_judgement = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
+            self._failed += Fraction(self._timed_out, timeouts_of_a_judgement)
             self._timed_out = 0
             self._open_at(self._failed, error)
 

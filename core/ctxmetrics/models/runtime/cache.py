@@ -87,19 +87,21 @@ class RunCache:
         self._store = store
         # A store of the user's own may have no claims.
         self._claims = store if stores and isinstance(store, VerdictCache) else None
-        self._added: dict[str, str] = {}
-        self._put = store.put if stores else self._added.__setitem__
+        self._values_in_memory: dict[str, str] = {}
+        self._put = store.put if stores else self._values_in_memory.__setitem__
         self._warned = False
 
     def get(self, key: str) -> str | None:
         """Return the text under a key; None if there is no text, or if its checksum does not fit."""
         with self._log_errors():
-            value: object = self._added.get(key) or self._store.get(key)
+            value: object = self._values_in_memory.get(key)
+            if value is None:
+                value = self._store.get(key)
             if value is None:
                 return None
             if not isinstance(value, str):
                 raise TypeError(f"get returned {type(value).__name__}, not a str or None")
-            text = value.partition(" ")[2]
+            _, _, text = value.partition(" ")
             return text if value == with_checksum(key, text) else None
         return None
 
@@ -235,13 +237,16 @@ class VerdictCache:
                 connection.execute("BEGIN IMMEDIATE")
                 query = "SELECT process FROM claims WHERE key = ? AND until > ?"
                 row = connection.execute(query, (key, time.time())).fetchone()
-                if row and row[0] != os.getpid() and _is_running(row[0]):
-                    return False
-                values = key, os.getpid(), time.time() + _CLAIM_SECONDS
-                connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", values)
+                if row is not None:
+                    (process,) = row
+                    if process != os.getpid() and _is_running(process):
+                        return False
+                claim = (key, os.getpid(), time.time() + _CLAIM_SECONDS)
+                connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", claim)
             return True
 
-        return self._run(take) is not False  # without a cache nothing can be claimed
+        # None: the database failed. Without it nothing can be claimed, and every process asks.
+        return self._run(take) is not False
 
     def release(self, key: str) -> None:
         """Take back the claim of this process."""
@@ -250,11 +255,12 @@ class VerdictCache:
 
     def info(self) -> CacheInfo:
         """Return the path, the number of judgements and the size."""
-        return CacheInfo(
-            self.path,
-            self._run(lambda c: int(c.execute("SELECT COUNT(*) FROM verdicts").fetchone()[0])) or 0,
-            sum(file.stat().st_size for file in (self.path, Path(f"{self.path}-wal")) if file.exists()),
-        )
+        query = "SELECT COUNT(*) FROM verdicts"
+        entries = self._run(lambda connection: int(connection.execute(query).fetchone()[0]))
+        write_ahead_log = Path(f"{self.path}-wal")
+        files = [file for file in (self.path, write_ahead_log) if file.exists()]
+        size = sum(file.stat().st_size for file in files)
+        return CacheInfo(self.path, entries or 0, size)
 
     def clear(self) -> None:
         """Delete every judgement, and files that were set aside because they cannot be read.

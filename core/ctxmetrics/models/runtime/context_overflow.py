@@ -27,28 +27,36 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
         text: The message.
         details: Codes and bodies that came with it. Untrusted.
     """
-    fields = list(_fields(details))
-    names_it = any(_error_names(field).intersection(WORDS["too_long_codes"]) for field in fields)
-    if status == _TOO_LARGE or names_it:
+    error_objects = list(_list_objects(details))
+    has_code = any(
+        _error_names(error_object).intersection(WORDS["too_long_codes"])
+        for error_object in error_objects
+    )
+    if status == _TOO_LARGE or has_code:
         return True
-    about_reply = any(field.get("param") in WORDS["reply_bounds"] for field in fields)
-    if status in _OTHER_STATUSES or about_reply:
+    is_about_reply = any(
+        error_object.get("param") in WORDS["reply_bounds"] for error_object in error_objects
+    )
+    if status in _OTHER_STATUSES or is_about_reply:
         return False
-    name = "too_long_for_minute" if status == _OVERLOAD else "too_long"
-    return PATTERNS[name].search(_simplify_message(text)) is not None
+    pattern_name = "too_long_for_minute" if status == _OVERLOAD else "too_long"
+    return PATTERNS[pattern_name].search(_simplify_message(text)) is not None
 
 
 def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
     """Return the most tokens that the model takes, where the server states it."""
-    for field in _fields(details):
+    for error_object in _list_objects(details):
         for name in WORDS["limit_fields"]:
-            limit = field.get(name)
+            limit = error_object.get(name)
             if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
                 return limit
     match = PATTERNS["limit"].search(_simplify_message(text))
     if match is None:
         return None
-    return int(next(filter(None, match.groups()))[:12]) or None
+    # Each alternative of the pattern has a group; the one that matched holds the digits.
+    digits = next(group for group in match.groups() if group)
+    stated = int(digits[:12])
+    return stated if stated > 0 else None
 
 
 def _simplify_message(text: str) -> str:
@@ -56,7 +64,7 @@ def _simplify_message(text: str) -> str:
     return text.lower().replace(",", "")
 
 
-def _fields(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, object]]:
+def _list_objects(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, object]]:
     """Yield the objects among details, and those inside them."""
     for detail in details:
         if isinstance(detail, str):
@@ -64,11 +72,11 @@ def _fields(details: Iterable[object], depth: int = 0) -> Iterator[Mapping[str, 
         if isinstance(detail, Mapping):
             yield detail
             if depth < _DEEPEST:
-                inner = [detail.get(name) for name in WORDS["inner_fields"]]
-                objects = [item for item in inner if isinstance(item, Mapping)]
-                yield from _fields(objects, depth + 1)
+                inner_values = [detail.get(name) for name in WORDS["inner_fields"]]
+                inner_objects = [value for value in inner_values if isinstance(value, Mapping)]
+                yield from _list_objects(inner_objects, depth + 1)
 
 
-def _error_names(field: Mapping[str, object]) -> set[str]:
+def _error_names(error_object: Mapping[str, object]) -> set[str]:
     """Return the codes and types under which a server's error names itself."""
-    return {str(field.get(name)).lower() for name in ("code", "type", "Code", "error_type")}
+    return {str(error_object.get(name)).lower() for name in ("code", "type", "Code", "error_type")}

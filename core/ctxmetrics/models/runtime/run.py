@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
-from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
+from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError, RequestError
 from ctxmetrics.models.runtime import breaker as breakers
 from ctxmetrics.models.runtime import limits
 from ctxmetrics.models.runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
@@ -112,22 +112,24 @@ class Run:
     _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, Limiter] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
     )
-    _taken: int = field(init=False, repr=False, default=0)
+    _calls_taken: int = field(init=False, repr=False, default=0)
     _warned_of_wait: bool = field(init=False, repr=False, default=False)
 
     def breaker_of(self, name: str) -> Breaker:
         """Return the breaker of a model, by the model's identity: each model has its own."""
-        owner = _owner.get()
-        breakers = self.breakers
+        owner = _breaker_owner.get()
+        breakers_by_name = self.breakers
         if owner is not None and not self.ends:
             # Owners are told apart as objects: two equal metrics are two owners.
             if id(owner) not in _breakers_by_owner:
                 finalize(owner, _breakers_by_owner.pop, id(owner), None).atexit = False
-            breakers = _breakers_by_owner.setdefault(id(owner), {})
-        return breakers.get(name) or breakers.setdefault(
-            name,
-            Breaker(self.max_failures, None if self.ends else COOL_DOWN, self.attempts or ATTEMPTS),
-        )
+            breakers_by_name = _breakers_by_owner.setdefault(id(owner), {})
+        breaker = breakers_by_name.get(name)
+        if breaker is None:
+            cool_down = None if self.ends else COOL_DOWN
+            breaker = Breaker(self.max_failures, cool_down, self.attempts or ATTEMPTS)
+            breaker = breakers_by_name.setdefault(name, breaker)  # another thread may have been faster
+        return breaker
 
     def check_sent(self) -> None:
         """Raise if no request of the run could be sent, and all failed with the same exception.
@@ -135,8 +137,13 @@ class Run:
         Raises:
             RequestError: That is the case; no sample is the cause.
         """
-        errors = [breaker.unsent(name) for name, breaker in self.breakers.items()]
-        if errors and errors[0] and all(errors):
+        errors: list[RequestError] = []
+        for name, breaker in self.breakers.items():
+            error = breaker.unsent(name)
+            if error is None:  # a request to this model was sent
+                return
+            errors.append(error)
+        if errors:
             raise errors[0]
 
     async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
@@ -165,6 +172,7 @@ class Run:
         doubled_with_spread = doubled + tenacity.wait_random(0, _SPREAD)
 
         def choose_wait(state: Any) -> float:
+            """Return the seconds to wait: what the server asked for, else a time that is doubled with each attempt."""
             if requested_wait is None:
                 return doubled_with_spread(state)
             # With a random part, so that requests do not come in waves.
@@ -298,8 +306,10 @@ class Run:
             breaker.refused_alone(problem)
         breaker.note_end(problem)
         # A run checks this when it ends; until then another request may still be answered.
-        if not self.ends and limiter.in_flight == 1 and (unsent := breaker.unsent(name)):
-            raise unsent from None
+        if not self.ends and limiter.in_flight == 1:
+            unsent_error = breaker.unsent(name)
+            if unsent_error is not None:
+                raise unsent_error from None
 
     def take_call(self, sent: int = 0) -> None:
         """Count one more request against the budget, before it is sent.
@@ -311,23 +321,23 @@ class Run:
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        if self.max_calls is not None and self._taken >= self.max_calls:
+        if self.max_calls is not None and self._calls_taken >= self.max_calls:
             self.spent = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
             self.spent = f"max_tokens={self.max_tokens} is used up"
         if self.spent:
             self.usage += Usage(calls=sent)
             raise BudgetExceededError(self.spent)
-        self._taken += 1
+        self._calls_taken += 1
 
     def count_earlier(self, usage: Usage, unanswered: int) -> None:
         """Count against the budget what was paid before this run, and requests that were sent and are not answered yet."""
         self.usage += usage
-        self._taken += usage.calls + unanswered
+        self._calls_taken += usage.calls + unanswered
 
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
-_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
+_breaker_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
 # The run for all that is part of no run.
 _process_run = Run()
 # The breakers of each owner, by the owner's id, while the owner exists.
@@ -362,7 +372,8 @@ def breaker_scope(owner: object | None) -> AbstractContextManager[object]:
     Args:
         owner: The object. Where an outer block has set an owner, that one stays; so it does for None.
     """
-    return setting(_owner, owner if _owner.get() is None else _owner.get())
+    outer_owner = _breaker_owner.get()
+    return setting(_breaker_owner, owner if outer_owner is None else outer_owner)
 
 
 def forget_failures() -> None:

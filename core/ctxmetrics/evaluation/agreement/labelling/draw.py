@@ -90,13 +90,13 @@ def draw(
     if n < 1:
         raise ParameterError(f"label: n={n} must be 1 or more.")
     strata: dict[QuestionKey, str | None] = {
-        key: _stratum(sample, by) for key, sample in samples.items()
+        key: _find_stratum(sample, by) for key, sample in samples.items()
     }
     if by is not None and set(strata.values()) == {""}:
         raise ParameterError(
             f"label: no sample has {by!r}. Write a key of the metadata, such as metadata.topic."
         )
-    counts = _share_out(n, Counter(strata.values()))
+    counts = _count_per_stratum(n, Counter(strata.values()))
     earlier_keys = [item.key for item in earlier.drawn] if earlier else []
     drawn = choose_samples(strata, counts, seed=seed, earlier=earlier_keys)
     return Draw(seed, by, len(samples), tuple(drawn))
@@ -117,37 +117,42 @@ def choose_samples(
         seed: Where the random numbers begin.
         earlier: Samples that are chosen already.
     """
-    sizes = Counter(strata.values())
-    chosen = dict.fromkeys(earlier)
-    source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
+    chosen = list(dict.fromkeys(earlier))  # each once
+    random_source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
     ordered = sorted(strata, key=lambda key: (key[0] or "", key[1]))
-    candidates = [key for key in ordered if key not in chosen]
-    source.shuffle(candidates)
+    already_chosen = set(chosen)
+    candidates = [key for key in ordered if key not in already_chosen]
+    random_source.shuffle(candidates)
     missing_counts = counts - Counter(strata[key] for key in chosen)
     for key in candidates:
         if missing_counts[strata[key]] > 0:
             missing_counts[strata[key]] -= 1
-            chosen[key] = None
+            chosen.append(key)
+    stratum_sizes = Counter(strata.values())
     chosen_counts = Counter(strata[key] for key in chosen)
-    drawn = []
+    drawn: list[Drawn] = []
     for key in chosen:
         stratum = strata[key]
-        weight = sizes[stratum] / chosen_counts[stratum]
-        drawn.append(Drawn(key, stratum, weight, None if stratum is None else sizes[stratum]))
+        size = stratum_sizes[stratum]
+        weight = size / chosen_counts[stratum]
+        drawn.append(Drawn(key, stratum, weight, None if stratum is None else size))
     return drawn
 
 
-def _share_out(n: int, sizes: Mapping[str | None, int]) -> Counter[str | None]:
+def _count_per_stratum(n: int, sizes: Mapping[str | None, int]) -> Counter[str | None]:
     """Return how many samples each stratum gets: one after the other gets one more, until n are given out."""
-    # In each turn every stratum that has a sample left gets one, in the order of the names.
-    turns = []
-    for name, size in sizes.items():
-        turns += [(turn, str(name), name) for turn in range(size)]
-    turns.sort()
-    return Counter(name for _, _, name in turns[:n])
+    counts: Counter[str | None] = Counter()
+    names = sorted(sizes, key=str)
+    remaining = min(n, sum(sizes.values()))
+    while remaining:
+        for name in names:
+            if remaining and counts[name] < sizes[name]:
+                counts[name] += 1
+                remaining -= 1
+    return counts
 
 
-def _stratum(sample: Sample, by: str | None) -> str | None:
+def _find_stratum(sample: Sample, by: str | None) -> str | None:
     """Return the value of a key of the metadata as text; without it, an empty one."""
     if by is None:
         return None
@@ -187,21 +192,22 @@ def read_labelled(
         InputFileError: The file has no yes or no, or was made for other samples.
         ParameterError: There is no such annotator.
     """
-    everyone = list(samples)
-    known = samples_by_key(everyone)
+    all_samples = list(samples)
+    by_key = samples_by_key(all_samples)
 
     def list_answerable(key: QuestionKey, _: Collection[LabelQuestion]) -> list[LabelQuestion]:
         """List the questions about a sample of the file; raise if the sample is not the one that was labelled."""
-        if key not in known:
-            changed = key[0] is not None and key[0] in {id_ for id_, _ in known}
-            problem = "has other texts now" if changed else "is not among the samples"
+        if key not in by_key:
+            sample_id, texts_hash = key
+            has_id = sample_id is not None and sample_id in {id_ for id_, _ in by_key}
+            problem = "has other texts now" if has_id else "is not among the samples"
             raise InputFileError(
-                f"{file.path}: sample {key[0] or key[1]!r} {problem}. Give the file that was labelled."
+                f"{file.path}: sample {sample_id or texts_hash!r} {problem}. Give the file that was labelled."
             )
-        return list_questions(key, known[key])
+        return list_questions(key, by_key[key])
 
     labels = labels_by_key(file, list_answerable, annotator=annotator)
-    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in everyone]
+    return [with_labels(sample, labels.get(key_of(sample), {})) for sample in all_samples]
 
 
 # --- the file of answers ---
@@ -249,7 +255,7 @@ class LabelsFile(PeopleAnswers):
                 f"{self.path}: cannot be written: {error.strerror}. Choose another file with --labels."
             ) from None
         strata = sorted(item.stratum for item in draw.drawn if item.stratum is not None)
-        about = {
+        draw_data = {
             "seed": draw.seed,
             "by": draw.by,
             "samples": draw.samples,
@@ -257,10 +263,19 @@ class LabelsFile(PeopleAnswers):
             "splitter": splitter(),
             "library": f"ctxmetrics {__version__}",
         }
-        names = ("sample_id", "hash", "stratum", "weight", "stratum_size")
-        rows = [(*item.key, item.stratum, item.weight, item.stratum_size) for item in draw.drawn]
-        drawn = [dict(zip(names, row, strict=True)) for row in rows]
-        self._write({"draw": about, "drawn": drawn})
+        drawn_data: list[dict[str, Any]] = []
+        for item in draw.drawn:
+            sample_id, texts_hash = item.key
+            drawn_data.append(
+                {
+                    "sample_id": sample_id,
+                    "hash": texts_hash,
+                    "stratum": item.stratum,
+                    "weight": item.weight,
+                    "stratum_size": item.stratum_size,
+                }
+            )
+        self._write({"draw": draw_data, "drawn": drawn_data})
         self.draw: Draw | None = draw
 
     def add(self, answer: PersonAnswer) -> None:
@@ -289,11 +304,13 @@ class LabelsFile(PeopleAnswers):
                     import fcntl
 
                     fcntl.flock(file, fcntl.LOCK_EX)
+                # What stands behind the last line that this process knows may be of another process, or half a line.
                 with self.path.open("rb") as content:
                     content.seek(self.size)
-                    new = content.read()  # of another process that writes the same file, too
-                end_of_last_line = self.size + new.rfind(b"\n") + 1
-                if end_of_last_line < self.size + len(new):
+                    added = content.read()
+                end_of_last_line = self.size + added.rfind(b"\n") + 1
+                end_of_file = self.size + len(added)
+                if end_of_last_line < end_of_file:
                     os.ftruncate(file, end_of_last_line)
                 self.size: int = end_of_last_line
                 append(file, json_line(data), sync=True)

@@ -75,10 +75,10 @@ def read_pairs(
     partners: dict[QuestionKey, QuestionKey] = {}
     strata: dict[QuestionKey, str] = {}
     rows: list[Row] = []
-    for pair in _pair_rows(first, second):
-        has_changed = _has_changed(pair)
-        first_sample = first_texts.find(pair[0])
-        second_sample = second_texts.find(pair[1])
+    for first_row, second_row in _pair_rows(first, second):
+        has_changed = _has_changed(first_row, second_row)
+        first_sample = first_texts.find(first_row)
+        second_sample = second_texts.find(second_row)
         if has_changed is None or first_sample is None or second_sample is None:
             continue
         if not (can_be_labelled(first_sample) and can_be_labelled(second_sample)):
@@ -89,7 +89,7 @@ def read_pairs(
         labelled[second_key] = second_sample
         partners[first_key] = second_key
         strata[first_key] = CHANGED if has_changed else UNCHANGED
-        rows += pair
+        rows += [first_row, second_row]
     if not partners:
         raise ParameterError(
             "label: no sample can be labelled: each needs a reference, retrieved_contexts and a value of one metric in "
@@ -121,9 +121,12 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
     earlier_keys = [] if earlier is None else list_first_keys(earlier, pairs)
     drawn: list[Drawn] = []
     for item in choose_samples(pairs.strata, counts, seed=seed, earlier=earlier_keys):
-        versions = sorted({item.key, pairs.partners[item.key]}, key=lambda key: (key[0] or "", key[1]))
-        random.Random(f"{seed}/{item.key}").shuffle(versions)  # noqa: S311 - a draw that can be repeated
-        drawn += [replace(item, key=key) for key in versions]
+        # One key if the texts are equal in both runs.
+        keys = {item.key, pairs.partners[item.key]}
+        shuffled_keys = sorted(keys, key=lambda key: (key[0] or "", key[1]))
+        random_source = random.Random(f"{seed}/{item.key}")  # noqa: S311 - a draw that can be repeated
+        random_source.shuffle(shuffled_keys)
+        drawn += [replace(item, key=key) for key in shuffled_keys]
     return Draw(seed, BY_CHANGE, len(pairs.partners), tuple(drawn))
 
 
@@ -157,7 +160,7 @@ def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) ->
     raise AssertionError  # the second way needs no ids
 
 
-def _has_changed(pair: RowPair) -> bool | None:
+def _has_changed(first_row: Row, second_row: Row) -> bool | None:
     """Tell whether the value of a metric changed that labels can correct.
 
     Returns:
@@ -166,23 +169,24 @@ def _has_changed(pair: RowPair) -> bool | None:
     Raises:
         ParameterError: The runs have no such metric.
     """
-    first_row, second_row = pair
-    correctable = False
+    has_correctable_metric = False
     differences: list[float] = []
     for name in first_row:
         metric = metric_named(name, first_row[name].provenance.convention)
         if name not in second_row or label_of(metric) is None:
             continue
-        correctable = True
+        has_correctable_metric = True
         first_value = first_row[name].value
         second_value = second_row[name].value
         if first_value is not None and second_value is not None:
             differences.append(abs(second_value - first_value))
-    if not correctable:
+    if not has_correctable_metric:
         raise ParameterError(
             "label: the runs have no metric in common that people's labels correct: context_recall or context_precision."
         )
-    return max(differences) > EQUAL if differences else None
+    if not differences:
+        return None
+    return max(differences) > EQUAL
 
 
 class _RunTexts:
@@ -196,7 +200,7 @@ class _RunTexts:
     def __init__(self, path: str | os.PathLike[str], scored: Mapping[QuestionKey, Sample]) -> None:
         self._path = path
         self._scored = scored
-        self._keeps_texts = any(map(_row_holds_texts, read_rows(path)))
+        self._keeps_texts = any(_row_holds_texts(row) for row in read_rows(path))
 
     def find(self, row: Row) -> Sample | None:
         """Find the sample of a row; None if it has no texts at all.
@@ -218,7 +222,8 @@ class _RunTexts:
 
 def _row_holds_texts(row: Row) -> bool:
     """Whether a row has the texts that a person needs to label its sample."""
-    return bool({"reference", "retrieved_contexts"} & (row.record or EMPTY).keys())
+    record = row.record or EMPTY
+    return "reference" in record or "retrieved_contexts" in record
 
 
 def describe_draw(draw: Draw, pairs: RunPairs) -> str:

@@ -45,22 +45,26 @@ def _verdict_on(question: LabelQuestion, sample: Sample, rows: Mapping[QuestionK
         rows: Rows of a run over the same samples; None: the embedded judge judges the sample.
     """
     if rows is None:
-        scores: Iterable[Score] = [KINDS[question.label][1]().score(sample)]
+        _, metric_class = KINDS[question.label]
+        scores: Iterable[Score] = [metric_class().score(sample)]
     else:
         scores = rows.get(question.key, {}).values()
     for score in scores:
         metric = metric_named(score.metric, score.provenance.convention)
-        if label_of(metric) == question.label:
-            for verdict in score.verdicts:
-                if verdict.id == question.item and question.text in ("", verdict.text):
-                    return _describe_verdict(verdict)
+        if label_of(metric) != question.label:
+            continue
+        for verdict in score.verdicts:
+            has_text = not question.text or question.text == verdict.text
+            if verdict.id == question.item and has_text:
+                return _describe_verdict(verdict)
     return "The judge gave no verdict on this."
 
 
 def _describe_verdict(verdict: Verdict) -> str:
     """Return a verdict in a word, with its evidence."""
     word = {True: "yes", False: "no", None: "no verdict"}[verdict.value]
-    evidence = format_verdict(verdict).partition("\n")[2].strip()
+    _, _, lines_of_evidence = format_verdict(verdict).partition("\n")  # the first line is the verdict
+    evidence = lines_of_evidence.strip()
     return f"{word}. {evidence}" if evidence else word
 
 
@@ -100,8 +104,9 @@ class Session:
         self.then: str = then
         self._samples = samples
         self._partners: dict[QuestionKey, QuestionKey] = {}
-        for key, other in (partners or {}).items():
-            self._partners |= {key: other, other: key}
+        for first_key, second_key in (partners or {}).items():
+            self._partners[first_key] = second_key
+            self._partners[second_key] = first_key
         self._rows = None if run is None else {texts_key(row): row for row in run}
         file.check(samples)
         self._drawn = file.get_drawn()
@@ -111,18 +116,19 @@ class Session:
         # The questions whose verdict the person has looked at.
         self._revealed: set[int] = set()
         for number, question in enumerate(self.questions):
-            saved = self._saved(question)
+            saved = self._get_saved_answer(question)
             if saved and saved.verdict_shown:
                 self._revealed.add(number)
         self._lock = Lock()
 
-    def _saved(self, question: LabelQuestion) -> PersonAnswer | None:
+    def _get_saved_answer(self, question: LabelQuestion) -> PersonAnswer | None:
         """Return the answer to a question that the file has; None without one."""
         return self.file.answers.get((self.annotator, question))
 
     def _list_answers(self) -> list[str | None]:
         """Return the answer to each question; None for an open one."""
-        return [getattr(self._saved(question), "answer", None) for question in self.questions]
+        saved_answers = [self._get_saved_answer(question) for question in self.questions]
+        return [None if saved is None else saved.answer for saved in saved_answers]
 
     def counts(self) -> dict[str, int]:
         """Return how many questions there are, how many have each answer, and how many are open."""
@@ -137,10 +143,11 @@ class Session:
             number: From 0; -1: before the first.
         """
         answers = self._list_answers()
+        # First the questions behind this one, then those from the beginning up to it.
         order: list[int] = [*range(number + 1, len(answers)), *range(number + 1)]
-        for wanted in (None, SKIPPED):
+        for open_answer in (None, SKIPPED):
             for position in order:
-                if answers[position] == wanted:
+                if answers[position] == open_answer:
                     return position
         return None
 
@@ -150,16 +157,19 @@ class Session:
         Raises:
             ParameterError: There is no such question.
         """
-        annotator = visible_on_page(self.annotator)
-        about = {**self.counts(), "samples": len(self._drawn), "annotator": annotator}
+        session_data = {
+            **self.counts(),
+            "samples": len(self._drawn),
+            "annotator": visible_on_page(self.annotator),
+        }
         if number is None:
-            return {**about, "number": None, "command": visible_on_page(self.then)}
-        question = self._question(number)
+            return {**session_data, "number": None, "command": visible_on_page(self.then)}
+        question = self._get_question(number)
         sample = self._samples[question.key]
-        saved = self._saved(question)
+        saved = self._get_saved_answer(question)
         contexts = [visible_on_page(text) for text in sample.retrieved_contexts or ()]
         return {
-            **about,
+            **session_data,
             "number": number,
             "sample": list(self._drawn).index(question.key) + 1,
             "name": visible_on_page(sample.id or ""),
@@ -179,7 +189,7 @@ class Session:
         Raises:
             ParameterError: There is no such question.
         """
-        question = self._question(number)
+        question = self._get_question(number)
         with self._lock:
             self._revealed.add(number)
         return _verdict_on(question, self._samples[question.key], self._rows)
@@ -196,33 +206,42 @@ class Session:
             ParameterError: There is no such question, answer or context.
             OutputFileError: The answer cannot be written.
         """
-        question = self._question(number)
+        question = self._get_question(number)
         if answer not in ANSWERS:
             raise ParameterError(f"label: answer {answer!r} must be one of {', '.join(ANSWERS)}.")
         sample = self._samples[question.key]
-        names = [f"c{place}" for place, _ in enumerate(sample.retrieved_contexts or (), 1)]
-        if contexts and (answer != YES or question.label != UNITS or not set(contexts) <= set(names)):
+        names = [*_name_contexts(sample)]
+        is_yes_about_sentence = answer == YES and question.label == UNITS
+        are_known = all(name in names for name in contexts)
+        if contexts and not (is_yes_about_sentence and are_known):
             raise ParameterError(
                 f"label: contexts belong to a yes about a sentence, and this sample has {len(names)} of them."
             )
         chosen = tuple(name for name in names if name in contexts)
-        useful = question.label == CONTEXTS and answer == YES
-        about = (question.item,) if useful else chosen
-        weight = self._drawn[question.key].weight
-        spans = _find_spans(sample, names, about)
-        shown = number in self._revealed
-        answered = PersonAnswer(question, answer, self.annotator, weight, chosen, shown, spans)
+        contexts_with_spans = chosen
+        if question.label == CONTEXTS and answer == YES:
+            contexts_with_spans = (question.item,)
+        new_answer = PersonAnswer(
+            question=question,
+            answer=answer,
+            annotator=self.annotator,
+            weight=self._drawn[question.key].weight,
+            contexts=chosen,
+            verdict_shown=number in self._revealed,
+            spans=_find_spans(sample, names, contexts_with_spans),
+        )
         with self._lock:
-            earlier = self._saved(question)
-            outdated = {} if earlier is None else self._find_implied(earlier)
-            self.file.add(answered)
-            implied = self._find_implied(answered)
-            for item in implied.values():
-                self.file.add(item)
-            for other, item in outdated.items():
-                # The earlier answer settled it and the new one does not: it is asked.
-                if other not in implied and self._saved(other) == item:
-                    self.file.add(replace(item, answer=SKIPPED, contexts=(), spans=()))
+            earlier_answer = self._get_saved_answer(question)
+            implied_before = {} if earlier_answer is None else self._find_implied(earlier_answer)
+            self.file.add(new_answer)
+            implied_now = self._find_implied(new_answer)
+            for implied_answer in implied_now.values():
+                self.file.add(implied_answer)
+            for other_question, implied_answer in implied_before.items():
+                # The earlier answer settled this question and the new one does not: it is asked again.
+                is_unchanged = self._get_saved_answer(other_question) == implied_answer
+                if other_question not in implied_now and is_unchanged:
+                    self.file.add(replace(implied_answer, answer=SKIPPED, contexts=(), spans=()))
 
     def _find_implied(self, answer: PersonAnswer) -> dict[LabelQuestion, PersonAnswer]:
         """Find the answers that an answer settles about the other run's version of the sample, by their questions.
@@ -231,32 +250,41 @@ class Session:
         contexts do not state is not stated by fewer.
         """
         question = answer.question
-        partner = self._partners.get(question.key, question.key)
-        if partner == question.key:
+        other_key = self._partners.get(question.key, question.key)
+        if other_key == question.key:
             return {}
-        sample = self._samples[partner]
-        own = _name_contexts(self._samples[question.key])
-        others = _name_contexts(sample)
+        other_sample = self._samples[other_key]
+        # The texts of the contexts by their names, in the answer's version of the sample and in the other one.
+        own_contexts = _name_contexts(self._samples[question.key])
+        other_contexts = _name_contexts(other_sample)
+        other_names = [*other_contexts]
         implied: dict[LabelQuestion, PersonAnswer] = {}
         if question.label == CONTEXTS:
-            for name, text in others.items():
-                about = [name] if answer.answer == YES else []
-                spans = _find_spans(sample, [*others], about)
-                if text == own[question.item]:
-                    other = replace(question, key=partner, item=name)
-                    implied[other] = replace(answer, question=other, spans=spans)
+            for name, text in other_contexts.items():
+                if text == own_contexts[question.item]:
+                    names_with_spans = [name] if answer.answer == YES else []
+                    spans = _find_spans(other_sample, other_names, names_with_spans)
+                    other_question = replace(question, key=other_key, item=name)
+                    implied[other_question] = replace(answer, question=other_question, spans=spans)
         else:
-            named = {own[name] for name in answer.contexts}
-            if _is_settled(answer, named, set(own.values()), set(others.values())):
-                contexts = tuple(name for name, text in others.items() if text in named)
-                spans = _find_spans(sample, [*others], contexts)
-                other = replace(question, key=partner)
-                implied[other] = replace(answer, question=other, contexts=contexts, spans=spans)
-        asked = set(self.questions)
-        return {other: item for other, item in implied.items() if other in asked}
+            named_texts = {own_contexts[name] for name in answer.contexts}
+            own_texts = set(own_contexts.values())
+            if _is_settled(answer, named_texts, own_texts, set(other_contexts.values())):
+                names = tuple(name for name, text in other_contexts.items() if text in named_texts)
+                spans = _find_spans(other_sample, other_names, names)
+                other_question = replace(question, key=other_key)
+                implied[other_question] = replace(
+                    answer, question=other_question, contexts=names, spans=spans
+                )
+        asked_questions = set(self.questions)
+        return {item: implied[item] for item in implied if item in asked_questions}
 
-    def _question(self, number: int) -> LabelQuestion:
-        """Write a question as the terminal shows it."""
+    def _get_question(self, number: int) -> LabelQuestion:
+        """Return the question with a number, from 0.
+
+        Raises:
+            ParameterError: There is no such question.
+        """
         if not 0 <= number < len(self.questions):
             raise ParameterError(f"label: there is no question {number}.")
         return self.questions[number]
@@ -264,9 +292,11 @@ class Session:
 
 def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
     """Return the reference before, in and after the sentence of a question; all of it stands last without a sentence."""
-    start = end = 0
+    start = 0
+    end = 0
     if question.label == UNITS:
-        start, end = sentence_spans(reference)[int(question.item[1:]) - 1]
+        number = int(question.item[1:])  # of "s2" 2
+        start, end = sentence_spans(reference)[number - 1]
     parts = (reference[:start], reference[start:end], reference[end:])
     return [visible_on_page(part) for part in parts]
 
@@ -286,7 +316,8 @@ def _is_settled(answer: PersonAnswer, named: set[str], own: set[str], others: se
         others: The other contexts.
     """
     if answer.answer == YES:
-        return (named or own) <= others
+        stating = named or own  # without names, any of them may state the sentence
+        return stating <= others
     if answer.answer == NO:
         return others <= own
     return own == others
@@ -319,26 +350,28 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
         OutputFileError: An answer cannot be written.
     """
     number = session.next_after(-1)
-    before: list[int] = []
-    sample = None
+    answered_numbers: list[int] = []
+    sample_shown: int | None = None
     while number is not None:
         data = session.show(number)
-        if data["sample"] != sample:
-            write(_sample(data))
-        sample = data["sample"]
-        write(_question(data))
+        if data["sample"] != sample_shown:
+            write(_format_sample(data))
+            sample_shown = data["sample"]
+        write(_format_question(data))
         line = read()
-        word, *contexts = line.lower().split() or [""]
+        words = line.lower().split() or [""]
+        key = words[0]
+        context_names = [f"c{word.removeprefix('c')}" for word in words[1:]]
         try:
-            if word == "q" or not line:
+            if key == "q" or not line:
                 return
-            if word == "b" and before:
-                number = before.pop()
-            elif word == "v":
+            if key == "b" and answered_numbers:
+                number = answered_numbers.pop()
+            elif key == "v":
                 write(f"the judge: {session.verdict(number)}")
-            elif word in _KEYS:
-                session.answer(number, _KEYS[word], [f"c{name.removeprefix('c')}" for name in contexts])
-                before.append(number)
+            elif key in _KEYS:
+                session.answer(number, _KEYS[key], context_names)
+                answered_numbers.append(number)
                 number = session.next_after(number)
             else:
                 write(_HELP)
@@ -346,22 +379,25 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
             write(str(error))
 
 
-def _sample(data: dict[str, Any]) -> str:
+def _format_sample(data: dict[str, Any]) -> str:
     """Write a sample as the terminal shows it before its questions."""
     head = f"\n=== sample {data['sample']} of {data['samples']} {data['name']}".rstrip()
     question = f"\nquestion:  {data['user_input'] or '-'}"
     reference = f"\nreference: {''.join(data['reference'])}"
-    contexts = [f"\nc{place}  {text}" for place, text in enumerate(data["contexts"], 1)]
-    return "\n".join([head, question, reference, *(contexts or ["\nNothing was retrieved."])])
+    contexts = [f"\nc{number}  {text}" for number, text in enumerate(data["contexts"], 1)]
+    if not contexts:
+        contexts = ["\nNothing was retrieved."]
+    return "\n".join([head, question, reference, *contexts])
 
 
-def _question(data: dict[str, Any]) -> str:
+def _format_question(data: dict[str, Any]) -> str:
+    """Write a question as the terminal shows it."""
     head = f"\n[{data['number'] + 1} of {data['questions']}] {data['item']}"
-    before = f" (you said {data['answer']})" if data["answer"] else ""
+    if data["answer"]:
+        head += f" (you said {data['answer']})"
     if data["label"] == UNITS:
-        return (
-            f"{head}{before}  {data['reference'][1]}\n"
-            "Do the contexts state this sentence? (y 1 3: yes, by c1 and c3)"
-        )
-    text = data["contexts"][int(data["item"][1:]) - 1]
-    return f"{head}{before}  {text}\nIs this context useful for giving the reference answer?"
+        _, sentence, _ = data["reference"]
+        return f"{head}  {sentence}\nDo the contexts state this sentence? (y 1 3: yes, by c1 and c3)"
+    number = int(data["item"][1:])  # of "c2" 2
+    context = data["contexts"][number - 1]
+    return f"{head}  {context}\nIs this context useful for giving the reference answer?"
