@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -237,6 +238,22 @@ class Planter:
         words[at] = words[at].replace(bare, str(int(bare) + self.source.randint(2, 9)))
         sample["reference"] = " ".join(words)
         return True
+
+    def questions_readings(self, sample, place):
+        """Another edition of a gold passage has another number in the place of the answer."""
+        asked = {word.strip(".,?!") for word in sample["user_input"].split()}
+        in_reference = {word.strip(".,") for word in sample["reference"].split()}
+        for old in sample["reference_context_ids"]:
+            text = self.corpus.get(old, "")
+            words = {word.strip(".,") for word in text.split()}
+            numbers = sorted(word for word in words & in_reference - asked if word.isdigit())
+            if numbers:
+                number = self.source.choice(numbers)
+                other = str(int(number) + self.source.randint(2, 9))
+                edition = re.sub(rf"(?<!\d){number}(?!\d)", other, text)
+                self.corpus[f"edition-{place}"] = f"{self.source.choice(self.others)} {edition}"
+                return True
+        return False
 
     def _choose_other(self, place):
         free = [

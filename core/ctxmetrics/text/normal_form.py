@@ -15,6 +15,12 @@ _EQUAL = {
 # A sign before the power of a letter.
 _POWER = re.compile(r"(?<=[^\W\d_])\^(?=\d)")
 _RAISED = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
+# What a text is read for character by character: powers, and characters that become a blank and a mark, such as an accent
+# without a letter.
+_NEEDS_CHARACTERS = re.compile(
+    r"[\^⁰¹²³⁴⁵⁶⁷⁸⁹¨¯¸\u02d8-\u02dd\u037a\u0384\u0385\u1fbd-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed\u1fee\u1ffd\u1ffe"
+    r"\u2017\u203e\u309b\u309c\ufc5e-\ufc63\ufdfa\ufdfb\ufe49-\ufe4c\ufe70-\ufe7e\uffe3]"
+)
 
 
 def normalise(text: str) -> str:
@@ -30,7 +36,9 @@ def normalise(text: str) -> str:
         if "^" in text:
             text = _POWER.sub("", text)
         return collapse_space(text.lower().replace("`", "'"))
-    return "".join(normalise_with_origin(text)[0]).strip()
+    if _NEEDS_CHARACTERS.search(text):
+        return "".join(normalise_with_origin(text)[0]).strip()
+    return collapse_space(text.translate(_FOLDED_CHARACTERS))
 
 
 def collapse_space(text: str) -> str:
@@ -69,3 +77,21 @@ def _fold(character: str) -> str:
     """Return what a character becomes: one or several."""
     folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
     return "".join(_EQUAL.get(piece, piece) for piece in folded)
+
+
+class _FoldedCharacters(dict[int, str]):
+    """What each character becomes, as `str.translate` reads it; filled when a character is met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if character in _DROPPED:
+            folded = ""
+        elif character.isspace():
+            folded = " "
+        else:
+            folded = _fold(character)
+        self[code] = folded
+        return folded
+
+
+_FOLDED_CHARACTERS = _FoldedCharacters()

@@ -44,6 +44,7 @@ from ctxmetrics.evaluation.gold.judged_gold import METRICS, Pool, PoolFindings, 
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import check_texts
+from ctxmetrics.evaluation.gold.readings import check_readings
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Column, Table, format_interval
 from ctxmetrics.evaluation.retrievers.corpus import CorpusSource, read_corpus
@@ -305,7 +306,12 @@ def check_gold(
     questions = [Question(number, item, passages) for number, item in enumerate(checked_samples, 1)]
     run_results = list_run_results(questions, samples_by_run)
     run_golds, run_findings = check_runs(questions, run_results)
-    findings = [*check_ids(questions, passages), *run_findings, *check_texts(questions)]
+    findings = [
+        *check_ids(questions, passages),
+        *run_findings,
+        *check_texts(questions),
+        *check_readings(questions, passages),
+    ]
     pools = [*build_pools(questions, passages, samples_by_run)]
     results = _judge_pools(pools, judge, announce, options) if pools else None
     for pool, row in zip(pools, results or (), strict=True):

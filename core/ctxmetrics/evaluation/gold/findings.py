@@ -55,6 +55,10 @@ CODES: Mapping[str, Code] = FrozenDict(
         "repeated_question": Code(
             "questions", "Ask the question once, with all of its gold, or tell both apart."
         ),
+        "two_readings": Code(
+            "questions",
+            "Ask so that the question tells both apart, or correct the passage that is out of date.",
+        ),
         "answer_in_question": Code("questions", "Ask without naming the answer."),
         "id_in_question": Code("questions", "Ask without naming the id of the passage."),
         "contradicts_gold": Code("questions", "Correct the reference, or the gold passage."),

@@ -23,6 +23,8 @@ _LEAST_EQUAL = 0.9
 _FEWEST_WORDS = 10
 # How many passages a gold passage is compared with.
 _MOST_COMPARED = 3
+# Doubles are searched by so many of the words of a passage, the rarest ones.
+_SEARCHED_WORDS = 20
 # Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
 # LlamaIndex a fifth).
 _LEAST_OVERLAP = 0.3
@@ -284,10 +286,17 @@ class _Doubles:
             text = self._passages.chunks[place].text
             words = read_words(text)
             nearest = self._passages.search(
-                (word.key for word in words), _MOST_COMPARED, without=(place,)
+                (word.key for word in words),
+                _MOST_COMPARED,
+                without=(place,),
+                most_words=_SEARCHED_WORDS,
             )
             doubles: list[int] = []
             for other in nearest:
+                other_count = self._passages.count_words(other)
+                fewer, more = sorted((len(words), other_count))
+                if fewer < _LEAST_EQUAL * more:
+                    continue
                 other_text = self._passages.chunks[other].text
                 is_equal = normalise(text) == normalise(other_text)
                 if is_equal or _are_doubles(words, read_words(other_text)):

@@ -6,7 +6,6 @@ words of its reference. The verdicts of the embedded judge count where they are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +14,11 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.question_texts import is_answer
+from ctxmetrics.evaluation.gold.values import NUMBERS, find_rival
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.judges.evidence.contradiction import contradiction
-from ctxmetrics.judges.evidence.words import Token
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -52,6 +51,14 @@ _MOST_IN_HOLE = 0.65
 _LEAST_IN_HOLE = 0.25
 # .. and at least this share that no gold passage has.
 _LEAST_NEW_IN_HOLE = 0.13
+# It is also a hole if two of its sentences have at least this share of a sentence of the reference ..
+_LEAST_OF_SENTENCE = 0.6
+# .. and more of it by this share than two sentences of any gold passage.
+_LEAST_AHEAD = 0.1
+# It is also a hole if it is evidence for the reference, and has at least this share of the question ..
+_LEAST_OF_QUESTION = 0.7
+# .. or is one of so many results of a run that come first and are not gold.
+_FIRST_RESULTS = 2
 # A gold passage adds nothing if it has less than this share of the reference ..
 _LEAST_IN_GOLD = 0.12
 # .. and less than this share that no other gold passage has.
@@ -60,9 +67,6 @@ _LEAST_OWN_IN_GOLD = 0.08
 _SAME_BUT_NUMBER = 0.6
 # A sentence of gold denies a sentence if it has this share of its words.
 _SAME_BUT_NEGATION = 0.8
-# The kinds of words that are numbers.
-_NUMBERS = frozenset({"number", "count"})
-_YEAR = re.compile(r"1\d{3}|20\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class Pool:
         ids: Their ids; None for a passage without one.
         gold: The places of the gold passages among them.
         retrieved: The places of what was retrieved and is not gold.
+        first: The places of the first of these by rank, of each run.
     """
 
     question: Question
@@ -82,6 +87,7 @@ class Pool:
     ids: tuple[str | None, ...]
     gold: tuple[int, ...]
     retrieved: tuple[int, ...]
+    first: frozenset[int]
 
     def name(self, place: int) -> str:
         """Return the id of a passage; without one the beginning of its text."""
@@ -121,6 +127,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
     passages_by_text = _PassagesByText()
     gold: dict[str, None] = {}
     retrieved: dict[str, None] = {}
+    first: set[str] = set()
     for passage in question.gold:
         if passage.text:
             key = normalise(passage.text)
@@ -136,6 +143,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             ]
             contexts = tuple(passages.chunks[place].text for place in places)
             ids = tuple(passages.chunks[place].id or "" for place in places)
+        ranked: dict[str, None] = {}
         for number, text in enumerate(contexts):
             key = normalise(text)
             if not key or key in gold:
@@ -147,7 +155,9 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             if is_gold or key in useless:
                 continue
             passages_by_text.add(key, id_, text)
-            retrieved[key] = None
+            ranked[key] = None
+        retrieved |= ranked
+        first.update([*ranked][:_FIRST_RESULTS])
     for place in _search(question, passages):
         chunk = passages.chunks[place]
         passages_by_text.add(normalise(chunk.text), chunk.id, chunk.text)
@@ -158,6 +168,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
         ids=tuple(passages_by_text.ids.values()),
         gold=tuple(order[key] for key in gold),
         retrieved=tuple(order[key] for key in retrieved),
+        first=frozenset(order[key] for key in first),
     )
 
 
@@ -223,6 +234,8 @@ class PoolFindings:
         self._useful = row[METRICS[1].name].verdicts
         self._passages = passages
         self._by_words = by_words
+        # The keys of the words of each sentence of a passage, by the place of the passage.
+        self._words_by_place: dict[int, Sequence[frozenset[str]]] = {}
 
     def __iter__(self) -> Iterator[Finding]:
         yield from self._check_reference()
@@ -242,8 +255,11 @@ class PoolFindings:
 
     def _weigh(self, keys: Iterable[str], whole: Iterable[str]) -> float:
         """Return the share that some words have in the weight of all words of a text."""
-        weigh = self._passages.weigh
-        return sum(map(weigh, keys)) / (sum(map(weigh, whole)) or 1.0)
+        return self._sum_weights(keys) / (self._sum_weights(whole) or 1.0)
+
+    def _sum_weights(self, keys: Iterable[str]) -> float:
+        """Return the weight of some words."""
+        return sum(map(self._passages.weigh, keys))
 
     # --- the reference ---
 
@@ -359,15 +375,50 @@ class PoolFindings:
                 yield self._question.make_finding("hole", evidence, (self._pool.get_key(place),))
 
     def _has_answer(self, place: int) -> bool:
-        """Tell whether a passage has most of the reference, or much of it and some that no gold passage has."""
+        """Tell whether a passage has enough words of the reference, or is evidence for it and near to the question."""
         content = self._question.reference_content
         held = content & self._words[place]
         share = self._weigh(held, content)
         if share >= _MOST_IN_HOLE:
             return True
-        new = held - self._unite_gold()
-        has_much = share >= _LEAST_IN_HOLE
-        return has_much and self._weigh(new, content) >= _LEAST_NEW_IN_HOLE
+        new_share = self._weigh(held - self._unite_gold(), content)
+        if share >= _LEAST_IN_HOLE and new_share >= _LEAST_NEW_IN_HOLE:
+            return True
+        if any(self._is_nearer_than_gold(place, unit.text) for unit in self._units):
+            return True
+        is_evidence = any(span.context == place for unit in self._units for span in unit.evidence)
+        asked = frozenset(word.key for word in self._question.words)
+        has_question = self._weigh(asked & self._words[place], asked) >= _LEAST_OF_QUESTION
+        return is_evidence and (has_question or place in self._pool.first)
+
+    def _is_nearer_than_gold(self, place: int, text: str) -> bool:
+        """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage."""
+        content = find_content(text)
+        if len(content) < _FEWEST:
+            return False
+        share = self._measure_nearest(content, place)
+        if share < _LEAST_OF_SENTENCE:
+            return False
+        gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
+        return share >= max(gold_shares, default=0.0) + _LEAST_AHEAD
+
+    def _measure_nearest(self, content: frozenset[str], place: int) -> float:
+        """Measure the share of some words that the two nearest sentences of a passage have together."""
+        missing = content
+        for _ in range(2):
+            held = [missing & words for words in self._sentence_words(place)]
+            missing -= max(held, key=self._sum_weights, default=frozenset())
+        return self._weigh(content - missing, content)
+
+    def _sentence_words(self, place: int) -> Sequence[frozenset[str]]:
+        """Return the keys of the words of each sentence of a passage."""
+        if place not in self._words_by_place:
+            text = self._pool.texts[place]
+            self._words_by_place[place] = [
+                frozenset(word.key for word in read_words(text[start:end]))
+                for start, end in sentences(text)
+            ]
+        return self._words_by_place[place]
 
 
 def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]:
@@ -375,7 +426,7 @@ def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]
 
     Numbers do not count.
     """
-    numbers = {word.key for word in read_words(text) if word.kind in _NUMBERS}
+    numbers = {word.key for word in read_words(text) if word.kind in NUMBERS}
     content = find_content(text) - numbers
     held: dict[str, frozenset[str]] = {}
     for passage in gold:
@@ -404,20 +455,12 @@ def _find_other_number(text: str, nearest: Iterable[str], gold: frozenset[str]) 
     """
     numbers = [word for word in read_words(text) if word.kind == "number"]
     number_keys = {word.key for word in numbers}
-    gold_numbers: list[Token] = []
-    for sentence in nearest:
-        gold_numbers += [word for word in read_words(sentence) if word.kind == "number"]
+    gold_words = [word for sentence in nearest for word in read_words(sentence)]
     for number in numbers:
         values = [part for part in number.parts if any(map(str.isdigit, part))]
         if not gold.isdisjoint((number.key, *values)):
             continue
-        for other in gold_numbers:
-            is_other = other.measures == number.measures and other.key not in number_keys
-            if is_other and _is_year(other.key) == _is_year(number.key):
-                return f"{number.spelling!r} against {other.spelling!r}"
+        rival = find_rival(number, gold_words, number_keys)
+        if rival is not None:
+            return f"{number.spelling!r} against {rival.spelling!r}"
     return ""
-
-
-def _is_year(key: str) -> bool:
-    """Tell whether a number may be a year."""
-    return _YEAR.fullmatch(key) is not None

@@ -90,8 +90,8 @@ class Passages:
         return shorten(chunk.text) if chunk.id is None else chunk.id
 
     @cached_property
-    def _index(self) -> tuple[dict[str, _Postings], NDArray[np.float64]]:
-        """The inverted index, and for each passage the part of BM25's denominator that grows with its length."""
+    def _index(self) -> tuple[dict[str, _Postings], array[int]]:
+        """The inverted index, and the number of words of each passage."""
         index: dict[str, _Postings] = {}
         lengths = array("I")
         for place, chunk in enumerate(self.chunks):
@@ -102,23 +102,43 @@ class Passages:
                     index[key] = _Postings()
                 index[key].places.append(place)
                 index[key].counts.append(min(count, 65_535))
+        return index, lengths
+
+    @cached_property
+    def _length_terms(self) -> NDArray[np.float64]:
+        """The part of BM25's denominator that grows with the length of a passage, for each passage."""
+        _, lengths = self._index
         mean = max(1.0, sum(lengths) / max(1, len(lengths)))
         shares = np.frombuffer(lengths, np.uint32).astype(np.float64) / mean
-        return index, _K1 * (1 - _B + _B * shares)
+        return _K1 * (1 - _B + _B * shares)
 
-    def search(self, keys: Iterable[str], most: int, *, without: Iterable[int] = ()) -> list[int]:
+    def count_words(self, place: int) -> int:
+        """Return the number of words of a passage."""
+        _, lengths = self._index
+        return lengths[place]
+
+    def search(
+        self,
+        keys: Iterable[str],
+        most: int,
+        *,
+        without: Iterable[int] = (),
+        most_words: int | None = None,
+    ) -> list[int]:
         """Search the passages by words: BM25, with the rarest words where there are too many entries to read.
 
         Args:
             keys: The keys of the words.
             most: How many passages are returned at most, the best first.
             without: Passages that are not returned.
+            most_words: How many words are looked for at most, the rarest ones; None: all.
         """
-        index, length_terms = self._index
+        index, _ = self._index
+        length_terms = self._length_terms
         rare_first = sorted(
             (index[key] for key in set(keys) if key in index),
             key=lambda postings: len(postings.places),
-        )
+        )[:most_words]
         if not rare_first:
             return []
         # For each word, the passages that have it, and what it adds to the score of each.
