@@ -223,12 +223,18 @@ class Planter:
         return True
 
     def questions_copied(self, sample, place):
-        sample["reference"] = self.samples[self._choose_other(place)]["reference"]
+        other = self._choose_other(place)
+        sample["reference"] = self.samples[other]["reference"]
+        self.touched.add(other)
         return True
 
     def questions_contradicts(self, sample, place):
         words = sample["reference"].split()
-        numbers = [number for number, word in enumerate(words) if word.strip(".,").isdigit()]
+        numbers = [
+            number
+            for number, word in enumerate(words)
+            if word.strip(".,").isdigit() and not word.endswith(".")  # "1." marks an item of a list
+        ]
         held = " ".join(self.corpus.get(id_, "") for id_ in sample["reference_context_ids"])
         numbers = [number for number in numbers if words[number].strip(".,") in held]
         if not numbers:

@@ -314,8 +314,12 @@ def check_gold(
     ]
     pools = [*build_pools(questions, passages, samples_by_run)]
     results = _judge_pools(pools, judge, announce, options) if pools else None
+    not_compared = 0
     for pool, row in zip(pools, results or (), strict=True):
-        findings += PoolFindings(pool, row, passages, by_words=_compares_words(judge))
+        pool_findings = PoolFindings(pool, row, passages, by_words=_compares_words(judge))
+        findings += pool_findings
+        if pool_findings.is_in_another_language:
+            not_compared += 1
     kinds = [*KINDS]
     findings.sort(key=lambda finding: (kinds.index(finding.kind), finding.number))
     is_complete = _has_answered(results)
@@ -323,6 +327,11 @@ def check_gold(
         *_list_notes(questions, passages, samples_by_run, run_results),
         *_list_judge_notes(results),
     ]
+    if not_compared:
+        notes.append(
+            f"{plural(not_compared, 'reference')} in another language than the gold passages: the embedded judge compares "
+            "words and did not look who states them. --judge takes a model"
+        )
     audit_result = None
     if audit is not None and labels is not None:
         audit_result, corrected_samples = read_audit(Path(audit), Path(labels), questions, run_results)

@@ -11,9 +11,11 @@ from urllib.parse import unquote
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question
+from ctxmetrics.evaluation.gold.values import find_telling, has_other_number
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
 from ctxmetrics.judges.evidence.words import Token
 from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.repeats import measure_overlaps
 
@@ -54,17 +56,35 @@ _SEPARATOR = re.compile(r"[/:]")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 # Any letter.
 _LETTER = re.compile(r"[^\W\d_]")
+# The beginning of an address, and what counts its visitors.
+_PROTOCOL = re.compile(r"^(?:https?|file)://+(?:www\.)?", re.IGNORECASE)
+_TRACKING = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
+# A UUID, whose marks are often left out.
+_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+# A whole number that was read as a fraction, as tables do: 12.0.
+_FLOAT = re.compile(r"(\d+)\.0+")
+# Where letters and digits meet: chunk0.
+_JOINT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
 def _fold_id(id_: str) -> str:
-    """Return an id without case, kinds of marks and leading zeros."""
-    marks = _MARKS.sub("-", normalise(unquote(id_))).strip("-")
+    """Return an id without case, kinds of marks, leading zeros and the beginning of an address."""
+    plain = normalise(_strip_address(unquote(id_)))
+    if _UUID.fullmatch(plain):
+        return plain.replace("-", "")
+    plain = _FLOAT.sub(r"\1", plain) if _FLOAT.fullmatch(plain) else plain
+    marks = _MARKS.sub("-", _JOINT.sub("-", plain)).strip("-")
     return _ZEROS.sub("", marks)
+
+
+def _strip_address(id_: str) -> str:
+    """Return an id without the protocol of an address, and without what counts visitors."""
+    return _TRACKING.sub("", _PROTOCOL.sub("", id_))
 
 
 def _to_path(id_: str) -> str:
     """Return an id as a path: decoded, with one kind of slash and none at its end."""
-    return unquote(id_).replace("\\", "/").rstrip("/")
+    return _strip_address(unquote(id_)).replace("\\", "/").rstrip("/")
 
 
 def _fold_name(id_: str) -> str:
@@ -228,11 +248,14 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
     text = passage.text or ""
     if passage.places or not passages.is_corpus:
         return
-    keys = [token.key for token in read_words(text)]
-    nearest = passages.search(keys, _MOST_COMPARED)
-    shares = {place: _measure_held(keys, passages.chunks[place].text) for place in nearest}
-    if any(share >= _LEAST_HELD for share in shares.values()):
-        return  # a quote of a passage, or the passage with a heading
+    words = read_words(text)
+    nearest = passages.search([word.key for word in words], _MOST_COMPARED)
+    shares: dict[int, float] = {}
+    for place in nearest:
+        others = read_words(passages.chunks[place].text)
+        shares[place] = _measure_held(words, others)
+        if shares[place] >= _LEAST_HELD and not has_other_number(words, others):
+            return  # a quote of a passage, or the passage with a heading
     evidence = f"no passage of the corpus holds the gold text {shorten(text)!r}"
     if nearest:
         best = max(nearest, key=lambda place: shares[place])
@@ -240,10 +263,10 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
     yield question.make_finding("unknown_text", evidence, (text,))
 
 
-def _measure_held(keys: Sequence[str], text: str) -> float:
-    """Measure the share of words that a text holds."""
-    wanted = Counter(keys)
-    held = wanted & Counter(token.key for token in read_words(text))
+def _measure_held(words: Sequence[Token], others: Sequence[Token]) -> float:
+    """Measure the share of the words of a text that another one holds."""
+    wanted = Counter(word.key for word in words)
+    held = wanted & Counter(word.key for word in others)
     return held.total() / max(1, wanted.total())
 
 
@@ -253,9 +276,12 @@ def _check_own_text(question: Question, passage: GoldPassage, passages: Passages
     others = [passages.chunks[place].text for place in passage.places]
     if not passages.is_corpus or any(normalise(text) == normalise(other) for other in others):
         return
-    keys = [token.key for token in read_words(text)]
-    if any(_measure_held(keys, other) >= _LEAST_HELD for other in others):
-        return
+    words = read_words(text)
+    for other_words in map(read_words, others):
+        if _measure_held(words, other_words) >= _LEAST_HELD and not has_other_number(
+            words, other_words
+        ):
+            return
     evidence = f"{passage.id!r} is {shorten(text)!r} here and {shorten(others[0])!r} in the corpus"
     yield question.make_finding("other_text", evidence, (passage.id or "",))
 
@@ -285,6 +311,7 @@ class _Doubles:
         if place not in self._doubles:
             text = self._passages.chunks[place].text
             words = read_words(text)
+            language = detect_language(text)
             nearest = self._passages.search(
                 (word.key for word in words),
                 _MOST_COMPARED,
@@ -299,14 +326,14 @@ class _Doubles:
                     continue
                 other_text = self._passages.chunks[other].text
                 is_equal = normalise(text) == normalise(other_text)
-                if is_equal or _are_doubles(words, read_words(other_text)):
+                if is_equal or _are_doubles(words, read_words(other_text), language):
                     doubles.append(other)
             self._doubles[place] = doubles
         return self._doubles[place]
 
 
-def _are_doubles(words: Sequence[Token], others: Sequence[Token]) -> bool:
-    """Tell whether two passages say the same: nearly the same words, none of them a number or a name that differs."""
+def _are_doubles(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
+    """Tell whether two passages say the same: nearly the same words, and none that differs changes what is stated."""
     own = Counter(word.key for word in words)
     other = Counter(word.key for word in others)
     if own == other:
@@ -316,26 +343,7 @@ def _are_doubles(words: Sequence[Token], others: Sequence[Token]) -> bool:
     if (own & other).total() < _LEAST_EQUAL * (own | other).total():
         return False
     different = (own - other).keys() | (other - own).keys()
-    return different.isdisjoint(_find_telling(words) | _find_telling(others))
-
-
-def _find_telling(words: Sequence[Token]) -> frozenset[str]:
-    """Find the words that change what a text states: numbers, words with a digit, and names.
-
-    A name is a capitalised word within a sentence that the text has nowhere in small letters.
-    """
-    telling: set[str] = set()
-    in_small_letters: set[str] = set()
-    begins_sentence = True
-    for word in words:
-        if word.kind in {"number", "count"} or any(map(str.isdigit, word.spelling)):
-            telling.add(word.key)
-        elif not word.spelling[:1].isupper():
-            in_small_letters.add(word.key)
-        elif not begins_sentence:
-            telling.add(word.key)
-        begins_sentence = word.ends
-    return frozenset(telling - in_small_letters)
+    return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
 
 
 def _check_overlaps(question: Question) -> Iterator[Finding]:

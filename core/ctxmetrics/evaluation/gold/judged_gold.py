@@ -12,9 +12,9 @@ from functools import cached_property
 
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
-from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
-from ctxmetrics.evaluation.gold.values import NUMBERS, find_rival
+from ctxmetrics.evaluation.gold.values import NUMBERS, find_names, find_rival, spell
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
@@ -65,6 +65,8 @@ _LEAST_IN_GOLD = 0.12
 _LEAST_OWN_IN_GOLD = 0.08
 # A sentence of gold says the same with another number if it has this share of the other words of a sentence.
 _SAME_BUT_NUMBER = 0.6
+# A sentence of gold says the same with another name if it has this share of the other words of a sentence.
+_SAME_BUT_NAME = 0.8
 # A sentence of gold denies a sentence if it has this share of its words.
 _SAME_BUT_NEGATION = 0.8
 
@@ -263,6 +265,20 @@ class PoolFindings:
 
     # --- the reference ---
 
+    @cached_property
+    def is_in_another_language(self) -> bool:
+        """Whether question and reference are in a language that no gold passage has; of passages without gold, none at all.
+
+        Words do not tell then whether a passage states the reference.
+        """
+        language = find_language(self._question.reference)
+        if not self._by_words or language is None:
+            return False
+        if find_language(self._question.text) not in {None, language}:
+            return False
+        places = self._pool.gold or range(len(self._pool.texts))
+        return all(find_language(self._pool.texts[place]) not in {None, language} for place in places)
+
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that nothing states, and those that the gold contradicts."""
         unstated: list[Verdict] = []
@@ -290,6 +306,8 @@ class PoolFindings:
         """Tell whether a sentence that the judge calls unsupported is clearly unstated; a language model's verdict always is."""
         if not self._by_words:
             return True
+        if self.is_in_another_language:
+            return False
         content = find_content(text)
         gold = self._unite_gold()
         highest_share = max(self._weigh(content & (gold | words), content) for words in self._words)
@@ -300,6 +318,9 @@ class PoolFindings:
         if unit.value is True and unit.code != "uncertain":
             return ""
         gold = [self._pool.texts[place] for place in self._pool.gold]
+        other_name = self._find_other_name(unit.text, gold, language)
+        if other_name:
+            return other_name
         nearest, share = _find_nearest(unit.text, gold)
         if share < _SAME_BUT_NUMBER:
             return ""
@@ -310,6 +331,27 @@ class PoolFindings:
         if denial is None or denial.kind == "number" or share < _SAME_BUT_NEGATION:
             return ""
         return str(denial)
+
+    def _find_other_name(self, text: str, gold: Sequence[str], language: str) -> str:
+        """Describe the names of a text that no gold passage has, and the names in the same place; empty if there are none."""
+        if language == "de":  # German writes all nouns with a capital letter
+            return ""
+        words = read_words(text)
+        names = find_names(words)
+        content = find_content(text) - names
+        is_unknown = names and names.isdisjoint(self._unite_gold() | self._question.word_keys)
+        if not is_unknown or len(content) < _FEWEST:
+            return ""
+        for passage in gold:
+            for start, end in sentences(passage):
+                others = read_words(passage[start:end])
+                held = content & {word.key for word in others}
+                other_names = (
+                    find_names(others) - self._question.reference_content - self._question.word_keys
+                )
+                if other_names and len(held) >= _SAME_BUT_NAME * len(content):
+                    return f"{spell(words, names)!r} against {spell(others, other_names)!r}"
+        return ""
 
     # --- the gold passages ---
 
@@ -387,7 +429,7 @@ class PoolFindings:
         if any(self._is_nearer_than_gold(place, unit.text) for unit in self._units):
             return True
         is_evidence = any(span.context == place for unit in self._units for span in unit.evidence)
-        asked = frozenset(word.key for word in self._question.words)
+        asked = self._question.word_keys
         has_question = self._weigh(asked & self._words[place], asked) >= _LEAST_OF_QUESTION
         return is_evidence and (has_question or place in self._pool.first)
 

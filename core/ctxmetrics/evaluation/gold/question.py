@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, list_gold
@@ -63,6 +64,11 @@ class Question:
         return read_words(self.text)
 
     @cached_property
+    def word_keys(self) -> frozenset[str]:
+        """The keys of the words of the question."""
+        return frozenset(word.key for word in self.words)
+
+    @cached_property
     def reference_content(self) -> frozenset[str]:
         """The keys of the words of the reference that carry a meaning."""
         return find_content(self.reference)
@@ -90,6 +96,23 @@ def find_content(text: str) -> frozenset[str]:
     """Find the keys of the words of a text that carry a meaning."""
     stop = word_list("stop", detect_language(text))
     return frozenset(token.key for token in read_words(text) if token.folded not in stop)
+
+
+def find_language(text: str) -> str | None:
+    """Find the language of a text; None if it is not clear: a short text in Latin script that has no word of English alone."""
+    language = detect_language(text)
+    if language != "en":
+        return language
+    is_english = any(word.folded in _read_english_words() for word in read_words(text))
+    return language if is_english else None
+
+
+@cache
+def _read_english_words() -> frozenset[str]:
+    """Read the frequent words that English alone has."""
+    words = {**read_data("_internal", "function_words.json")["words"]}
+    english = words.pop("en")
+    return frozenset(english).difference(*words.values())
 
 
 def _find_gold(sample: Sample, passages: Passages) -> Iterator[GoldPassage]:

@@ -11,9 +11,8 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import read_words, shorten
-from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
-from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
 
@@ -42,6 +41,16 @@ _SHORTEST_ID = 4
 _ASKS = re.compile(r"[?？؟\u037e]\W*$")
 # A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
 _TEMPLATE = re.compile(r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%|\$\w+)\s*\.?\s*")
+# A mark in capital letters at the beginning, such as TODO(anna).
+_CAPITAL_MARK = re.compile(r"\W*(?:TODO|TBD|TBA|TBC|FIXME)\b")
+# An address, or the name of a file.
+_ADDRESS = re.compile(
+    r"\w+://\S+|www\.\S+|\S+\.(?:pdf|docx?|md|html?|txt|xlsx?|pptx?)\b", re.IGNORECASE
+)
+# The number of a page or a question, such as 12 or q3.
+_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
+# Where the first part of a text ends.
+_PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # What stands between words.
 _WORD = re.compile(r"[\W_]+")
 # What ends a mark at the beginning of a text, such as ``TODO:``.
@@ -85,6 +94,13 @@ def _is_placeholder(text: str) -> bool:
     plain = _fold_words(text)
     if not plain or plain in _read_folded_words("placeholders") or _TEMPLATE.fullmatch(text):
         return True
+    if _points_elsewhere(text):
+        return True
+    capital_mark = _CAPITAL_MARK.match(text)
+    if (
+        capital_mark is not None and not text[capital_mark.end() :].isupper()
+    ):  # TODO is a word of Spanish
+        return True
     mark = _COLON.split(text, maxsplit=1)[0]
     if _fold_words(mark) in _read_folded_words("placeholder_marks") and mark != text:
         return True
@@ -93,6 +109,20 @@ def _is_placeholder(text: str) -> bool:
         return True
     is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
     return is_one_letter and len(plain) >= _FEWEST_REPEATED_LETTERS
+
+
+def _points_elsewhere(text: str) -> bool:
+    """Tell whether a text only says where the answer stands, such as "see the manual, page 3"."""
+    has_address = _ADDRESS.search(text) is not None
+    plain = _fold_words(_ADDRESS.sub(" ", text))
+    see_words = [words for words in _read_folded_words("see") if f"{plain} ".startswith(f"{words} ")]
+    if not see_words:
+        return False
+    rest = plain[len(max(see_words, key=len)) :].split()
+    documents = _read_folded_words("documents")
+    known = documents | _read_folded_words("between")
+    names_document = has_address or not documents.isdisjoint(rest) or any(map(_LABEL.fullmatch, rest))
+    return names_document and all(word in known or _LABEL.fullmatch(word) for word in rest)
 
 
 def is_answer(text: str) -> bool:
@@ -140,6 +170,8 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
             "answer_in_question", f"the question has the reference: {shorten(text)!r}"
         )
         return
+    # "Yes, the pump is red." answers "Is the pump red?", which has most of its words.
+    is_yes_or_no = phrase_kind(_PART_END.split(text, maxsplit=1)[0]) == "yes_no"
     for sentence in split_sentences(text):
         if sentence.endswith((":", "：")):  # the answer follows
             continue
@@ -148,7 +180,7 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
         is_word_for_word = (
             len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked, keys)
         )
-        has_most_words = len(content & known) >= _LEAST_NAMED * len(content)
+        has_most_words = not is_yes_or_no and len(content & known) >= _LEAST_NAMED * len(content)
         if is_word_for_word or (len(content) >= _FEWEST_SENTENCE_WORDS and has_most_words):
             evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
             yield question.make_finding("answer_in_question", evidence)
@@ -160,8 +192,8 @@ def _list_choice_words(question: Question) -> frozenset[str]:
 
     The language of a short text in Latin script is seldom clear, and English then: a word of English alone tells.
     """
-    language = detect_language(question.text)
-    if language != "en" or any(word.folded in _read_english_words() for word in question.words):
+    language = find_language(question.text)
+    if language is not None:
         return _read_choice_words(language) | _read_choice_words("und")
     return frozenset().union(*map(_read_choice_words, _read_word_lists()["or"]))
 
@@ -171,14 +203,6 @@ def _read_choice_words(language: str) -> frozenset[str]:
     """Read the keys of "or" in a language; for ``und`` where it is no other word of another language."""
     texts = _read_word_lists()["or"].get(language, ())
     return frozenset(word.key for text in texts for word in read_words(text))
-
-
-@cache
-def _read_english_words() -> frozenset[str]:
-    """Read the frequent words that English alone has."""
-    words = {**read_data("_internal", "function_words.json")["words"]}
-    english = words.pop("en")
-    return frozenset(english).difference(*words.values())
 
 
 def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:

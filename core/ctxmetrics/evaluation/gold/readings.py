@@ -1,4 +1,4 @@
-"""Questions with two readings: another passage answers in the same words with another number, and the question tells neither apart."""
+"""Questions with two readings: another passage answers in the same words with another number or name, and the question tells neither apart."""
 
 from __future__ import annotations
 
@@ -9,39 +9,96 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.question_texts import is_answer
-from ctxmetrics.evaluation.gold.values import NUMBERS, find_rival, list_values
+from ctxmetrics.evaluation.gold.values import NUMBERS, find_names, find_rival, list_values, spell
 from ctxmetrics.judges.evidence.words import Token
 from ctxmetrics.judges.lexical.index import sentences
+from ctxmetrics.text.languages import detect_language
 
 # How many passages are looked at for a question.
 _MOST_COMPARED = 5
 # A passage is searched by so many words at most, the rarest ones.
 _SEARCHED_WORDS = 20
-# Two sentences say the same with another number if the second one has this share of the other words of the first ..
-_SAME_BUT_NUMBER = 0.7
+# Two sentences say the same with another number or name if the second one has this share of the other words of the first ..
+_SAME_BUT_ANSWER = 0.7
 # .. and at least so many.
 _FEWEST = 3
+# More names are no answer: the sentence lists them.
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of a passage.
+
+    Attributes:
+        words: Its words.
+        names: The keys of its names; none in German, which writes all nouns with a capital letter.
+        content: The keys of the words that carry a meaning and are no numbers.
+    """
+
+    words: Sequence[Token]
+    names: frozenset[str]
+    content: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A sentence of gold that has a number of the reference.
+    """A number or name of the reference in a sentence of the gold; the question has it not.
 
     Attributes:
         place: Where the passage stands.
-        number: The number, which the question does not have.
-        content: The keys of the other words of the sentence that carry a meaning.
+        number: The number; None for names.
+        names: The keys of the names; empty for a number.
+        sentence: The sentence.
         asked: The keys of the words of the question that the passage has.
     """
 
     place: int
-    number: Token
-    content: frozenset[str]
+    number: Token | None
+    names: frozenset[str]
+    sentence: _Sentence
     asked: frozenset[str]
+
+    @property
+    def content(self) -> frozenset[str]:
+        """The keys of the other words of the sentence that carry a meaning."""
+        return self.sentence.content - self.sentence.names if self.names else self.sentence.content
+
+    @property
+    def least_common(self) -> float:
+        """How many of these another sentence has at least if it says the same."""
+        return max(_FEWEST, _SAME_BUT_ANSWER * len(self.content))
+
+    @property
+    def spelling(self) -> str:
+        """The number or the names, as the sentence spells them."""
+        return spell(self.sentence.words, self.names) if self.number is None else self.number.spelling
+
+    def is_in(self, words: Sequence[Token]) -> bool:
+        """Tell whether a text has the number, or one of the names."""
+        if self.number is not None:
+            return self.number.key in list_values(words)
+        return any(word.key in self.names for word in words)
+
+    def find_rival(self, sentence: _Sentence, excluded: frozenset[str]) -> str:
+        """Find what another sentence has in the place of the answer; empty if there is nothing.
+
+        Args:
+            sentence: The other sentence.
+            excluded: The keys of what is no rival.
+        """
+        if len(self.content & sentence.content) < self.least_common:
+            return ""
+        if self.number is None:
+            names = sentence.names - excluded
+            has_question = not self.asked.isdisjoint(self.content & sentence.content)
+            return spell(sentence.words, names) if has_question and len(names) <= _MOST_NAMES else ""
+        rival = find_rival(self.number, sentence.words, excluded)
+        return "" if rival is None else rival.spelling
 
 
 def check_readings(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:
-    """Find questions that another passage answers as well as the gold, with another number."""
+    """Find questions that another passage answers as well as the gold, with another number or name."""
     for question in questions:
         if not is_answer(question.reference):
             continue
@@ -53,38 +110,34 @@ def check_readings(questions: Sequence[Question], passages: Passages) -> Iterato
 
 
 def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
-    """Yield the sentences of the gold that have a number of the reference which the question does not have."""
-    values = list_values(read_words(question.reference)) - list_values(question.words)
-    if not values:
+    """Yield the numbers and names of the reference in sentences of the gold, without those that the question has."""
+    reference = read_words(question.reference)
+    values = list_values(reference) - list_values(question.words)
+    reference_names = find_names(reference) - question.word_keys
+    if not values and not reference_names:
         return
     asked = find_content(question.text)
     for place in sorted(question.gold_places):
         asked_here = asked & _read_passage_words(passages, place)
         for sentence in _read_sentences(passages.chunks[place].text):
+            if len(sentence.content) < _FEWEST:
+                continue
             for word in sentence.words:
                 if not values.isdisjoint(list_values([word])):
-                    yield _Answer(place, word, sentence.content, asked_here)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence of a passage.
-
-    Attributes:
-        words: Its words.
-        content: The keys of those that carry a meaning and are no numbers.
-    """
-
-    words: Sequence[Token]
-    content: frozenset[str]
+                    yield _Answer(place, word, frozenset(), sentence, asked_here)
+            names = sentence.names & reference_names
+            if 0 < len(names) <= _MOST_NAMES:
+                yield _Answer(place, None, names, sentence, asked_here)
 
 
 def _read_sentences(text: str) -> Iterator[_Sentence]:
     """Yield the sentences of a passage."""
+    language = detect_language(text)
     for start, end in sentences(text):
         words = read_words(text[start:end])
+        names = frozenset[str]() if language == "de" else find_names(words)
         numbers = {word.key for word in words if word.kind in NUMBERS}
-        yield _Sentence(words, find_content(text[start:end]) - numbers)
+        yield _Sentence(words, names, find_content(text[start:end]) - numbers)
 
 
 def _read_passage_words(passages: Passages, place: int) -> frozenset[str]:
@@ -97,36 +150,29 @@ def _read_passage_words(passages: Passages, place: int) -> frozenset[str]:
 
 
 def _find_other_reading(question: Question, answer: _Answer, passages: Passages) -> Finding | None:
-    """Find a passage that is not gold and has another number where the gold has that of the reference."""
-    if len(answer.content) < _FEWEST:
-        return None
+    """Find a passage that is not gold and has another number or name where the gold has that of the reference."""
+    content = answer.content
     nearest = passages.search(
-        answer.content | answer.asked,
+        content | answer.asked,
         _MOST_COMPARED,
         without=question.gold_places,
         most_words=_SEARCHED_WORDS,
     )
-    gold_words = frozenset[str]().union(*question.gold_content)
-    least_common = max(_FEWEST, _SAME_BUT_NUMBER * len(answer.content))
+    gold_words = frozenset[str]().union(question.word_keys, *question.gold_content)
     for place in nearest:
         text = passages.chunks[place].text
         passage_words = _read_passage_words(passages, place)
-        has_sentence = len(answer.content & passage_words) >= least_common
+        has_sentence = len(content & passage_words) >= answer.least_common
         is_told_apart = not answer.asked <= passage_words
-        if not has_sentence or is_told_apart:
-            continue
-        if answer.number.key in list_values(read_words(text)):
+        if not has_sentence or is_told_apart or answer.is_in(read_words(text)):
             continue
         for sentence in _read_sentences(text):
-            rival = find_rival(answer.number, sentence.words, gold_words)
-            if rival is None or len(answer.content & sentence.content) < least_common:
+            rival = answer.find_rival(sentence, gold_words)
+            if not rival:
                 continue
             own = passages.name(answer.place)
             other = passages.name(place)
             quote = shorten(" ".join(word.spelling for word in sentence.words), 120)
-            evidence = (
-                f"{own!r} is gold and says {answer.number.spelling!r}; {other!r} says {rival.spelling!r} in the same words: "
-                f"{quote!r}"
-            )
+            evidence = f"{own!r} is gold and says {answer.spelling!r}; {other!r} says {rival!r} in the same words: {quote!r}"
             return question.make_finding("two_readings", evidence, (own, other))
     return None

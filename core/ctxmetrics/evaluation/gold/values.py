@@ -1,11 +1,11 @@
-"""Numbers in the place of another number."""
+"""What changes a statement if it is replaced: numbers, names, negations and words with an opposite."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
-from ctxmetrics.judges.evidence.words import Token
+from ctxmetrics.judges.evidence.words import OPPOSITES, Token, word_list
 
 # The kinds of words that are numbers.
 NUMBERS = frozenset({"number", "count"})
@@ -38,6 +38,46 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
         if word.measures == number.measures and _is_year(word.key) == _is_year(number.key):
             return word
     return None
+
+
+def has_other_number(words: Sequence[Token], others: Sequence[Token]) -> bool:
+    """Tell whether a text has a number that another one lacks, which has another one of its kind in its place."""
+    own_values = list_values(words)
+    other_values = list_values(others)
+    missing = [word for word in words if word.kind == "number" and word.key not in other_values]
+    return any(find_rival(word, others, own_values) is not None for word in missing)
+
+
+def find_names(words: Iterable[Token]) -> frozenset[str]:
+    """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters."""
+    names: set[str] = set()
+    in_small_letters: set[str] = set()
+    begins_sentence = True
+    for word in words:
+        if word.kind in NUMBERS or any(map(str.isdigit, word.spelling)):
+            pass
+        elif not word.spelling[:1].isupper():
+            in_small_letters.add(word.key)
+        elif not begins_sentence:
+            names.add(word.key)
+        begins_sentence = word.ends
+    return frozenset(names - in_small_letters)
+
+
+def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
+    """Find the keys of the words that change what a text states: numbers, words with a digit, names, negations, opposites."""
+    denying = word_list("negations", language)
+    telling: set[str] = set()
+    for word in words:
+        is_number = word.kind in NUMBERS or any(map(str.isdigit, word.spelling))
+        if is_number or word.folded in denying or word.measures in OPPOSITES:
+            telling.add(word.key)
+    return find_names(words) | telling
+
+
+def spell(words: Iterable[Token], keys: frozenset[str]) -> str:
+    """Spell the words of a text that have certain keys."""
+    return " ".join(word.spelling for word in words if word.key in keys)
 
 
 def _is_year(key: str) -> bool:
