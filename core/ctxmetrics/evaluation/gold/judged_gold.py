@@ -14,7 +14,14 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
-from ctxmetrics.evaluation.gold.values import NUMBERS, find_names, find_rival, spell
+from ctxmetrics.evaluation.gold.values import (
+    NUMBERS,
+    find_names,
+    find_rival_of_missing,
+    list_missing,
+    list_values,
+    spell,
+)
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
@@ -324,7 +331,7 @@ class PoolFindings:
         nearest, share = _find_nearest(unit.text, gold)
         if share < _SAME_BUT_NUMBER:
             return ""
-        other_number = _find_other_number(unit.text, nearest, self._unite_gold())
+        other_number = _find_other_number(unit.text, nearest, gold)
         if other_number:
             return other_number
         denial = contradiction(unit.text, nearest[:1], language)
@@ -449,7 +456,9 @@ class PoolFindings:
         missing = content
         for _ in range(2):
             held = [missing & words for words in self._sentence_words(place)]
-            missing -= max(held, key=self._sum_weights, default=frozenset())
+            weights = [self._sum_weights(words) for words in held]
+            if held:
+                missing -= held[weights.index(max(weights))]
         return self._weigh(content - missing, content)
 
     def _sentence_words(self, place: int) -> Sequence[frozenset[str]]:
@@ -485,7 +494,7 @@ def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]
     return nearest, 1 - len(missing) / max(1, len(content))
 
 
-def _find_other_number(text: str, nearest: Iterable[str], gold: frozenset[str]) -> str:
+def _find_other_number(text: str, nearest: Iterable[str], gold: Iterable[str]) -> str:
     """Describe a number of a text that no gold passage has, and the number of the same measure in the nearest sentences.
 
     Empty if there is none.
@@ -493,16 +502,22 @@ def _find_other_number(text: str, nearest: Iterable[str], gold: frozenset[str]) 
     Args:
         text: The text.
         nearest: The sentences of the gold that are nearest to it.
-        gold: The keys of the words of all gold passages.
+        gold: The gold passages.
     """
-    numbers = [word for word in read_words(text) if word.kind == "number"]
-    number_keys = {word.key for word in numbers}
-    gold_words = [word for sentence in nearest for word in read_words(sentence)]
-    for number in numbers:
-        values = [part for part in number.parts if any(map(str.isdigit, part))]
-        if not gold.isdisjoint((number.key, *values)):
+    words = read_words(text)
+    own_values = list_values(words)
+    if not own_values:
+        return ""
+    gold_words = [word for passage in gold for word in read_words(passage)]
+    gold_values = list_values(gold_words).union(word.key for word in gold_words)
+    nearest_words = [word for sentence in nearest for word in read_words(sentence)]
+    for number in words:
+        if number.kind != "number":
             continue
-        rival = find_rival(number, gold_words, number_keys)
+        missing = list_missing(number, gold_values)
+        if not missing:
+            continue
+        rival = find_rival_of_missing(number, missing, nearest_words, own_values)
         if rival is not None:
             return f"{number.spelling!r} against {rival.spelling!r}"
     return ""

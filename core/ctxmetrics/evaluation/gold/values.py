@@ -9,6 +9,8 @@ from ctxmetrics.judges.evidence.words import OPPOSITES, Token, word_list
 
 # The kinds of words that are numbers.
 NUMBERS = frozenset({"number", "count"})
+# What a number measures that holds years and days.
+_HOLDS_DATES = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 # A day of a month, as the parts of a date name it.
 _DAY = re.compile(r"--\d\d-\d\d")
@@ -16,12 +18,22 @@ _DAY = re.compile(r"--\d\d-\d\d")
 
 def list_values(words: Iterable[Token]) -> frozenset[str]:
     """List the keys of the numbers among some words, and of what they hold: a date holds its year, and its day and month."""
-    keys: set[str] = set()
+    values: set[str] = set()
     for word in words:
         if word.kind == "number":
-            keys.add(word.key)
-            keys.update(part for part in word.parts if part.isdecimal() or _DAY.fullmatch(part))
-    return frozenset(keys)
+            values.add(word.key)
+            values.update(part for part in word.parts if part.isdecimal() or _DAY.fullmatch(part))
+    return frozenset(values)
+
+
+def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
+    """List what values lack of a number: its key, of a date or a range its years and days; empty if they have it."""
+    own_values = list_values([number])
+    if number.key in values:
+        return frozenset()
+    if number.measures in _HOLDS_DATES:
+        return frozenset(value for value in own_values - values if _is_day_or_year(value))
+    return frozenset([number.key]) if own_values.isdisjoint(values) else frozenset()
 
 
 def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) -> Token | None:
@@ -37,6 +49,28 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
             continue
         if word.measures == number.measures and _is_year(word.key) == _is_year(number.key):
             return word
+    return None
+
+
+def find_rival_of_missing(
+    number: Token, missing: frozenset[str], words: Iterable[Token], excluded: frozenset[str]
+) -> Token | None:
+    """Find what stands in the place of what is missing of a number: of a date another day, or another year.
+
+    Args:
+        number: The number.
+        missing: What is missing, as `list_missing` has it; not empty.
+        words: The words among which it is looked for.
+        excluded: The keys of numbers that are no rivals.
+    """
+    if number.measures not in _HOLDS_DATES:
+        return find_rival(number, words, excluded)
+    for word in words:
+        for value in list_values([word]) - excluded:
+            is_other_day = _DAY.fullmatch(value) and any(map(_DAY.fullmatch, missing))
+            is_other_year = _is_year(value) and any(map(_is_year, missing))
+            if is_other_day or is_other_year:
+                return word
     return None
 
 
@@ -78,6 +112,11 @@ def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
 def spell(words: Iterable[Token], keys: frozenset[str]) -> str:
     """Spell the words of a text that have certain keys."""
     return " ".join(word.spelling for word in words if word.key in keys)
+
+
+def _is_day_or_year(value: str) -> bool:
+    """Tell whether a value is a day of a month, or may be a year."""
+    return _DAY.fullmatch(value) is not None or _is_year(value)
 
 
 def _is_year(key: str) -> bool:

@@ -127,7 +127,11 @@ def test_another_number_or_name_makes_no_double() -> None:
         "pump-9": "The garden pump weighs 15 kilograms and has a handle of oak.",
         "pump-8": "The garden Kessler weighs 12 kilograms and has a handle of oak.",
     }
-    assert list_codes(check(make_sample(), corpus=corpus)) == []
+    # The one with another number answers the question, too.
+    report = check(make_sample(), corpus=corpus)
+    assert [(finding.code, finding.items) for finding in report.findings] == [
+        ("two_readings", ("pump-1", "pump-9"))
+    ]
 
 
 def test_gold_windows_that_overlap_are_found() -> None:
@@ -269,13 +273,21 @@ def test_run_without_the_questions_is_refused() -> None:
         check_gold([make_sample()], runs={"old": [Sample(id="other", user_input="?")]})
 
 
-# The reference uses other words on purpose; useful contexts that repeat what the gold of the handbook says.
-EXPLAINED = {("hb-24", "unstated"), ("hb-16", "hole"), ("hb-33", "hole")}
-
-
 def test_handbook_passes_its_own_check() -> None:
+    """One reference uses other words on purpose. Holes are contexts that people called useful, and the gold leaves out."""
     report = check_gold(HANDBOOK, progress=False)
-    assert {(item.sample, item.code) for item in report.findings} <= EXPLAINED
+    useful: set[tuple[str, str]] = set()
+    for line in HANDBOOK.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        labels = row["labels"]["context_useful"]
+        pairs = zip(row["retrieved_context_ids"], labels, strict=True)
+        useful.update((row["id"], id_) for id_, label in pairs if label)
+    unexplained: list[tuple[str, str]] = []
+    for finding in report.findings:
+        is_labelled = finding.code == "hole" and (finding.sample, finding.items[0]) in useful
+        if not is_labelled:
+            unexplained.append((finding.sample, finding.code))
+    assert unexplained == [("hb-24", "unstated")]
 
 
 def test_command_prints_findings_as_text_and_json(tmp_path: Path) -> None:
