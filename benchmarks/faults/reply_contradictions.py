@@ -464,7 +464,11 @@ ALL = {**KINDS, **HEDGED_KINDS, **HONEST}
 
 
 def measure(
-    path: str, kinds: list[str], rates: tuple[float, ...], count: int
+    path: str,
+    kinds: list[str],
+    rates: tuple[float, ...],
+    count: int,
+    replies: dict[str, Fault] | None = None,
 ) -> dict[tuple[str, str, float], Counter[str]]:
     """Score the samples of all kinds in one run a metric; count the outcomes by kind, corpus and rate."""
     runner, model = base.PATHS[path]
@@ -482,7 +486,10 @@ def measure(
     ]
     found: dict[tuple[str, str, float], Counter[str]] = {}
     forget()
-    with isolated_process(dict(judging.QUIET)), FakeOpenAIServer(base.Judge(count, ALL)) as server:
+    with (
+        isolated_process(dict(judging.QUIET)),
+        FakeOpenAIServer(base.Judge(count, replies or ALL)) as server,
+    ):
         judge = paths.Recorder(LLMJudge(model(server.base_url)))
         for name, metric in base.METRICS.items():
             values = paths.get_runner(runner).score(metric.with_judge(judge), samples)
@@ -526,20 +533,39 @@ def table(found: dict[tuple[str, str, float], Counter[str]], kinds: list[str]) -
 
 
 def run(argv: list[str]) -> dict[str, object]:
-    parser = arguments.make_parser(
-        "reply_contradictions", paths=base.PATHS, only=tuple(ALL), write_docs=False
-    )
+    faulty = {**KINDS, **HEDGED_KINDS}
+    return run_kinds("reply_contradictions", faulty, HONEST, LEFT, argv)
+
+
+def run_kinds(
+    name: str,
+    faulty_kinds: dict[str, Fault],
+    honest_kinds: dict[str, Fault],
+    left: dict[str, str],
+    argv: list[str],
+) -> dict[str, object]:
+    """Measure kinds of replies, print their table, and return the figures.
+
+    Args:
+        name: The name of the benchmark, and of its table.
+        faulty_kinds: The kinds that are wrong.
+        honest_kinds: The kinds that are right.
+        left: The wrong kinds that no reader of one reply can find out, and why.
+        argv: The arguments.
+    """
+    replies = {**faulty_kinds, **honest_kinds}
+    parser = arguments.make_parser(name, paths=base.PATHS, only=tuple(replies), write_docs=False)
     parser.add_argument("--samples", type=int, default=10, choices=range(1, 11))
     options = parser.parse_args(argv)
-    faulty = [kind for kind in options.only if kind not in HONEST]
-    honest = [kind for kind in options.only if kind in HONEST]
+    faulty = [kind for kind in options.only if kind in faulty_kinds]
+    honest = [kind for kind in options.only if kind in honest_kinds]
     sums, silent, accused = {}, {}, {}
     for path in options.paths:
-        found = measure(path, options.only, base.RATES, options.samples)
+        found = measure(path, options.only, base.RATES, options.samples, replies)
         shown = table(found, options.only)
         print(path, shown, sep="\n")
         if options.write_docs and path == "core":
-            docs.write("reply_contradictions", shown)
+            docs.write(name, shown)
         sums[path] = [
             f"{sum(one['silent'] for (kind, _, each), one in found.items() if kind in faulty and each == rate)}"
             f" of {sum(one['numbers'] for (kind, _, each), one in found.items() if kind in faulty and each == rate)}"
@@ -548,7 +574,7 @@ def run(argv: list[str]) -> dict[str, object]:
         silent[path] = {
             f"{kind}, {corpus}, {rate:.0%}": one["silent"]
             for (kind, corpus, rate), one in found.items()
-            if kind in faulty and one["silent"] and kind not in LEFT
+            if kind in faulty and one["silent"] and kind not in left
         }
         accused[path] = {
             f"{kind}, {corpus}": one["numbers"] - one["right"] + one["doubted"]
@@ -558,7 +584,7 @@ def run(argv: list[str]) -> dict[str, object]:
     print("wrong without a flag:", json.dumps(silent, indent=1))
     print("honest replies accused:", json.dumps(accused, indent=1))
     return {
-        "benchmark": "reply_contradictions",
+        "benchmark": name,
         "kinds": len(faulty),
         "sums": sums,
         "silent": silent,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain
+from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain, plain
 
 # A whole number from 0 on; files of results are refused that hold another.
 Count = Annotated[int, Bounds(ge=0)]
@@ -95,6 +95,18 @@ class Verdict(Plain):
     code: str | None = None
     evidence: tuple[Evidence, ...] = ()
     details: Annotated[Mapping[str, Any], Frozen()] = field(default=EMPTY, hash=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON-ready data: written out, because a run makes one for each context and unit."""
+        return {
+            "id": self.id,
+            "value": self.value,
+            "text": self.text,
+            "reason": self.reason,
+            "code": self.code,
+            "evidence": [span.to_dict() for span in self.evidence],
+            "details": plain(self.details) if self.details else {},
+        }
 
     @property
     def weight(self) -> float:

@@ -24,7 +24,7 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     MEMORY.clear()
     best = best_matches(retrieved, references, measure, cutoff)
-    found = similarities(retrieved, references, measure, cutoff).tolist()
+    found = similarities(retrieved, references, measure, cutoff)
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(
         rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved

@@ -12,6 +12,7 @@ double as without one.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,9 +27,6 @@ from ctxmetrics.models.runtime.memo import Memo, digest_key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
 _Name = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
 # A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
 # one list of such pairs that returns as many.
@@ -39,6 +37,8 @@ MEASURES = {name: name.title().replace("_", "") for name in get_args(_Name)}
 # rapidfuzz compares with a cutoff to about 1e-8 only, which loses pairs that lie on the cutoff. So it
 # is given a cutoff this much lower, and the similarity it returns is compared here.
 _MARGIN = 1e-6
+# From so many pairs on, numpy is loaded to compare all at once: loading it takes as long as 50,000 comparisons of short texts.
+_MANY_PAIRS = 400
 
 
 class Match(NamedTuple):
@@ -125,7 +125,7 @@ def best_matches(
 
 def similarities(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
-) -> NDArray[np.float64]:
+) -> list[list[float]]:
     """Compare distinct texts, each pair once.
 
     Args:
@@ -137,20 +137,30 @@ def similarities(
     Returns:
         Rows x columns.
     """
-    import numpy as np
-
     if callable(measure):
-        return np.array(_call_measure(measure, retrieved, references), np.float64)
-    from rapidfuzz import distance, process
+        return _call_measure(measure, retrieved, references)
+    from rapidfuzz import distance
 
-    distances: NDArray[np.float64] = process.cdist(
+    scorer = getattr(distance, MEASURES[measure]).normalized_distance
+    largest_distance = 1.0 - cutoff + _MARGIN if cutoff > _MARGIN else None
+    # Both ways give the same doubles.
+    if len(retrieved) * len(references) < _MANY_PAIRS and "numpy" not in sys.modules:
+        return [
+            [1.0 - scorer(row, column, score_cutoff=largest_distance) for column in references]
+            for row in retrieved
+        ]
+    import numpy as np
+    from rapidfuzz import process
+
+    distances = process.cdist(
         retrieved,
         references,
-        scorer=getattr(distance, MEASURES[measure]).normalized_distance,
-        score_cutoff=1.0 - cutoff + _MARGIN if cutoff > _MARGIN else None,
+        scorer=scorer,
+        score_cutoff=largest_distance,
         dtype=np.float64,  # the default, float32, moves verdicts near the threshold
     )
-    return 1.0 - distances
+    values: list[list[float]] = (1.0 - distances).tolist()
+    return values
 
 
 def _compare(
@@ -171,16 +181,18 @@ def _compare(
         shared_texts = [*common]
         values = similarities(open_rows, open_columns, measure, cutoff)
         best_rows |= _find_best(
-            dict(zip(open_rows, values.tolist(), strict=True)),
+            dict(zip(open_rows, values, strict=True)),
             [columns[text] for text in (*open_columns, *shared_texts)],
             lambda texts, least: similarities(texts, shared_texts, measure, least),
             cutoff,
             best,
         )
         best_columns |= _find_best(
-            dict(zip(open_columns, values.T.tolist(), strict=True)),
+            dict(zip(open_columns, _transpose(values, len(open_columns)), strict=True)),
             [rows[text] for text in (*open_rows, *shared_texts)],
-            lambda texts, least: similarities(shared_texts, texts, measure, least).T,
+            lambda texts, least: _transpose(
+                similarities(shared_texts, texts, measure, least), len(texts)
+            ),
             cutoff,
             best,
         )
@@ -197,6 +209,11 @@ def _equal(index: int) -> Match:
     return Match(index, 1.0)
 
 
+def _transpose(rows: list[list[float]], width: int) -> list[list[float]]:
+    """Return the columns of rows; of no rows, so many empty columns."""
+    return [[row[index] for row in rows] for index in range(width)]
+
+
 def _first_places(texts: Sequence[str]) -> dict[str, int]:
     """Return the first index of each text, in order."""
     indexes: dict[str, int] = {}
@@ -208,7 +225,7 @@ def _first_places(texts: Sequence[str]) -> dict[str, int]:
 def _find_best(
     values: dict[str, list[float]],
     column_indexes: Sequence[int],
-    compare: Callable[[Sequence[str], float], NDArray[np.float64]],
+    compare: Callable[[Sequence[str], float], list[list[float]]],
     cutoff: float,
     searches_all: bool,
 ) -> dict[str, Match | None]:
@@ -236,7 +253,7 @@ def _find_best(
                 continue
             # A value that is not above the highest of a text cannot change the text's best match.
             smallest_value = max(cutoff, min([highest[text] for text in group]))
-            shared_values = compare(group, smallest_value).tolist()
+            shared_values = compare(group, smallest_value)
             for text, values_of_text in zip(group, shared_values, strict=True):
                 values[text] += values_of_text
     matches: dict[str, Match | None] = dict.fromkeys(values)

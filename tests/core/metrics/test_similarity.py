@@ -51,7 +51,7 @@ def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     MEMORY.clear()
     best = best_matches(retrieved, references, measure, cutoff)
-    found = similarities(retrieved, references, measure, cutoff).tolist()
+    found = similarities(retrieved, references, measure, cutoff)
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(
         rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved
@@ -439,7 +439,7 @@ def test_many_threads_and_many_keys():
         for _ in range(100):
             number = source.randrange(30)
             matrix = best_matches([texts[number]], texts[:5], "levenshtein", 0.5)
-            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5).tolist()
+            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5)
             assert matrix.for_retrieved == (Match(row.index(max(row)), max(row)),)
 
     with ThreadPoolExecutor(8) as pool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from inspect import getdoc
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+import typer.main
+from typer.core import TyperCommand, TyperGroup
 
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
-from ctxmetrics.evaluation.cli._commands import COMMANDS
+from ctxmetrics.evaluation.cli._commands import COMMANDS, FUNCTIONS
 from ctxmetrics.evaluation.cli._meant import explain_command, explain_option
 from ctxmetrics.evaluation.cli._options import GroupedCommand
 from ctxmetrics.evaluation.cli._terminal import (
@@ -26,10 +29,73 @@ from ctxmetrics.evaluation.cli._terminal import (
 from ctxmetrics.evaluation.cli.cache import cache_app
 from ctxmetrics.evaluation.cli.config import with_config
 
-
 # Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
-class _Commands(TyperGroup):
-    """The commands; a word that is none of them is answered with what is meant."""
+_PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"max_content_width": 120},
+}
+
+
+class _BuiltCommands(MutableMapping[str, Any]):
+    """The commands of the program by their names. Each is built when it is first used: all of them take twice the start.
+
+    Args:
+        groups: Groups of commands, which are built.
+    """
+
+    def __init__(self, groups: Mapping[str, Any]) -> None:
+        self._built = dict(groups)
+        self._names = list(dict.fromkeys((*COMMANDS, *groups)))
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a command."""
+        if name not in self._built:
+            program = typer.Typer(**_PLAIN)
+            program.command(name=name, cls=GroupedCommand)(with_config(COMMANDS[name]))
+            self._built[name] = typer.main.get_command(program)
+        return self._built[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        """Add or replace a command."""
+        if name not in self._names:
+            self._names.append(name)
+        self._built[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a command."""
+        self._names.remove(name)
+        self._built.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names in the order of the help."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return the number of commands."""
+        return len(self._names)
+
+
+class _Program(TyperGroup):
+    """The program; a word that is none of its commands is answered with what is meant."""
+
+    def __init__(self, *, commands: Any = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _BuiltCommands(commands or {})
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the form of click
+        """List the names of the commands."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the table of commands: it needs their names and docstrings, and no option."""
+        commands: dict[str, Any] = {
+            name: TyperCommand(name, help=getdoc(function)) for name, function in FUNCTIONS.items()
+        }
+        for name in self.commands.keys() - commands.keys():
+            commands[name] = self.commands[name]
+        TyperGroup(name=self.name, commands=commands).format_commands(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command.
@@ -42,16 +108,7 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-app: typer.Typer = typer.Typer(
-    name="ctxmetrics",
-    cls=_Commands,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": 120},
-)
-for command in COMMANDS.values():
-    app.command(cls=GroupedCommand)(with_config(command))
+app: typer.Typer = typer.Typer(name="ctxmetrics", cls=_Program, **_PLAIN)
 app.add_typer(cache_app, name="cache")
 
 

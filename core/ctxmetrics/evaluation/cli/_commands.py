@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.evaluation.cli._options import with_options
@@ -22,7 +22,30 @@ _IN_ORDER = (
     *(demo, inspect, init, score, run, compare, history, view, parity),
     *(estimate, doctor, agree, label, spans, check_judge, check_gold, metrics),
 )
-# Each in the form that typer takes.
-COMMANDS: Mapping[str, Callable[..., None]] = FrozenDict(
-    {command.__name__.replace("_", "-"): with_options(command) for command in _IN_ORDER}
+FUNCTIONS: Mapping[str, Callable[..., None]] = FrozenDict(
+    {command.__name__.replace("_", "-"): command for command in _IN_ORDER}
 )
+
+
+class _Commands(Mapping[str, Callable[..., None]]):
+    """The commands in the form that typer takes; each gets it when it is first used: that reads all its options."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, Callable[..., None]] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., None]:
+        """Return a command."""
+        if name not in self._commands:
+            self._commands[name] = with_options(FUNCTIONS[name])
+        return self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names in the order of the help."""
+        return iter(FUNCTIONS)
+
+    def __len__(self) -> int:
+        """Return the number of commands."""
+        return len(FUNCTIONS)
+
+
+COMMANDS: Mapping[str, Callable[..., None]] = _Commands()

@@ -58,6 +58,8 @@ _FEW_CONTEXTS = 3
 _IN_ALL = 1.0
 _IN_MOST = 0.7
 _OTHER_WORDS = 3
+# The same of which more than one must stand there.
+_MANY_OTHER_WORDS = 4
 # Words that stand one after the other in a unit and in its evidence.
 _PHRASE = 3
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
@@ -189,18 +191,19 @@ class QuotedUnit:
     def shares_little(
         self, sentences: Sequence[str], contexts: Sequence[str], *, common: bool = False
     ) -> bool:
-        """Whether quotes share one telling word at most with a unit that has many, or only the words of the topic.
+        """Whether quotes share one telling word at most with a unit that has many, or hardly more than the words of the topic.
 
         One of eight or more words in the sentences that hold the quotes, or one of six or more in the contexts that hold
-        them. Only where both are written in one script and language.
+        them. Words of the topic are those of all contexts: beside them, no word of three, or one word of four. Only where both
+        are written in one script and language.
 
         Args:
             sentences: The sentences that hold the quotes.
             contexts: The contexts that hold them; none if the sentences are enough.
-            common: The topic's words are those that most contexts have, and one word beside those of all contexts is not
-                enough.
+            common: The topic's words are also those that most contexts have, and beside the words of all contexts one word
+                of three is not enough.
         """
-        if self._shares_plain_words(sentences, 2 if common else 1) or self._shares_phrase(sentences):
+        if self._shares_plain_words(sentences) or self._shares_phrase(sentences):
             return False
         total = len(self._words)
         shared = self._shared(sentences)
@@ -210,9 +213,10 @@ class QuotedUnit:
         if shared and not few:
             topic = self._find_topic(_IN_MOST if common else _IN_ALL)
             few = shared <= topic and total - len(topic) >= _OTHER_WORDS
-        if common and not few:
+        if not few:
             topic = self._find_topic(_IN_ALL)
-            few = len(topic) > 0 and len(shared - topic) <= 1 and total - len(topic) >= _OTHER_WORDS
+            least = _OTHER_WORDS if common else _MANY_OTHER_WORDS
+            few = len(topic) > 0 and len(shared - topic) <= 1 and total - len(topic) >= least
         return few and self._same_language(sentences)
 
     def shares_little_as_whole(self, context: str) -> bool:
@@ -226,15 +230,15 @@ class QuotedUnit:
         ranked = sorted(sentences, key=lambda text: len(self._shared([text])), reverse=True)
         return ranked[:_FEW_SENTENCES]
 
-    def _shares_plain_words(self, sentences: Sequence[str], least: int) -> bool:
-        """Whether sentences share several words with the unit, some of them not the topic: the usual case, seen at once."""
+    def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
+        """Whether sentences share two words with the unit that are not the topic: the usual case, seen at once."""
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
         plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
         common = plain.intersection(_PLAIN_WORD.findall(text)) - word_list("stop", self.language)
         contexts = [context.casefold() for context in self.contexts]
         most = _IN_MOST * len(contexts)
         rare = [word for word in common if sum(word in context for context in contexts) < most]
-        return len(common) > 1 and len(rare) >= least
+        return len(rare) > 1
 
     def _shares_phrase(self, sentences: Sequence[str]) -> bool:
         """Whether a sentence has words of the unit one after the other, one of them telling: "to go out and murder".

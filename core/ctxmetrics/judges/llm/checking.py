@@ -202,7 +202,8 @@ def check(
         if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, part):
             decisions[id_] = _doubt_other_sentence(decisions[id_], cells)
         for index, cell in cells.items():
-            evidence[f"c{index + 1}"].extend(_Hit(span, cell.doubt) for span in cell.spans)
+            doubt = comparing.UNDECIDED if decisions[id_].verdict is None else cell.doubt
+            evidence[f"c{index + 1}"].extend(_Hit(span, doubt) for span in cell.spans)
     decisions |= _decide_contexts(contexts, entries, quotes, evidence)
     decisions |= _doubt_useless({id_: decisions[id_] for id_ in contexts}, part)
     if not is_code_repeated:
@@ -399,6 +400,9 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
     if any(hit.span.whole for hit in hits):
         reason = "called unsupported, and a quote is said to state it"
         return Decision(comparing.contradicted(verdict, reason), "contradicted")
+    if entry.objection is not None:
+        reason = f"called unsupported, and beside it: {entry.objection}"
+        return Decision(comparing.contradicted(verdict, reason))
     return Decision(verdict)
 
 
@@ -441,13 +445,13 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
     Args:
         unit: The unit.
         context: The text of the context.
-        sentence: The sentence of the context that states the unit in nearly its own words; None if there is none.
+        sentence: What the context says in nearly the unit's own words; None for nothing.
     """
     if stands_as_sentence(unit, context):
         return "it stands in a context word for word"
     if sentence is None:
         return None
-    return f"a context has all its words in one sentence: {sentence[:_LONGEST_SHOWN]}"
+    return f"a context has all its words: {sentence[:_LONGEST_SHOWN]}"
 
 
 @dataclass(slots=True)
@@ -521,6 +525,10 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
     text = quotes.part.contexts[id_]
     verdict = Verdict(id=id_, value=entry.value, text=text)
     if not entry.value:
+        if entry.objection is not None:
+            verdict = comparing.contradicted(
+                verdict, f"called useless, and beside it: {entry.objection}"
+            )
         return Decision(verdict)
     hits = own_hits or evidence
     if not hits:
@@ -535,7 +543,10 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
         doubt, reason = _doubt_own_quotes(own_hits, evidence, part)
         verdict = replace(verdict, reason=reason)
         doubts.append(doubt)
-    weak = () if None in doubts else filter(None, doubts)
+    weak = [] if None in doubts else [doubt for doubt in doubts if doubt is not None]
+    if entry.objection is not None:
+        weak.append(comparing.OBJECTION)
+        verdict = replace(verdict, reason=f"called useful, and beside it: {entry.objection}")
     return Decision(with_doubts(verdict, weak, unnamed))
 
 

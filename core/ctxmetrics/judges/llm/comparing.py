@@ -23,12 +23,16 @@ from ctxmetrics.verdicts import EMPTY_FORM, Evidence, Verdict
 MISSING = "missing"
 # A yes that rests on one part alone.
 PART_ALONE = "part_alone"
+# A verdict against which other keys of its entry speak.
+OBJECTION = "objection"
 # The doubts that make a verdict `contradicted`.
-CONTRADICTING = frozenset({DENIED, MISSING, PART_ALONE})
+CONTRADICTING = frozenset({DENIED, MISSING, PART_ALONE, OBJECTION})
 # A yes whose evidence belongs to another unit.
 ANOTHER_SENTENCE = "another_sentence"
+# Evidence of a unit about which the reply decides nothing.
+UNDECIDED = "undecided"
 # All doubts that evidence may have.
-DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE}
+DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE, UNDECIDED}
 # Evidence that holds at least this share of the words that only another unit has belongs to that unit.
 _LEAST_SHARE_OF_ANOTHER = 0.5
 # What a model writes where nothing is missing.
@@ -41,7 +45,7 @@ class Denial(NamedTuple):
     """How a reply denies its own yes.
 
     Attributes:
-        doubt: `MISSING` or `PART_ALONE`.
+        doubt: `OBJECTION`, `MISSING` or `PART_ALONE`.
         reason: The same in words.
     """
 
@@ -57,6 +61,8 @@ def find_denial(entry: ReplyEntry, spans: Sequence[Evidence], part: Part) -> Den
         spans: Where its quotes stand.
         part: What was shown.
     """
+    if entry.objection is not None:
+        return Denial(OBJECTION, f"called supported, and beside it: {entry.objection}")
     missing = read_missing(entry)
     if missing:
         return Denial(MISSING, f"called supported, and called missing: {missing}")

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.secrets import masked
+from ctxmetrics.judges.llm.own_keys import find_objection
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
@@ -38,12 +39,14 @@ class ReplyEntry:
         quotes: The quotes, each with the context that it names.
         missing: The words that are said to be missing, with keys masked: a server may repeat one.
         is_blank: Whether there is no entry, or none with anything in the place of a verdict.
+        objection: What keys that the model added say against the verdict, with keys masked; None for nothing.
     """
 
     value: bool | str = "missing_id"
     quotes: list[Quote] = field(default_factory=list)
     missing: str | None = None
     is_blank: bool = True
+    objection: str | None = None
 
 
 def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
@@ -160,6 +163,9 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
             entry.value = "invalid_reply"
         else:
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
+            if entry.objection is None:
+                objection = find_objection(cell, value, pack)
+                entry.objection = None if objection is None else masked(objection)
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:
             entry.missing = masked(missing[:_LONGEST_MISSING])

@@ -20,9 +20,15 @@ PUMP = "The X200 pump weighs 12 kg."
         (PUMP, "Of both, the X200 pump weighs about 12 kilograms."),
         (SONG, "The song, which Maud liked, was written by Abbot Lull in 1200."),
         ("Visitors of the old mill arrive by tram.", "Most visitors of the old mill arrive by tram."),
+        # Two sentences about one thing.
+        (PUMP, "The X200 is a pump. It weighs 12 kg."),
+        (
+            "The mill was finished in 1701 after six years of work.",
+            "Work on the mill took six years. It was finished in 1701.",
+        ),
     ],
 )
-def test_the_words_of_a_unit_in_one_sentence(unit, context):
+def test_the_words_of_a_unit_in_its_context(unit, context):
     assert find_restatement(unit, context, "en") is not None
 
 
@@ -32,7 +38,9 @@ def test_the_words_of_a_unit_in_one_sentence(unit, context):
         (PUMP, "The X210 pump weighs 12 kg."),
         (PUMP, "The X200 pump weighs 13 kg."),
         (PUMP, "The X200 pump never weighs 12 kg."),
-        (PUMP, "The X200 is a pump. It weighs 12 kg."),
+        (PUMP, "The X200 pump is blue. Another one weighs 12 kg."),
+        (PUMP, "The X200 is a pump. It does not weigh 12 kg."),
+        (PUMP, "The X210 is a pump, as is the X200. It weighs 13 kg."),
         (PUMP, "Does the X200 pump weigh 12 kg?"),
         (SONG, "Critics have long disputed the claim that the song was written by Abbot Lull."),
         (SONG, "It is a myth that the song was written by Abbot Lull."),

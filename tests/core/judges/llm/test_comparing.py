@@ -90,6 +90,8 @@ DENIED_YES = {
     "a list of missing words": reply(yes(NEAR, missing=["X200", "pump"]), useful="c1 c2 c3"),
     "an object of missing words": reply(yes(NEAR, missing={"words": "X200"}), useful="c1 c2 c3"),
     "all of it missing": reply(yes(NEAR, missing="all of it"), useful="c1 c2 c3"),
+    "another verdict beside it": reply({**yes(NEAR), "label": "unsupported"}, useful="c1 c2 c3"),
+    "a reason against it": reply({**yes(NEAR), "reason": "No context states this."}, useful="c1 c2 c3"),
     "one part": reply(yes({**NEAR, "whole": False}), useful="c1 c2 c3"),
     "one part twice": reply(yes(*[{**NEAR, "whole": False}] * 2), useful="c1 c2 c3"),
     "a part and a piece of it": reply(
@@ -110,6 +112,29 @@ def test_a_yes_that_its_reply_denies_is_contradicted(told: Reply) -> None:
     assert verdicts["s1"][0] is False
     assert verdicts["c1"][0] is False
     assert verdicts["s2"][0] is True
+
+
+def test_a_no_with_another_verdict_beside_it_is_contradicted() -> None:
+    told = reply({**no("X200"), "verdict": "supported"})
+    told["useful"]["c1"]["relevant"] = True
+    verdicts, requests = judged(told)
+    assert verdicts["s1"] == verdicts["c1"] == (False, "contradicted")
+    assert verdicts["s2"] == verdicts["c2"] == (True, None)
+    assert requests == 1
+
+
+def test_a_useful_context_that_is_called_irrelevant_is_contradicted() -> None:
+    told = reply(no("X200"))
+    told["useful"]["c2"]["relevance"] = "irrelevant"
+    assert judged(told)[0]["c2"] == (True, "contradicted")
+
+
+def test_evidence_of_an_undecided_sentence_makes_a_weak_context() -> None:
+    """The reply says maybe about the sentence on which the useful context rests, also when it is asked again."""
+    verdicts, _ = judged(reply({**yes(NEAR), "supported": "maybe"}, useful="c1 c2 c3"))
+    assert verdicts["s1"] == (None, "invalid_reply")
+    assert verdicts["c1"] == (True, "weak_evidence")
+    assert verdicts["c2"] == (True, None)
 
 
 STATED = replace(

@@ -1,0 +1,80 @@
+"""Keys that a model adds to an entry: what speaks against the verdict is found, and what agrees with it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmetrics.judges.llm.own_keys import find_objection
+from ctxmetrics.prompts import get_pack
+
+EN = get_pack("en")
+AGAINST_A_YES = [
+    {"verdict": "no"},
+    {"label": "NOT_SUPPORTED"},
+    {"Supported": False},
+    {"is-supported": "false"},
+    {"answer": "partially supported."},
+    {"contradicted": True},
+    {"partial": "yes"},
+    {"confidence": 0.2},
+    {"reason": "No context states this."},
+    {"explanation": "The sentence is not supported by any of them."},
+    {"missing": True},
+    {"final": {"supported": False}},
+    {"evidence": [{"context": "c1", "quote": "12 kg", "whole": True, "relation": "contradicts"}]},
+    {"evidence": [{"context": "c1", "quote": "12 kg", "supports": False}]},
+]
+WITH_A_YES = [
+    {},
+    {"verdict": "yes"},
+    {"label": "supported"},
+    {"contradicted": False},
+    {"partial": "no"},
+    {"confidence": 0.5},
+    {"confidence": 95},
+    {"probability": "low"},
+    {"reason": "The context states it, although another one does not."},
+    {"reason": "No context but the second one states it."},
+    {"reason": "Not supported by c1, however c2 states it."},
+    {"explanation": None},
+    {"verdict": ["no"]},
+    {"id": "no", "text": "false", "number": 0},
+    {"missing": "", "evidence": [{"context": "c1", "quote": "no", "relation": "supports"}]},
+    {"missing": False, "evidence": "no"},
+]
+
+
+@pytest.mark.parametrize("words", AGAINST_A_YES, ids=str)
+def test_what_speaks_against_a_yes(words):
+    assert find_objection({"supported": True, **words}, True, EN)
+
+
+@pytest.mark.parametrize("words", WITH_A_YES, ids=str)
+def test_what_agrees_with_a_yes_or_says_nothing(words):
+    assert find_objection({"supported": True, **words}, True, EN) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"verdict": "supported"}, "verdict: supported"),
+        ({"useful": True}, None),  # the key of a context
+        ({"is_supported": True}, "is_supported: True"),
+        ({"contradicted": True}, None),
+        ({"confidence": 0.9}, None),
+        ({"confidence": 0.1}, None),
+        ({"reason": "No context states it."}, None),
+        ({"evidence": [{"quote": "12 kg", "relation": "contradicts"}]}, None),
+    ],
+    ids=str,
+)
+def test_what_speaks_against_a_no(words, expected):
+    assert find_objection({"supported": False, **words}, False, EN) == expected
+
+
+def test_words_of_the_language():
+    assert find_objection({"verdict": "нет"}, True, get_pack("ru")) == "verdict: нет"
+
+
+def test_a_long_value_is_cut():
+    assert len(find_objection({"reason": "No context " + "states it " * 100}, True, EN)) == 80
