@@ -237,7 +237,7 @@ CELLS = (
     ("clusters", (25, 50), (0.05, 0.1)),
     ("weights", (40, 100), (0.05, 0.1)),
     ("difference of a mean", (25, 50), (0.05, 0.1, 0.2)),
-    ("clusters of a mean", (25, 50), (0.05, 0.1)),
+    ("clusters of a mean", (10, 25, 50), (0.05, 0.1)),
     ("weights of a mean", (40, 100), (0.05, 0.1)),
     ("another run of a mean", (25, 50), (0.05, 0.1)),
     ("plain mean", LABELLED, (0.05, 0.1, 0.2)),

@@ -127,10 +127,18 @@ def test_coverage_benchmark_fails_where_intervals_are_narrow(monkeypatch: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["weights of a mean", "another run of a mean", "clusters of a mean"])
-def test_paths_of_a_corrected_mean_hold(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "judge", "labelled"),
+    [
+        ("weights of a mean", "wrong", 100),
+        ("another run of a mean", "wrong", 100),
+        ("clusters of a mean", "wrong", 100),
+        ("clusters of a mean", "blind", 10),
+    ],
+)
+def test_paths_of_a_corrected_mean_hold(path: str, judge: str, labelled: int) -> None:
     benchmark = load_benchmark("interval_coverage")
-    cell = (path, "1, all lose", 0.05, "wrong", 100)
+    cell = (path, "1, all lose", 0.05, judge, labelled)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=600)
     assert not benchmark.missed_label_cell(row), row
 
@@ -140,6 +148,6 @@ def test_labelled_gates_find_a_rule_that_loses_right_gates() -> None:
     benchmark = load_benchmark("labelled_gates")
     setting = benchmark.Setting("exact", "samples", 0.1, 100)
     rows = [*benchmark.simulate(setting, seed=1, draws=20)]
-    assert not any("red lost" in line for line in benchmark.list_missed(rows, 20))
+    assert not any("red lost" in line for line in benchmark.list_missed(rows))
     before = [{**row, "red": row["red before"]} for row in rows]
-    assert any("red lost, exact, 25 labels" in line for line in benchmark.list_missed(before, 20))
+    assert any("red lost, exact, 25 labels" in line for line in benchmark.list_missed(before))

@@ -212,7 +212,6 @@ class PairedTest:
             scale=scale,
         )
         return Corrected(
-            labelled=len(people),
             people=weighted_mean(weights, [*people.values()]),
             by_audit=by_audit,
             **asdict(difference),

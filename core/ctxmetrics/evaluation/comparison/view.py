@@ -35,12 +35,10 @@ class Corrected(LabelledDifference, Plain):
     """A difference of means, corrected by the samples that people labelled in both runs (PPI++).
 
     Attributes:
-        labelled: How many these are.
         people: Mean difference by people's labels alone.
         by_audit: Whether people labelled the gold, in the random part of an audit.
     """
 
-    labelled: int
     people: float
     by_audit: bool = False
 

@@ -180,8 +180,9 @@ def corrected_mean(
     Formula: the mean is that of `corrected`; below 25 labels people's scores alone, since how much the judge is worth
     cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics.evaluation.statistics.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
-    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. Where the judge counts, or labels have weights,
-    ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
+    0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. With clusters, ``size``
+    is multiplied by ``(z / t)**2``, too, since few clusters say little about their spread. Where the judge counts, or labels
+    have weights or belong to clusters, ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
     more would add that lies so much of the scale off. Near the ends of the scale few labels seldom show the samples on which
     the judge is wrong. With others of another run, this size is that of the labels, the judge counts in full, and the mean
     may lie beyond an end of the scale: there the interval also reaches to ``mean +- t * error``. The shares were chosen by
@@ -231,17 +232,20 @@ def corrected_mean(
     size = result.size
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(result.mean / scale, 0.0), 1.0)
-    always_unseen = apart or _is_weighted(weights)
+    always_more = apart or _is_weighted(weights)
     if unseen is None:
-        unseen = UNSEEN_MORE if always_unseen else UNSEEN
-    if not result.trust and not always_unseen:
+        unseen = UNSEEN_MORE if always_more else UNSEEN
+    if not result.trust and not always_more and clusters is None:
         unseen = 0.0
     labels = size
     if apart:  # the run may have fewer samples than there are labels
         sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
         labels = float(sizes.sum() ** 2 / (sizes**2).sum())
     error = math.hypot(result.error / scale, unseen / labels)
-    half = student_quantile((1 + confidence) / 2, result.degrees) * error
+    quantile = student_quantile((1 + confidence) / 2, result.degrees)
+    half = quantile * error
+    if clusters is not None:
+        size *= (z / quantile) ** 2
     if result.error > EQUAL * scale:
         size = max(size, mean * (1 - mean) * (z / half) ** 2)
     low, high = wilson(mean, size, z)

@@ -35,15 +35,20 @@ UNSEEN = 1.25
 UNLABELLED = 4
 # How many standard deviations fewer labels than expected a stratum may have by chance.
 CHANCE = 2
-# Labels from which their error counts in full: against a loss that the judge shows, and against its pass.
-FULL_AGAINST_LOSS = 25
-FULL_AGAINST_PASS = 50
-# The part of the labels' own error that stands against a loss beside that of the samples, from 50 labels and a fifth of
-# the samples on.
-LABEL_PART = 0.9
-PART_SHARE = 5
-# With fewer labels than for a loss, what they say must differ from the judge beyond their own error, one-sided.
-ONE_SIDED = 1.645
+# By how many standard errors labels must differ from the judge to overrule a change that it shows. Two labels that contradict
+# it are enough if no label agrees with the change or shows a larger one: they differ by the square root of 2.
+OVERRULE = 1.4
+# How often labels then overrule a true change, if the judge errs as often in both directions: beyond 1.4 of the normal
+# distribution.
+OVERRULED = 0.08
+# How strongly the correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass:
+# by this many times its variance, divided by its square.
+SHRINKAGE = 2
+# The part of half the labels' own interval that they need to show the same change as the judge.
+SAME = 0.88
+# The same for a pass: this part without labels, all with 70 labels, and in proportion between them.
+LEAST_PART = 0.5
+LABELS_OF_PART = 140
 
 _Numbers = NDArray[np.float64]
 
@@ -56,9 +61,13 @@ class LabelledDifference:
         difference: The mean.
         interval: Its 95 % interval, inside the scale; None where all samples are labelled and none changed.
         p: p value of "no difference", from the same distribution.
+        labelled: How many samples have labels.
         size: How many independent labels there are: samples, clusters, or Kish's effective number in each stratum.
         changed: How many samples have a difference, by the labels where there are some, else by the judge.
+        correction: By how much the labels move the judge's mean.
         label_error: The standard error that comes from the samples without labels.
+        unchanged_correction: The part of ``correction`` by samples that are equal by the judge.
+        unchanged_error: The part of ``label_error`` by these samples.
         sample_error: The standard error that would remain if all samples were labelled.
         unseen_error: The error that stands for changes which no label shows.
         share: The share of the samples that is labelled.
@@ -68,9 +77,13 @@ class LabelledDifference:
     difference: float
     interval: tuple[float, float] | None
     p: float
+    labelled: int
     size: float
     changed: int
+    correction: float
     label_error: float
+    unchanged_correction: float
+    unchanged_error: float
     sample_error: float
     unseen_error: float
     share: float
@@ -91,16 +104,17 @@ class LabelledDifference:
     def allow_change(self, margin: float, sign: int = -1) -> bool:
         """Tell whether the labels allow a change that the judge shows and that is larger than a margin.
 
-        Formula, for a gain: ``T + z * s_r - h * t * sqrt(s_d**2 + (a * s_r)**2) > margin``, with
+        They do not if two things hold, for a gain:
 
-        - T the difference, s_r and s_d its errors by labels and by samples, k the size;
-        - ``z = 1.645 * max(0, 1 - k / 25)``;
-        - ``h = min(1, k / 25) * (1 + share) / 2``;
-        - ``a = 0.9 * min(1, 5 * share)`` from 50 labels on, 0 up to 25, and in proportion between them.
+        - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error;
+        - they do not show the change themselves: ``T - 0.88 * t * sqrt(s_d**2 + s_r**2) <= margin``, with T the difference and s_d
+          its error by samples.
         """
         if self.complete:
             return self.show_change(margin, sign)
-        return sign * self.difference + self.slack > margin + EQUAL
+        differ = -sign * self.correction > OVERRULE * self.label_error + EQUAL
+        show = sign * self.difference - SAME * self.quantile * self.error > margin + EQUAL
+        return show or not differ
 
     def show_no_loss(self, margin: float) -> bool:
         """Tell whether the interval shows that no loss is larger than a margin."""
@@ -111,11 +125,30 @@ class LabelledDifference:
     def allow_no_loss(self, margin: float) -> bool:
         """Tell whether the labels allow the judge's conclusion that no loss is larger than a margin.
 
-        Formula: ``T - min(1, k / 50) * t * sqrt(s_r**2 + s_d**2) >= -margin``.
+        They do not if two things hold:
+
+        - they are below the judge: ``c < 0``;
+        - they do not show the same: ``T - min(1, 0.5 + k / 140) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
+
+        c, T and s_r are those of `allow_change`, but the correction of the samples that changed by the judge is shrunk: it and its
+        error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
+        at random, and a judge errs there in both directions.
+
+        Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
         """
         if self.complete:
             return self.show_no_loss(margin)
-        return self.difference - self.pass_half >= -margin - EQUAL
+        changed_correction = self.correction - self.unchanged_correction
+        changed_variance = max(self.label_error**2 - self.unchanged_error**2, 0.0)
+        part = 0.0
+        if abs(changed_correction) > EQUAL:
+            part = max(0.0, 1 - SHRINKAGE * changed_variance / changed_correction**2)
+        correction = self.unchanged_correction + part * changed_correction
+        label_error = math.hypot(self.unchanged_error, part * math.sqrt(changed_variance))
+        difference = self.difference - self.correction + correction
+        weight = min(1.0, LEAST_PART + self.labelled / LABELS_OF_PART)
+        half = weight * self.quantile * math.hypot(label_error, self.sample_error)
+        return correction >= -EQUAL or difference - half >= -margin - EQUAL
 
     def contradict(self, judge: float) -> bool:
         """Tell whether the judge's difference is outside the interval."""
@@ -136,24 +169,6 @@ class LabelledDifference:
     def quantile(self) -> float:
         """Student's quantile of a 95 % interval, by samples."""
         return student_quantile(1 - LEVEL / 2, self.degrees)
-
-    @property
-    def slack(self) -> float:
-        """How much smaller than a margin the difference may be: see `allow_change`. It is seldom above 0."""
-        # The names in the formula of `allow_change`: z, h and a.
-        ramp = min(1.0, self.size / FULL_AGAINST_LOSS)
-        second_ramp = min(max(self.size / FULL_AGAINST_LOSS - 1, 0.0), 1.0)
-        z = ONE_SIDED * (1 - ramp)
-        h = ramp * (1 + self.share) / 2
-        a = LABEL_PART * second_ramp * min(1.0, PART_SHARE * self.share)
-        error = math.hypot(self.sample_error, a * self.label_error)
-        return z * self.label_error - h * self.quantile * error
-
-    @property
-    def pass_half(self) -> float:
-        """How far above the margin of a pass the difference must lie; see `allow_no_loss`."""
-        weight = 1.0 if self.complete else min(1.0, self.size / FULL_AGAINST_PASS)
-        return weight * self.quantile * self.error
 
 
 def labelled_difference(
@@ -219,14 +234,16 @@ def labelled_difference(
     all_by_judge = np.concatenate([labelled_by_judge, unlabelled_by_judge])
     cluster_numbers = number_clusters(clusters, len(all_by_judge))
     if not len(others):
-        return _from_paired(paired_mean(people, clusters, scale=scale), int(cluster_numbers.max()))
+        mean = paired_mean(people, clusters, scale=scale)
+        return _from_paired(mean, labelled_by_judge, int(cluster_numbers.max()))
     sizes = [1.0] * len(people) if weights is None else weights
     samples = _Samples(labels, all_by_judge, np.asarray(sizes, float), cluster_numbers, scale)
     strata = samples.list_strata()
     difference = math.fsum(stratum.mean for stratum in strata)
+    correction = math.fsum(stratum.correction for stratum in strata)
+    unchanged = [stratum for stratum in strata if not stratum.changed]
     labelled_clusters = cluster_numbers[: len(people)]
-    terms = np.bincount(labelled_clusters, np.sum([stratum.terms for stratum in strata], axis=0))
-    label_error = math.sqrt(float((terms**2).sum()))
+    label_error = _combine_terms(strata, labelled_clusters)
     effective_labels = math.fsum(stratum.size for stratum in strata)
     effective_labels = round(min(effective_labels, float(len(set(labelled_clusters.tolist())))), 9)
     best_known = np.concatenate([labels, unlabelled_by_judge])
@@ -251,9 +268,13 @@ def labelled_difference(
         difference=difference,
         interval=(max(low, -scale), min(high, scale)),
         p=p,
+        labelled=len(people),
         size=effective_labels,
         changed=changed,
+        correction=correction,
         label_error=label_error,
+        unchanged_correction=math.fsum(stratum.correction for stratum in unchanged),
+        unchanged_error=_combine_terms(unchanged, labelled_clusters),
         sample_error=sample_error,
         unseen_error=unseen_error,
         share=len(people) / len(all_by_judge),
@@ -261,7 +282,7 @@ def labelled_difference(
     )
 
 
-def _from_paired(mean: PairedMean, degrees: int) -> LabelledDifference:
+def _from_paired(mean: PairedMean, judge: _Numbers, degrees: int) -> LabelledDifference:
     """Return the paired difference of samples that are all labelled."""
     error = 0.0
     if mean.detectable is not None:
@@ -270,9 +291,13 @@ def _from_paired(mean: PairedMean, degrees: int) -> LabelledDifference:
         difference=mean.mean,
         interval=mean.interval,
         p=mean.p,
+        labelled=len(judge),
         size=float(degrees + 1),
         changed=mean.changed,
+        correction=mean.mean - float(judge.mean()),
         label_error=0.0,
+        unchanged_correction=0.0,
+        unchanged_error=0.0,
         sample_error=error,
         unseen_error=0.0,
         share=1.0,
@@ -285,14 +310,18 @@ class _Stratum:
     """The part of one stratum: of the samples with a difference by the judge, or of those without.
 
     Attributes:
+        changed: Whether it is that of the samples with a difference by the judge.
         mean: The stratum's part of the mean difference.
+        correction: By how much labels move that part.
         square: The stratum's part of the mean square.
         terms: The part of each labelled sample in the error by samples without labels.
         unseen: The error for changes that no label shows.
         size: The number of independent labels.
     """
 
+    changed: bool
     mean: float
+    correction: float
     square: float
     terms: _Numbers
     unseen: float
@@ -319,10 +348,11 @@ class _Samples:
 
     def list_strata(self) -> list[_Stratum]:
         """List the strata that have samples: those with a difference by the judge first, then those without."""
-        changed = np.abs(self.judge) > EQUAL
-        return [self._stratum(members) for members in (changed, ~changed) if members.any()]
+        has_changed = np.abs(self.judge) > EQUAL
+        pairs = (True, has_changed), (False, ~has_changed)
+        return [self._stratum(changed, members) for changed, members in pairs if members.any()]
 
-    def _stratum(self, members: NDArray[np.bool_]) -> _Stratum:
+    def _stratum(self, changed: bool, members: NDArray[np.bool_]) -> _Stratum:
         values = self.judge[members]
         share = len(values) / len(self.judge)
         mean = float(values.mean())
@@ -332,7 +362,15 @@ class _Samples:
         unseen_error = UNSEEN * self.scale * share
         if not len(labelled_rows):
             unseen_error /= self._expect_labels(len(values), labelled_rows)
-            return _Stratum(share * mean, share * square, terms, unseen_error, 0.0)
+            return _Stratum(
+                changed=changed,
+                mean=share * mean,
+                correction=0.0,
+                square=share * square,
+                terms=terms,
+                unseen=unseen_error,
+                size=0.0,
+            )
         people = self.people[labelled_rows]
         judge = self.judge[labelled_rows]
         weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
@@ -352,7 +390,15 @@ class _Samples:
         size = min(1 / float((weights**2).sum()), float(clusters))
         unseen_error *= min(1.0, UNLABELLED * (1 - len(labelled_rows) / len(values)))
         unseen_error /= self._expect_labels(len(values), labelled_rows) * size / len(labelled_rows)
-        return _Stratum(share * (error + trust * mean), share * square, terms, unseen_error, size)
+        return _Stratum(
+            changed=changed,
+            mean=share * (error + trust * mean),
+            correction=share * (error + (trust - 1) * mean),
+            square=share * square,
+            terms=terms,
+            unseen=unseen_error,
+            size=size,
+        )
 
     def _expect_labels(self, size: int, labelled_rows: NDArray[np.intp]) -> float:
         """Return the number of labels that a draw like this one gives a stratum.
@@ -364,6 +410,14 @@ class _Samples:
         if len(labelled_rows) < expected - CHANCE * math.sqrt(expected):
             expected = float(len(labelled_rows))
         return max(expected, 1.0)
+
+
+def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> float:
+    """Compute the error by samples without labels of some strata."""
+    if not strata:
+        return 0.0
+    terms = np.sum([stratum.terms for stratum in strata], axis=0)
+    return math.sqrt(float((np.bincount(clusters, terms) ** 2).sum()))
 
 
 def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
@@ -449,10 +503,9 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
 
     Without labels it is the judge's own.
 
-    With labels of some samples it is the larger one of two:
-
-    - the judge's own;
-    - the smallest loss that the labels allow: ``t(0.8) * sqrt(s_d**2 + s_r**2)`` less `LabelledDifference.slack`.
+    With labels of some samples it is the judge's own if they agree. Else it is larger, since they overrule a loss that is true
+    in `OVERRULED` of the comparisons if the judge errs as often in both directions: the loss that the judge shows in 80 % of the
+    others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
 
@@ -464,5 +517,8 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
         return judge.detectable
     if labels.complete or labels.contradict(judge.mean):
         return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
-    power = student_quantile(POWER, labels.degrees) * labels.error
-    return max(judge.detectable or 0.0, power - labels.slack)
+    alone = judge.detectable or 0.0
+    power = student_quantile(POWER / (1 - OVERRULED), labels.degrees)
+    needed = alone * (labels.quantile + power) / power_multiple(labels.degrees)
+    own = (student_quantile(POWER, labels.degrees) + SAME * labels.quantile) * labels.error
+    return max(alone, min(needed, own))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +21,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
     labelled_difference,
 )
 from ctxmetrics.evaluation.statistics.paired import LEVEL, holm, paired_mean
+from support.benchmarks import load_benchmark
 
 DIFFERENCES = [-1.0, -0.5, -1 / 3, -0.2, 0.0, 0.0, 0.0, 0.0, 0.25, 1.0]
 MARGINS = [0.0, 0.02, 0.05, 0.1, 0.3]
@@ -163,3 +167,60 @@ def test_detectable_is_that_of_labels_that_contradict() -> None:
     error = math.hypot(labels.label_error, labels.sample_error, 1.25 / 60)
     expected = (stats.t.ppf(0.975, 59) + stats.t.ppf(0.8, 59)) * error
     assert find_detectable_loss(paired_mean(judge), labels) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("judge", ["good", "gloomy", "missing", "always yes"])
+def test_arrays_of_the_benchmark_equal_the_functions(judge: str) -> None:
+    """The benchmark computes many draws at once; what it decides from is what the library computes for each."""
+    benchmark = load_benchmark("labelled_gates")
+    setting = benchmark.Setting(judge, "samples", 0.05, 60)
+    runs = benchmark.draw_runs(np.random.default_rng(1), setting, draws=4)
+    (people,), (by_judge,), (alone,) = runs.people, runs.judge, runs.alone
+    everything = benchmark.estimate(runs, -1, "random", before=False)[0][0]
+    for row in range(4):
+        there = runs.present[row]
+        assert_equal_figures(alone[row], paired_mean(by_judge[row, there]))
+        expected = labelled_difference(people[row, there], by_judge[row, there], [])
+        assert_equal_figures(everything[row], expected)
+    for labels, way in itertools.product([1, 2, 10, 30], benchmark.DRAWS):
+        (found,), _ = benchmark.estimate(runs, labels, way, before=False)
+        drawn = benchmark.choose_labels(runs, labels, way)
+        for row in range(4):
+            places = drawn.places[row]
+            rest = np.setdiff1d(np.flatnonzero(runs.present[row]), places)
+            expected = labelled_difference(
+                people[row, places],
+                by_judge[row, places],
+                by_judge[row, rest],
+                weights=drawn.weights[row],
+            )
+            assert_equal_figures(found[row], expected)
+
+
+def assert_equal_figures(found: Any, expected: Any) -> None:
+    for name, value in asdict(expected).items():
+        assert getattr(found, name) == pytest.approx(value, abs=1e-7), name
+
+
+@pytest.mark.parametrize(
+    ("labels", "red", "passes"),
+    [
+        # The judge shows 30 losses. Labels of 20 contradict all; or two, so that they show the loss themselves.
+        (([0.0] * 20 + [0.0] * 20, [-1.0] * 20 + [0.0] * 20, [-1.0] * 10 + [0.0] * 250), False, False),
+        (([-1.0] * 18 + [0.0] * 22, [-1.0] * 20 + [0.0] * 20, [-1.0] * 10 + [0.0] * 250), True, False),
+        # One of ten labels of losses contradicts the judge: by less than 1.4 standard errors.
+        (([-1.0] * 9 + [0.0] * 31, [-1.0] * 10 + [0.0] * 30, [-1.0] * 20 + [0.0] * 240), True, False),
+        # The judge sees nothing. No label of 50 is a loss; one is; three are.
+        (([0.0] * 50, [0.0] * 50, [0.0] * 250), False, True),
+        (([-1.0] + [0.0] * 49, [0.0] * 50, [0.0] * 250), False, False),
+        (([-1.0] * 3 + [0.0] * 47, [0.0] * 50, [0.0] * 250), False, False),
+        # One label of 50 says that a small change of the judge is none, and it counts as if it agreed.
+        (([0.0] * 50, [0.2] + [0.0] * 49, [0.2] * 10 + [0.0] * 240), False, True),
+    ],
+)
+def test_labels_overrule_what_they_contradict(labels: Any, red: bool, passes: bool) -> None:
+    people, by_judge, others = labels
+    alone = paired_mean([*by_judge, *others])
+    found = labelled_difference(people, by_judge, others)
+    assert decide_loss(alone.interval, found, 0.02) == red
+    assert decide_no_loss(alone.interval, found, 0.05) == passes
