@@ -1,13 +1,14 @@
 """Errors that are planted into gold: how many `check_gold` finds, and how many of the other questions it accuses.
 
-    python benchmarks/run.py gold --data DIR [--seeds 5]
+    python benchmarks/run.py gold --data DIR [--seeds 5] [--judge truth]
 
 Families: CLAPNQ (passages are sentences), MT-RAG (passages are pages; the retrieved ones are gold) and the handbook of the
 examples. Every passage of the family is the corpus; the run is BM25 over it. Each kind is planted alone, in 5 % and in 20 % of
 the questions, in one of several forms. A question that a planted error also touches (the other one of two equal questions)
 counts as touched. ``found`` is the share of planted questions with a finding of the kind; ``accused`` the share of untouched ones
 with a finding of the kind, ``new`` of those with a finding of any kind that had none before. ``before`` is the share with a finding
-before anything is planted: the families have wrong gold of their own.
+before anything is planted: the families have wrong gold of their own. ``--judge truth`` is a judge that knows what each passage
+states: the sentences of the reference that its own gold stated before anything was planted.
 
 The data: benchmarks/README.md says where to get it.
 """
@@ -25,8 +26,10 @@ from typing import Any
 from ctxmetrics.evaluation.gold.check_gold import check_gold
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.retrievers.corpus import read_corpus
+from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.sentences import split_sentences
+from ctxmetrics.verdicts import Evidence, Verdict
 from validity.agreement import make_parser
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "examples" / "handbook.jsonl"
@@ -268,14 +271,85 @@ class Planter:
         return self.source.choice(free)
 
 
+class TruthJudge:
+    """A judge that knows which passages state each sentence of the references.
+
+    Each gold passage of a question states a part of the sentence that it shares most words with; a sentence that none shares
+    most words with is stated by its nearest gold passage. What was planted states nothing, except passages that repeat the whole
+    reference (``demand_any``).
+    """
+
+    name = "truth"
+    warnings: tuple[str, ...] = ()
+
+    def __init__(self, family: Family) -> None:
+        # By the text of a sentence, the passages that state it.
+        self.stating: dict[str, set[str]] = {}
+        for sample in family.samples:
+            units = split_sentences(sample["reference"])
+            words = {unit: self._read(unit) for unit in units}
+            passages = [family.corpus[id_] for id_ in sample["reference_context_ids"]]
+            for passage in passages:
+                held = self._read(passage)
+                nearest = max(
+                    units, key=lambda unit: len(words[unit] & held) / max(1, len(words[unit]))
+                )
+                self.stating.setdefault(nearest, set()).add(passage)
+            for unit in units:
+                if unit not in self.stating:
+                    best = max(passages, key=lambda passage: len(words[unit] & self._read(passage)))
+                    self.stating[unit] = {best}
+
+    @staticmethod
+    def _read(text: str) -> frozenset[str]:
+        return frozenset(word.key for word in read_words(text))
+
+    async def attribute(self, request: JudgeRequest) -> Judgement:
+        verdicts = []
+        for id_, unit in zip(request.unit_ids, request.units, strict=True):
+            stating = self.stating.get(unit, set())
+            evidence = []
+            for number, context in enumerate(request.contexts):
+                repeats = (
+                    context.startswith(("Summary. ", "As was written elsewhere: ")) and unit in context
+                )
+                if repeats or context in stating:
+                    whole = repeats or len(stating) == 1
+                    evidence.append(Evidence(number, 0, len(context), context, whole=whole))
+            value = bool(evidence)
+            verdicts.append(Verdict(id=id_, value=value, text=unit, evidence=tuple(evidence)))
+        return Judgement(verdicts=tuple(verdicts))
+
+    async def rate(self, request: JudgeRequest) -> Judgement:
+        stating = set().union(*(self.stating.get(unit, ()) for unit in split_sentences(request.answer)))
+        verdicts = []
+        for number, (id_, context) in enumerate(
+            zip(request.context_ids, request.contexts, strict=True)
+        ):
+            evidence = (Evidence(number, 0, len(context), context),) if context in stating else ()
+            verdicts.append(Verdict(id=id_, value=bool(evidence), text=context, evidence=evidence))
+        return Judgement(verdicts=tuple(verdicts))
+
+
 KINDS = ("references", "ids", "holes", "demand", "retriever", "questions")
 
 
-def measure(family: Family, others: Sequence[str], kind: str, share: float, seed: int):
+def measure(
+    family: Family,
+    others: Sequence[str],
+    kind: str,
+    share: float,
+    seed: int,
+    *,
+    judge: TruthJudge | None = None,
+):
     planter = Planter(family, others, random.Random(f"{family.name}/{kind}/{share}/{seed}"))
     planter.plant(kind, share)
     check = check_gold(
-        [Sample(**sample) for sample in planter.samples], corpus=planter.corpus, progress=False
+        [Sample(**sample) for sample in planter.samples],
+        corpus=planter.corpus,
+        judge=judge,
+        progress=False,
     )
     return planter, check
 
@@ -303,19 +377,23 @@ def read_families(folder: Path) -> list[tuple[Family, list[str]]]:
 
 
 def run(argv: list[str]) -> dict[str, Any]:
-    options = make_parser("gold", __doc__, seeds=5).parse_args(argv)
+    parser = make_parser("gold", __doc__, seeds=5)
+    parser.add_argument("--judge", choices=("lexical", "truth"), default="lexical")
+    options = parser.parse_args(argv)
     figures: dict[str, Any] = {}
     print(f"{'family':10}{'kind':12}{'share':>6}{'found':>8}{'of':>6}{'accused':>9}{'new':>7}")
     for family, others in read_families(options.data):
         samples = [Sample(**sample) for sample in family.samples]
-        before = numbers_of(check_gold(samples, corpus=family.corpus, progress=False))
+        judge = TruthJudge(family) if options.judge == "truth" else None
+        check = check_gold(samples, corpus=family.corpus, judge=judge, progress=False)
+        before = numbers_of(check)
         print(f"{family.name:10}before: {len(before) / len(samples):.3f} have a finding")
         figures[family.name] = {"before": len(before) / len(samples)}
         for kind in KINDS:
             for share in SHARES:
                 counts: Counter[str] = Counter()
                 for seed in range(options.seeds):
-                    planter, check = measure(family, others, kind, share, seed)
+                    planter, check = measure(family, others, kind, share, seed, judge=judge)
                     untouched = {*range(len(samples))} - planter.touched
                     accused = numbers_of(check) & untouched
                     counts["planted"] += len(planter.forms)
