@@ -405,12 +405,10 @@ HEDGED_KINDS: dict[str, Fault] = {
     "until a year, called supported": supported((5,)),
 }
 LEFT: dict[str, str] = {
-    "sentence 1 no, two words missing": "natural: two sentences of a context state it together",
-    "sentence 2 no, two words missing": "natural: two sentences of a context state it together",
     "near context 3 useful, its first sentence": "random words: two of five words of a sentence may be of use",
     "near context 6 useful, its first sentence": "random words: two of five words of a sentence may be of use",
-    "false sentences by half of a quote": "precision: a quote with a third of the words of a sentence",
-    "false sentences by both halves of a quote": "precision: a quote with a third of the words of a sentence",
+    "false sentences by half of a quote": "random words: a quote with two of the five words of a sentence",
+    "false sentences by both halves of a quote": "random words: a quote with two of the five words of a sentence",
 }
 
 

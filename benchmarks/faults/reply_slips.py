@@ -216,6 +216,21 @@ def extra(
 
 
 @fault
+def elsewhere(
+    reply: Entry, ask: Ask, add: Callable[[Entry, list[str]], None], places: tuple[int, ...] = FALSE
+) -> Any:
+    """False sentences called supported, and unsupported at another place of the reply."""
+    supported(places)(reply, ask)
+    add(reply, [id_ for id_ in units_of(reply) if place_of(id_, ask) in places])
+    return reply
+
+
+def in_capitals(reply: Entry, ids: list[str]) -> None:
+    for id_ in ids:
+        reply["sentences"][id_.upper()] = {"evidence": [], "missing": "all of it", "supported": False}
+
+
+@fault
 def extra_no(reply: Entry, ask: Ask, words: Entry) -> Any:
     """True sentences called unsupported, some of their words missing, with more keys that say otherwise."""
     kinds.lazy()(reply, ask)
@@ -425,6 +440,16 @@ KINDS: dict[str, kinds.Fault] = {
     "supported, and missing: true": extra({"missing": True}),
     "supported, and a quote that contradicts": extra({"relation": "contradicts"}, in_evidence=True),
     "supported, and a quote that states nothing": extra({"states": False}, in_evidence=True),
+    "supported, and verdict: 0": extra({"verdict": 0}),
+    "supported, and verdict: unclear": extra({"verdict": "unclear"}),
+    "supported, and useful: false": extra({"useful": False}),
+    "supported, and in a second list not": elsewhere(
+        lambda reply, ids: reply.update(final=dict.fromkeys(ids, False))
+    ),
+    "supported, and in a list of the unsupported": elsewhere(
+        lambda reply, ids: reply.update(unsupported=ids)
+    ),
+    "supported, and its id in capitals not": elsewhere(in_capitals),
     "unsupported, and verdict: supported": extra_no({"verdict": "supported"}),
     "unsupported, and is_supported: true": extra_no({"is_supported": True}),
     "unsupported, and confidence 0.02 that it is": extra_no({"confidence": 0.02}),
@@ -521,7 +546,21 @@ KINDS: dict[str, kinds.Fault] = {
 }
 """The kinds by name."""
 
-LEFT: dict[str, str] = {}
+LEFT: dict[str, str] = dict.fromkeys(
+    (
+        "false sentences by the closest sentence",
+        "false sentence 4 by the closest sentence",
+        "false sentence 5 by the closest sentence",
+        "false sentence 6 by the closest sentence",
+        "numbers and names of a quote corrected",
+        "words that deny left out of a quote",
+        "numbers corrected and denials left out",
+        "the middle of a quote left out",
+        "the words in common, from first to last",
+        "a quote in capitals",
+    ),
+    "random words: a quote with two of the five words of a sentence",
+)
 
 
 # --- honest replies in other shapes ---
@@ -569,6 +608,13 @@ HONEST: dict[str, kinds.Fault] = {
     "honest, contradicted: false": explained({"contradicted": False}, {"contradicted": False}),
     "honest, confidence 1": explained({"confidence": 1.0}, {"confidence": 1.0}),
     "honest, confidence by verdict": explained({"confidence": 0.97}, {"confidence": 0.03}),
+    "honest, a second list that agrees": wrapped(
+        lambda reply, _: {
+            **reply,
+            "final": {**bare(reply).get("sentences", {}), **bare(reply).get("useful", {})},
+        }
+    ),
+    "honest, a score by verdict": explained({"score": 0.2}, {"score": 1}),
     "honest, reason": explained(
         {"reason": "The context states it, although another one does not."},
         {"reason": "No context states it; the nearest one is about something else."},

@@ -23,6 +23,7 @@ from _shared import docs
 
 from ctxmetrics.judges.evidence.contradiction import contradiction, other_value
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
+from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.restatements import find_restatement
 from ctxmetrics.judges.evidence.words import tokens, word_list
@@ -33,7 +34,10 @@ from validity.agreement import make_parser, read
 FAMILIES = tuple(
     f"{name}-dev" for name in ["begin-wow", "begin-tc", "begin-cmu", "factcheckgpt", "expertqa", "bump"]
 )
-KINDS = ("negation", "number", "another year", "another value", "reservation", "few words")
+KINDS = (
+    *("negation", "number", "another year", "another value"),
+    *("another in its place", "reservation", "few words"),
+)
 WHOLE = "a whole context"
 
 
@@ -112,6 +116,7 @@ def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
         "few words": few,
         "another year": has_other_year(claim, evidence),
         "another value": other_value(unit, evidence, "en") is not None,
+        "another in its place": find_replaced_word(unit, evidence, contexts, "en") is not None,
         "reservation": find_reservation(unit, evidence, "en") is not None,
     }
     return {*([found.kind] if found else ()), *(kind for kind, alarm in kinds.items() if alarm)}

@@ -20,6 +20,7 @@ from ctxmetrics.judges.evidence.contradiction import (
 )
 from ctxmetrics.judges.evidence.gaps import hides_statement
 from ctxmetrics.judges.evidence.quote_marks import take_off_marks
+from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.words import (
     LISTS,
@@ -146,8 +147,9 @@ class QuotedUnit:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
         They have another year; they have another value of what a quantity of the unit measures, and not the unit's; they name
-        X210 for X200; one side has a negation; or they take back what they say (`find_reservation`). Plain numbers are not
-        looked at: in what people chose for true claims they stand as often as for false ones.
+        X210 for X200, or have another name or number between the same words (`find_replaced_word`); one side has a negation;
+        or they take back what they say (`find_reservation`). Other plain numbers are not looked at: in what people chose for
+        true claims they stand as often as for false ones.
 
         Args:
             sentences: The sentences.
@@ -158,6 +160,7 @@ class QuotedUnit:
             self.other_year(sentences, contexts)
             or other_value(self.text, sentences, self.language)
             or other_name(self.text, sentences)
+            or find_replaced_word(self.text, sentences, self.contexts, self.language)
         )
         if other is not None or facts_only:
             return other

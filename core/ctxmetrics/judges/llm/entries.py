@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.llm.own_keys import find_objection
+from ctxmetrics.judges.llm.own_keys import find_objection, find_other_verdicts
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
@@ -114,7 +114,19 @@ def read_entries(
             is_copy = id_ in copied[name]
             if is_copy or (has_copy and replies[id_] in _example_entries(pack, id_)):
                 replies[id_] = ReplyEntry("wrong_data")
+    _note_other_verdicts(data, replies, pack)
     return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
+
+
+def _note_other_verdicts(
+    data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack
+) -> None:
+    """Note which entries another place of the reply contradicts."""
+    for other in find_other_verdicts(data, replies, pack):
+        entry = replies[other.id]
+        if isinstance(entry.value, bool) and entry.value is not other.verdict:
+            word = "yes" if other.verdict else "no"
+            entry.objection = masked(f"{other.place}: {word}")
 
 
 @lru_cache(maxsize=256)
@@ -164,7 +176,7 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
         else:
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
             if entry.objection is None:
-                objection = find_objection(cell, value, pack)
+                objection = find_objection(cell, key, value, pack)
                 entry.objection = None if objection is None else masked(objection)
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:

@@ -71,12 +71,23 @@ def test_yes_denied_by_its_own_quote_stands_and_is_flagged(reference, context, q
     [
         ("It has a moat.", TOWERS, "has a moat"),  # another sentence denies something
         ("Its towers were not built by Maud.", TOWERS, "not built by Queen Maud"),
-        ("It holds 40 cars.", "It holds 30 cars.", "It holds 30 cars"),  # numbers are no denial
+        (
+            "It holds 40 cars.",
+            "It has room for 30 cars.",
+            "It has room for 30 cars",
+        ),  # other words beside the number
         ("Not only towers were built.", "Towers were built.", "Towers were built"),
     ],
 )
 def test_what_is_no_denial_is_not_flagged(reference, context, quote):
     assert judged(reference, context, quote)[0].code is None
+
+
+def test_another_number_between_the_same_words_is_flagged():
+    unit, useful = judged("It holds 40 cars.", "It holds 30 cars.", "It holds 30 cars")
+    assert (unit.value, unit.code, unit.details["weak"]) == (True, "contradicted", ("denied",))
+    assert "number: '40' against '30'" in unit.reason
+    assert (useful.value, useful.code) == (True, "contradicted")
 
 
 def test_another_sentence_that_states_it_is_evidence_too():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.llm.own_keys import find_objection
+from ctxmetrics.judges.llm.own_keys import find_objection, find_other_verdicts
 from ctxmetrics.prompts import get_pack
 
 EN = get_pack("en")
@@ -15,6 +15,9 @@ AGAINST_A_YES = [
     {"is-supported": "false"},
     {"answer": "partially supported."},
     {"contradicted": True},
+    {"verdict": 0},
+    {"verdict": "unclear"},
+    {"useful": False},
     {"partial": "yes"},
     {"confidence": 0.2},
     {"reason": "No context states this."},
@@ -32,6 +35,7 @@ WITH_A_YES = [
     {"partial": "no"},
     {"confidence": 0.5},
     {"confidence": 95},
+    {"score": 0.2},
     {"probability": "low"},
     {"reason": "The context states it, although another one does not."},
     {"reason": "No context but the second one states it."},
@@ -46,19 +50,19 @@ WITH_A_YES = [
 
 @pytest.mark.parametrize("words", AGAINST_A_YES, ids=str)
 def test_what_speaks_against_a_yes(words):
-    assert find_objection({"supported": True, **words}, True, EN)
+    assert find_objection({"supported": True, **words}, "supported", True, EN)
 
 
 @pytest.mark.parametrize("words", WITH_A_YES, ids=str)
 def test_what_agrees_with_a_yes_or_says_nothing(words):
-    assert find_objection({"supported": True, **words}, True, EN) is None
+    assert find_objection({"supported": True, **words}, "supported", True, EN) is None
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ({"verdict": "supported"}, "verdict: supported"),
-        ({"useful": True}, None),  # the key of a context
+        ({"useful": True}, "useful: True"),
         ({"is_supported": True}, "is_supported: True"),
         ({"contradicted": True}, None),
         ({"confidence": 0.9}, None),
@@ -69,12 +73,41 @@ def test_what_agrees_with_a_yes_or_says_nothing(words):
     ids=str,
 )
 def test_what_speaks_against_a_no(words, expected):
-    assert find_objection({"supported": False, **words}, False, EN) == expected
+    assert find_objection({"supported": False, **words}, "supported", False, EN) == expected
 
 
 def test_words_of_the_language():
-    assert find_objection({"verdict": "нет"}, True, get_pack("ru")) == "verdict: нет"
+    assert find_objection({"verdict": "нет"}, "supported", True, get_pack("ru")) == "verdict: нет"
 
 
 def test_a_long_value_is_cut():
-    assert len(find_objection({"reason": "No context " + "states it " * 100}, True, EN)) == 80
+    reason = "No context " + "states it " * 100
+    assert len(find_objection({"reason": reason}, "supported", True, EN)) == 80
+
+
+SAYS_NO = {"supported": False}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"sentences": {"s1": SAYS_NO, "S2": SAYS_NO}}, {("s2", False)}),
+        ({"sentences": {"[s1]": {"supported": True}}}, {("s1", True)}),
+        ({"final": {"s1": False, "s2": "yes"}}, {("s1", False), ("s2", True)}),
+        ({"final": {"sentences": {"s1": SAYS_NO}}}, {("s1", False)}),
+        ({"verdicts": {"s1": {"label": "unsupported"}}}, {("s1", False)}),
+        ({"unsupported": ["s1", "s7"]}, {("s1", False)}),
+        # What says nothing.
+        ({"sentences": {"s1": SAYS_NO}, "useful": {}}, set()),
+        ({"sentences": {"S7": SAYS_NO}}, set()),
+        ({"supported": ["s1"]}, set()),
+        ({"notes": {"s1": "No context names it."}}, set()),
+        ({"counts": {"s1": 0, "s2": 1}}, set()),
+        ({"unsupported": [["s1"], 2, None]}, set()),
+        ({"final": "s1: no"}, set()),
+    ],
+    ids=str,
+)
+def test_verdicts_outside_of_their_entries(data, expected):
+    found = {(other.id, other.verdict) for other in find_other_verdicts(data, ["s1", "s2"], EN)}
+    assert found == expected

@@ -1,0 +1,104 @@
+"""Whether evidence has another name or number in the place of one of the unit.
+
+"It was designed in Graz by two brothers" is denied by "It was designed in Turin by two brothers": the words on both sides are
+the same. Of 2,617 true claims that people judged this flags none (`benchmarks/validity/doubts.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ctxmetrics.judges.evidence.contradiction import Contradiction
+from ctxmetrics.judges.evidence.words import Token, base_language, tokens, word_list
+
+# The share of the unit's other content words that a sentence has at least if it is about the same.
+_LEAST_SHARE = 0.5
+# Letters that two forms of one name share.
+_STEM = 4
+_SHORTEST_NAME = 3
+# Languages that write all nouns with a capital letter.
+_CAPITAL_NOUNS = frozenset({"de"})
+
+
+def find_replaced_word(
+    unit: str, evidence: Sequence[str], contexts: Iterable[str], language: str
+) -> Contradiction | None:
+    """Return a name or number of the unit, and what a sentence of the evidence has in its place; None for none.
+
+    Args:
+        unit: The unit.
+        evidence: The sentences that hold its evidence.
+        contexts: All contexts: the name or number stands in none of them.
+        language: ISO 639 code.
+
+    >>> str(find_replaced_word("It was built in Graz by monks.", ["It was built in Turin by monks."], [], "en"))
+    "name: 'Graz' against 'Turin'"
+    >>> str(find_replaced_word("The hall has 12 windows.", ["The hall has 14 windows."], [], "en"))
+    "number: '12' against '14'"
+    """
+    unit_words = tokens(unit)
+    unit_keys = {word.key for word in unit_words}
+    stop = word_list("stop", language)
+    content_keys = {word.key for word in unit_words if word.folded not in stop}
+    read_sentences = [tokens(text) for text in evidence]
+    evidence_keys = {word.key for words in read_sentences for word in words}
+    for position in _find_facts(unit_words, evidence_keys, language):
+        fact = unit_words[position]
+        for words in read_sentences:
+            other_keys = content_keys - {fact.key}
+            shared_keys = other_keys.intersection(word.key for word in words)
+            if not shared_keys or len(shared_keys) < _LEAST_SHARE * len(other_keys):
+                continue
+            other = _find_in_place(unit_words, position, words)
+            if other is None or other.key in unit_keys or _is_form_of(fact, other):
+                continue
+            if not any(fact.key == word.key for text in contexts for word in tokens(text)):
+                kind = "number" if fact.kind == "number" else "name"
+                return Contradiction(kind, fact.spelling, other.spelling)
+    return None
+
+
+def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) -> Iterator[int]:
+    """Yield the positions of the names and plain numbers that the evidence lacks; the first word may be any."""
+    has_capital_nouns = base_language(language) in _CAPITAL_NOUNS
+    for position, word in enumerate(words[1:], 1):
+        if word.key in evidence_keys:
+            continue
+        if _is_plain_number(word) or (_is_name(word) and not has_capital_nouns):
+            yield position
+
+
+def _find_in_place(unit: Sequence[Token], position: int, words: Sequence[Token]) -> Token | None:
+    """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none."""
+    is_last = position + 1 == len(unit)
+    for place in range(1, len(words)):
+        if words[place - 1].key != unit[position - 1].key:
+            continue
+        stands_last = place + 1 == len(words)
+        if is_last or stands_last:
+            same_neighbour = is_last and stands_last
+        else:
+            same_neighbour = words[place + 1].key == unit[position + 1].key
+        if not same_neighbour:
+            continue
+        both_numbers = _is_plain_number(unit[position]) and _is_plain_number(words[place])
+        both_names = _is_name(unit[position]) and _is_name(words[place])
+        if both_numbers or both_names:
+            return words[place]
+    return None
+
+
+def _is_plain_number(word: Token) -> bool:
+    """Whether a word is a number that measures nothing."""
+    return word.kind == "number" and not word.measures
+
+
+def _is_name(word: Token) -> bool:
+    """Whether a word begins with a capital letter and goes on with small ones."""
+    spelling = word.spelling
+    return word.kind == "word" and len(spelling) >= _SHORTEST_NAME and spelling.istitle()
+
+
+def _is_form_of(word: Token, other: Token) -> bool:
+    """Whether two names may be forms of one, such as Porsche and Porsches."""
+    return word.kind == "word" and word.folded[:_STEM] == other.folded[:_STEM]
