@@ -35,13 +35,23 @@ _LEAST_HELD = 0.9
 # The most ids that a line of evidence names.
 _MOST_NAMED = 3
 
-# The end of an id that names a part of a source: page 3, a chunk, a row. A mark or a word stands before the number.
-_PART = re.compile(
+# The end of an id that names a part of a source in words: page 3, chunk 12, 第3页.
+_NAMED_PART = re.compile(
     r"""
+      [-_:./, ]+
+      (?: page | pg | chunk | part | passage | segment | section | para | row | split | seite | s\. | p | c | s )
+      [-_:./ =]* \d+ $
+    | [-_:./, ]* 第? \d+ [页頁章节節块塊] $
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# The end of an id that names a part of a source: in words, or by marks before a number.
+_PART = re.compile(
+    rf"""
       \# .* $                                                      # doc#section
-    | [-_:./ ]+ (?: page | pg | chunk | part | passage | segment | section | para | row | split | p | c | s )
-      [-_:./ =]* \d+ $                                             # doc-p3, doc chunk 12
+    | {_NAMED_PART.pattern}
     | [-_:./ ]+ \d+ (?: [-_] \d+ )? $                              # doc:3, doc_10-20
+    | \[ \d+ \] $                                                 # doc[3]
     | [?&] (?: page | chunk | start ) = \d+ $
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -97,8 +107,9 @@ def _fold_name(id_: str) -> str:
 
 
 def _cut_part(id_: str) -> str:
-    """Return an id without the page, the chunk or the span."""
-    return _PART.sub("", id_.partition(SPAN_MARK)[0], count=1)
+    """Return an id without the page, the chunk or the span; without both if it has a chunk of a page."""
+    source = _PART.sub("", id_.partition(SPAN_MARK)[0], count=1)
+    return _NAMED_PART.sub("", source, count=1)
 
 
 def _find_source(id_: str) -> str:

@@ -15,6 +15,7 @@ from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import (
+    MOST_NAMES,
     NUMBERS,
     find_names,
     find_rival_of_missing,
@@ -344,10 +345,9 @@ class PoolFindings:
         if language == "de":  # German writes all nouns with a capital letter
             return ""
         words = read_words(text)
-        names = find_names(words)
-        content = find_content(text) - names
-        is_unknown = names and names.isdisjoint(self._unite_gold() | self._question.word_keys)
-        if not is_unknown or len(content) < _FEWEST:
+        unknown_names = find_names(words) - self._unite_gold() - self._question.word_keys
+        content = find_content(text) - unknown_names
+        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST:
             return ""
         for passage in gold:
             for start, end in sentences(passage):
@@ -357,7 +357,7 @@ class PoolFindings:
                     find_names(others) - self._question.reference_content - self._question.word_keys
                 )
                 if other_names and len(held) >= _SAME_BUT_NAME * len(content):
-                    return f"{spell(words, names)!r} against {spell(others, other_names)!r}"
+                    return f"{spell(words, unknown_names)!r} against {spell(others, other_names)!r}"
         return ""
 
     # --- the gold passages ---

@@ -34,6 +34,8 @@ _CLEARLY_BETTER = 0.15
 _LEAST_COMMON = 0.5
 # A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
 _FEWEST_REPEATED_LETTERS = 5
+# A note behind a mark such as TODO has at most so many words; more are a sentence.
+_MOST_NOTE_WORDS = 3
 # An id of fewer characters may be a word of the question.
 _SHORTEST_ID = 4
 
@@ -94,12 +96,7 @@ def _is_placeholder(text: str) -> bool:
     plain = _fold_words(text)
     if not plain or plain in _read_folded_words("placeholders") or _TEMPLATE.fullmatch(text):
         return True
-    if _points_elsewhere(text):
-        return True
-    capital_mark = _CAPITAL_MARK.match(text)
-    if (
-        capital_mark is not None and not text[capital_mark.end() :].isupper()
-    ):  # TODO is a word of Spanish
+    if _points_elsewhere(text) or _begins_with_mark(text):
         return True
     mark = _COLON.split(text, maxsplit=1)[0]
     if _fold_words(mark) in _read_folded_words("placeholder_marks") and mark != text:
@@ -109,6 +106,17 @@ def _is_placeholder(text: str) -> bool:
         return True
     is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
     return is_one_letter and len(plain) >= _FEWEST_REPEATED_LETTERS
+
+
+def _begins_with_mark(text: str) -> bool:
+    """Tell whether a text begins with a mark such as TODO, which a note follows; a sentence may begin with it, too."""
+    mark = _CAPITAL_MARK.match(text)
+    if mark is None:
+        return False
+    note = text[mark.end() :]
+    if note.isupper():  # TODO is a word of Spanish
+        return False
+    return not note[:1].isspace() or len(note.split()) <= _MOST_NOTE_WORDS
 
 
 def _points_elsewhere(text: str) -> bool:

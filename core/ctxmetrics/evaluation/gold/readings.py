@@ -9,7 +9,14 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.question_texts import is_answer
-from ctxmetrics.evaluation.gold.values import NUMBERS, find_names, find_rival, list_values, spell
+from ctxmetrics.evaluation.gold.values import (
+    MOST_NAMES,
+    NUMBERS,
+    find_names,
+    find_rival,
+    list_values,
+    spell,
+)
 from ctxmetrics.judges.evidence.words import Token
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.languages import detect_language
@@ -22,8 +29,6 @@ _SEARCHED_WORDS = 20
 _SAME_BUT_ANSWER = 0.7
 # .. and at least so many.
 _FEWEST = 3
-# More names are no answer: the sentence lists them.
-_MOST_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class _Answer:
         if self.number is None:
             names = sentence.names - excluded
             has_question = not self.asked.isdisjoint(self.content & sentence.content)
-            return spell(sentence.words, names) if has_question and len(names) <= _MOST_NAMES else ""
+            return spell(sentence.words, names) if has_question and len(names) <= MOST_NAMES else ""
         rival = find_rival(self.number, sentence.words, excluded)
         return "" if rival is None else rival.spelling
 
@@ -126,7 +131,7 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
                 if not values.isdisjoint(list_values([word])):
                     yield _Answer(place, word, frozenset(), sentence, asked_here)
             names = sentence.names & reference_names
-            if 0 < len(names) <= _MOST_NAMES:
+            if 0 < len(names) <= MOST_NAMES:
                 yield _Answer(place, None, names, sentence, asked_here)
 
 

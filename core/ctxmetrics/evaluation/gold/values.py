@@ -9,6 +9,8 @@ from ctxmetrics.judges.evidence.words import OPPOSITES, Token, word_list
 
 # The kinds of words that are numbers.
 NUMBERS = frozenset({"number", "count"})
+# More names than these in a sentence are a list, and no answer.
+MOST_NAMES = 3
 # What a number measures that holds years and days.
 _HOLDS_DATES = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
