@@ -118,14 +118,19 @@ def pytest_sessionstart() -> None:
         providers._get_local_constants = lambda: providers._local_constants
 
 
+_MARK = re.compile(r"\bmark\.(?:slow|browser|cluster)\b")
 _MARK_OF_ALL = re.compile(r"^pytestmark = pytest\.mark\.(?:slow|browser|cluster)\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no file whose tests the README's command leaves out: the frameworks of some take seconds."""
-    marks = config.getoption("markexpr") == "not slow and not browser and not cluster"
-    if marks and collection_path.suffix == ".py":
+    """Import no file whose tests are all left out, by the README's command or by CI's slow tests: frameworks take seconds."""
+    if collection_path.suffix != ".py":
+        return None
+    marks = config.getoption("markexpr")
+    if marks == "not slow and not browser and not cluster":
         return bool(_MARK_OF_ALL.search(collection_path.read_text(encoding="utf-8"))) or None
+    if marks == "slow or browser or cluster":
+        return not _MARK.search(collection_path.read_text(encoding="utf-8")) or None
     return None
 
 

@@ -44,12 +44,13 @@ def need(framework, *packages):
         pytest.skip(f"not installed: {absent}")
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop", "nest_asyncio"])
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_inside_a_running_loop(framework, loop, server, tmp_path):
-    need(framework, *(() if loop == "asyncio" else [loop]))
+def test_inside_a_running_loop(framework, server, tmp_path):
+    need(framework)
+    loops = ["asyncio", *(name for name in ("uvloop", "nest_asyncio") if not missing(name))]
+    command = [sys.executable, "-W", "ignore", "-m", "support.in_a_loop", framework, server.base_url]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "support.in_a_loop", framework, loop, server.base_url],
+        [*command, *loops],
         env=ENVIRONMENT,
         cwd=tmp_path,
         capture_output=True,
@@ -58,7 +59,9 @@ def test_inside_a_running_loop(framework, loop, server, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    check(json.loads(done.stdout.splitlines()[-1]), framework, loop)
+    lines = done.stdout.splitlines()
+    for loop, cells in zip(loops, lines, strict=True):
+        check(json.loads(cells), framework, loop)
 
 
 def check(cells, framework, loop):
@@ -70,7 +73,7 @@ def check(cells, framework, loop):
             if isinstance(theirs, str) and loop != "asyncio":
                 expected = theirs
             ours = {kind: cells[f"{entry}, {kind}"] for kind in KINDS}
-            assert ours == dict.fromkeys(KINDS, expected), entry
+            assert ours == dict.fromkeys(KINDS, expected), (loop, entry)
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "nest_asyncio"])

@@ -33,8 +33,6 @@ LIMITS = ("--max-concurrency", "2", "--timeout", "1800")
 METRICS = ("context_recall", "context_precision")
 SHARED = SAMPLES[:2]
 """What each framework asks about: two sentences in one, two contexts in the other. The model writes for a minute about five."""
-REPLY_TOKENS = 512
-"""Of a framework's model object, which has no bound of this library: the model may write without an end."""
 NO_VERDICT = 3
 """The exit status where a metric has no verdict at all: that is honest, and not rare with a model of this size."""
 
@@ -193,7 +191,6 @@ def chat(base_url: str):
         temperature=0,
         timeout=300,
         max_retries=0,
-        max_tokens=REPLY_TOKENS,
     )
 
 
@@ -310,7 +307,6 @@ def test_deepeval_gives_the_numbers_of_its_model_in_the_core(proxy, monkeypatch)
         base_url=proxy.base_url,
         api_key="none",
         temperature=0,
-        generation_kwargs={"max_tokens": REPLY_TOKENS},
     )
     cases = [
         LLMTestCase(

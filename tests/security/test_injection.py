@@ -89,13 +89,21 @@ def test_hundred_payloads_hold_no_word_of_the_answer():
     assert not [text for text in PAYLOADS if any(word in text.casefold() for word in WORDS)]
 
 
+# Without the code each verdict has one more flag, whatever it quotes: one way to obey shows that.
+WAYS = [*((name, True) for name in OBEYS), (QUICK, False)]
+
+
 @pytest.mark.parametrize(
-    "echo",
-    [True, pytest.param(False, marks=pytest.mark.slow)],
-    ids=["with the code", "without the code"],
-)
-@pytest.mark.parametrize(
-    "obeys", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OBEYS]
+    ("obeys", "echo"),
+    [
+        pytest.param(
+            name,
+            echo,
+            id=f"{name}-{'with' if echo else 'without'} the code",
+            marks=[] if (name, echo) == (QUICK, True) else [pytest.mark.slow],
+        )
+        for name, echo in WAYS
+    ],
 )
 @pytest.mark.parametrize(
     "place",

@@ -1,6 +1,6 @@
-"""The entries of a framework inside a running event loop: ``python -m support.in_a_loop FRAMEWORK LOOP ADDRESS``.
+"""The entries of a framework inside running event loops: ``python -m support.in_a_loop FRAMEWORK ADDRESS LOOP ...``.
 
-It prints the values of context recall by entry and kind of judge: the embedded one, the library's client, and a model of
+It prints a line for each loop: the values of context recall by entry and kind of judge: the embedded one, the library's client, and a model of
 the framework. What is expected was computed by hand: one of two sentences is in the contexts. Where a framework starts a
 loop itself, it also prints what the framework does with a metric of its own, which needs no judge.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import multiprocessing
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
@@ -308,6 +309,14 @@ ENTRIES: dict[str, Entry] = {
     "mlflow.evaluate": mlflow_evaluate,
 }
 KINDS = ("embedded", "client", "own")
+IMPORTS = {
+    "core": ["openai"],
+    "ragas": ["ragas.evaluation", "langchain_openai", "ctxmetrics_ragas"],
+    "deepeval": ["deepeval.evaluate.evaluate", "deepeval.models", "ctxmetrics_deepeval"],
+    "langsmith": ["langsmith", "langchain_openai", "ctxmetrics_langchain"],
+    "mlflow": ["mlflow.genai", "ctxmetrics_mlflow.scorers"],
+}
+"""What the entries of a framework import, and takes seconds."""
 WITH_LOOPS = ("ragas.evaluate", "deepeval.evaluate")
 """Entries of frameworks that start a loop themselves."""
 
@@ -336,7 +345,8 @@ async def after_nest_asyncio(framework: str, address: str) -> dict[str, list[flo
     return await asyncio.ensure_future(all_cells(framework, address))
 
 
-def main(framework: str, loop: str, address: str) -> None:
+def run_in_loop(framework: str, address: str, loop: str) -> None:
+    """Print the values of all entries inside a loop of this kind."""
     body = after_nest_asyncio if loop == "nest_asyncio" else all_cells
     make_loop = (
         asyncio.new_event_loop if loop != "uvloop" else importlib.import_module(loop).new_event_loop
@@ -344,7 +354,21 @@ def main(framework: str, loop: str, address: str) -> None:
     running = make_loop()
     asyncio.set_event_loop(running)
     # Not with asyncio.Runner: on Python 3.14 its end fails after nest_asyncio was applied.
-    print(json.dumps(running.run_until_complete(body(framework, address))))
+    print(json.dumps(running.run_until_complete(body(framework, address))), flush=True)
+
+
+def main(framework: str, address: str, *loops: str) -> None:
+    """Run each loop in a process of its own, which nest_asyncio patches for good; this one imports for all of them."""
+    with redirect_stdout(StringIO()):
+        for name in IMPORTS[framework]:
+            importlib.import_module(name)
+    forks = multiprocessing.get_context("fork")
+    for loop in loops:
+        process = forks.Process(target=run_in_loop, args=(framework, address, loop))
+        process.start()
+        process.join()
+        if process.exitcode != 0:
+            sys.exit(f"the process of {loop} ended with {process.exitcode}")
 
 
 if __name__ == "__main__":

@@ -98,13 +98,15 @@ class RecordingProxy:
         target: The address of the other server, such as ``http://127.0.0.1:8080/v1``.
         replay: Answer a request that was answered before with the same reply: two paths that send the same request are
             then compared without the noise of the server's arithmetic, and a slow model answers once.
+        most_tokens: No reply may have more tokens, whatever a request allows: a small model may write without an end.
 
     Attributes:
         base_url: The address to ask in its place.
     """
 
-    def __init__(self, target: str, *, replay: bool = False) -> None:
+    def __init__(self, target: str, *, replay: bool = False, most_tokens: int | None = None) -> None:
         self.exchanges: list[Exchange] = []
+        self._most_tokens = most_tokens
         self._replay = replay
         self._replies: dict[str, tuple[int, bytes]] = {}
         self._target = urlsplit(target)
@@ -138,18 +140,21 @@ class RecordingProxy:
             if name.lower() in ("authorization", "content-type", "accept")
         }
         begin = time.monotonic()
-        question = _question(_read(payload) or {})
+        request = _read(payload) or {}
+        question = _question(request)
         if self._replay and question in self._replies:
             status, body = self._replies[question]
         else:
-            status, body = self._ask(handler.command, handler.path, payload, headers)
+            status, body = self._ask(
+                handler.command, handler.path, self._limit(payload, request), headers
+            )
             if status == HTTPStatus.OK:
                 self._replies[question] = status, body
         if handler.command == "POST":
             self.exchanges.append(
                 Exchange(
                     path=handler.path,
-                    request=_read(payload) or {},
+                    request=request,
                     status=status,
                     response=_read(body),
                     seconds=time.monotonic() - begin,
@@ -163,6 +168,16 @@ class RecordingProxy:
             handler.wfile.write(body)
         except OSError:  # the client did not wait
             handler.close_connection = True
+
+    def _limit(self, payload: bytes, request: dict[str, Any]) -> bytes:
+        """Return a request whose reply is not longer than this proxy allows."""
+        if self._most_tokens is None or not request:
+            return payload
+        limits = [request.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        fewest = min([self._most_tokens, *(limit for limit in limits if limit)])
+        limited = {**request, "max_tokens": fewest}
+        limited.pop("max_completion_tokens", None)
+        return json.dumps(limited).encode()
 
     def _ask(
         self, method: str, path: str, payload: bytes, headers: dict[str, str]
