@@ -21,11 +21,11 @@ ARTEFACT = "https://example.org/runs/1/artifacts/2"
 SAMPLES = [json.loads(line) for line in (ROOT / "examples" / "handbook.jsonl").open(encoding="utf-8")]
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with a baseline, as a change of it is cloned."""
-    origin = tmp_path / "origin"
-    (origin / "examples").mkdir(parents=True)
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a baseline."""
+    origin = tmp_path_factory.mktemp("baseline")
+    (origin / "examples").mkdir()
     (origin / "baseline").mkdir()
     shutil.copy(ROOT / "examples" / "handbook.jsonl", origin / "examples")
     command = (
@@ -34,6 +34,12 @@ def repository(tmp_path: Path) -> Path:
     assert run(origin, f"{command} --write-baseline baseline/scores.jsonl").returncode == 0
     (origin / "summary.md").unlink()
     return origin
+
+
+@pytest.fixture
+def repository(baseline: Path, tmp_path: Path) -> Path:
+    """A repository with a baseline, as a change of it is cloned."""
+    return shutil.copytree(baseline, tmp_path / "origin")
 
 
 def clone(origin: Path) -> Path:
