@@ -23,7 +23,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 600
 """After so long a mutant without an end is noticed."""
-NO_FAILURE = 0
 COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -118,20 +117,17 @@ def draw(folder: str, count: int, seed: int) -> list[Mutant]:
 
 
 def copy_repository(place: Path) -> dict[str, str]:
-    """Copy what the tests need; return the environment in which they see the copy."""
-    without = shutil.ignore_patterns("__pycache__", ".*")
-    for name in ("core", "adapters", "tests", "examples"):
-        shutil.copytree(ROOT / name, place / name, ignore=without)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, place)
+    """Copy the repository; return the environment in which its tests see the copy."""
+    without = shutil.ignore_patterns("__pycache__", ".*", "site", "dist")
+    shutil.copytree(ROOT, place, ignore=without, dirs_exist_ok=True)
     folders = [str(place / "core"), str(place / "adapters")]
     # A changed file of the same size and second would run from what was compiled of the old one.
     unchanged = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(place / "none")}
     return {**os.environ, **unchanged, "PYTHONPATH": os.pathsep.join(folders)}
 
 
-def is_noticed(place: Path, environment: dict[str, str], tests: list[str]) -> bool:
-    """Say whether a test fails, or none ends."""
+def find_failure(place: Path, environment: dict[str, str], tests: list[str]) -> str:
+    """Run the tests until one fails; return what pytest printed of it, empty where none fails."""
     command = [
         sys.executable,
         "-m",
@@ -149,12 +145,13 @@ def is_noticed(place: Path, environment: dict[str, str], tests: list[str]) -> bo
             cwd=place,
             env=environment,
             capture_output=True,
+            text=True,
             timeout=SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != NO_FAILURE
+        return f"no end after {SECONDS} s"
+    return "" if done.returncode == 0 else f"{done.stdout}{done.stderr}"
 
 
 def run(argv: list[str]) -> dict:
@@ -172,13 +169,13 @@ def run(argv: list[str]) -> dict:
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         place = Path(name)
         environment = copy_repository(place)
-        if is_noticed(place, environment, tests):
-            parser.error(f"the tests fail without a change: {' '.join(tests)}")
+        if failure := find_failure(place, environment, tests):
+            parser.error(f"the tests fail without a change: {failure[-2000:]}")
         for number, mutant in enumerate(mutants, 1):
             path = mutant.file.relative_to(ROOT)
             original = mutant.file.read_text(encoding="utf-8")
             (place / path).write_text(mutant.source, encoding="utf-8")
-            found = is_noticed(place, environment, tests)
+            found = bool(find_failure(place, environment, tests))
             (place / path).write_text(original, encoding="utf-8")
             noticed += found
             if not found:
