@@ -71,11 +71,11 @@ def run(names: list[str]) -> int:
             lines.append(f"NOT RUN  {name}: {no_python(version_of(environment))}")
             continue
         begin = time.monotonic()
-        failed = test(environment, install(environment, python))
+        code = test(environment, install(environment, python))
         lines.append(
-            f"{(time.monotonic() - begin) / 60:5.1f} minutes  {name}{', FAILED' if failed else ''}"
+            f"{(time.monotonic() - begin) / 60:5.1f} minutes  {name}{', FAILED' if code else ''}"
         )
-        failures += bool(failed)
+        failures += bool(code)
     for process, log in beside.values():
         failures += bool(process.wait())
         print(log.read_text(encoding="utf-8", errors="replace"))
@@ -148,20 +148,23 @@ def uv(*arguments: str | Path) -> str:
 
 
 def test(environment: dict[str, Any], python: Path) -> int:
-    """Run the tests of an environment; return how many runs of pytest failed."""
-    marks = ["-m", "not browser and not cluster"]
-    options = environment.get("options", ())
-    tests = [*environment["tests"], *(LIST["contact"] if environment.get("contact") else ())]
-    runs = [[*(marks if environment.get("slow") else ()), *options, *tests]]
-    if slow_tests := environment.get("slow_tests"):
-        runs.append([*marks, *options, *slow_tests])
+    """Run the tests of an environment; return pytest's exit status."""
+    marks = ["-m", "not browser and not cluster"] if environment.get("slow") else []
     workers = str(environment.get("workers", 0))
-    failures = 0
-    for arguments in runs:
-        command = [python, "-m", "pytest", "-q", "-n", workers, *arguments]
-        print("+", *command, flush=True)
-        failures += subprocess.run(command, cwd=ROOT, check=False).returncode != 0
-    return failures
+    tests = [*environment["tests"], *(LIST["contact"] if environment.get("contact") else ())]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        workers,
+        *marks,
+        *environment.get("options", ()),
+        *tests,
+    ]
+    print("+", *command, flush=True)
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def page() -> str:
