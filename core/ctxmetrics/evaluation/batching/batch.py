@@ -94,19 +94,20 @@ class BatchReport:
     @property
     def waiting(self) -> str:
         """What is open, in one line."""
-        number = len(self.unfinished)
-        batches = "1 batch" if number == 1 else f"{number} batches"
-        requests = sum(intent.requests for intent in self.unfinished)
-        text = f"{plural(requests, 'request')} in {batches} without an answer yet"
-        expiries = [intent.expires for intent in self.unfinished if intent.expires is not None]
-        if expiries:
-            end = datetime.fromtimestamp(max(expiries), UTC)
-            text += f", until {end:%Y-%m-%d %H:%M} UTC at the latest"
+        batch_count = len(self.unfinished)
+        batches = "1 batch" if batch_count == 1 else f"{batch_count} batches"
+        request_count = sum(intent.requests for intent in self.unfinished)
+        text = f"{plural(request_count, 'request')} in {batches} without an answer yet"
+        expiry_times = [intent.expires for intent in self.unfinished if intent.expires is not None]
+        if expiry_times:
+            last_expiry = datetime.fromtimestamp(max(expiry_times), UTC)
+            text += f", until {last_expiry:%Y-%m-%d %H:%M} UTC at the latest"
         if self.held_back:
             text += f"; {plural(self.held_back, 'request')} more when the provider's queue has room"
         return text
 
 
 def _describe(usage: Usage) -> str:
+    """Describe the requests and tokens that were paid."""
     requests = plural(usage.calls, "request")
     return f"{requests} with {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"

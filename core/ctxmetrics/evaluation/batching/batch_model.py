@@ -51,12 +51,12 @@ class BatchModel(ReplayingModel):
     drafts: list[tuple[Intent, IO[bytes]]] = field(init=False, default_factory=list)
     held_back: int = field(init=False, default=0)
     _capabilities: Capabilities = field(init=False)
-    _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _first_request: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     # Tokens that are submitted, or to be submitted, and not answered, as estimated.
-    _tokens: int = field(init=False)
+    _open_tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tokens = sum(intent.tokens for intent in self.journal.unfinished)
+        self._open_tokens = sum(intent.tokens for intent in self.journal.unfinished)
         model = self.provider.model
         self._capabilities = capabilities_of(str(model.base_url), model.model)
         if "server" in self.journal.facts:  # an earlier process asked it
@@ -70,8 +70,11 @@ class BatchModel(ReplayingModel):
     @property
     def most_queued(self) -> float:
         """The most tokens that may be submitted and not answered; infinite where nothing is known."""
-        queue: float = self.journal.facts.get("queue", math.inf)
-        return min(self.batch.max_queued_tokens or math.inf, queue)
+        limit_of_caller: float = math.inf
+        if self.batch.max_queued_tokens is not None:
+            limit_of_caller = self.batch.max_queued_tokens
+        limit_of_provider: float = self.journal.facts.get("queue", math.inf)
+        return min(limit_of_caller, limit_of_provider)
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
         """Send a request by itself."""
@@ -86,22 +89,32 @@ class BatchModel(ReplayingModel):
             JudgeError: The request failed when it was sent; or its reply is not there yet (``pending``).
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        texts = (self.identity, prompt.step, _schema_text(schema), prompt.system, prompt.user)
-        key = digest_key((*texts, str(prompt.vote), str(prompt.attempt)))
-        async with self._first:
+        key = digest_key(
+            (
+                self.identity,
+                prompt.step,
+                _schema_text(schema),
+                prompt.system,
+                prompt.user,
+                str(prompt.vote),
+                str(prompt.attempt),
+            )
+        )
+        async with self._first_request:
             outcome = self.journal.get(key)
             if outcome is None and "server" not in self.journal.facts:
                 return await self._ask_first(key, ask)
         if outcome is not None and not outcome.again:
             return _replay(outcome, prompt)
         if not self.journal.is_waiting(key):  # another metric of the sample may have asked it
-            self._note(key, prompt, schema)
+            self._add_to_batch(key, prompt, schema)
         waiting = waits_for.get()
         if waiting is not None:
             waiting.append(key)
         raise JudgeError("the batch with this request is not answered yet", reason_code=PENDING)
 
     async def _ask_first(self, key: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Send the first request of all by itself, and keep its reply or its failure."""
         try:
             reply = await ask()
         except JudgeError as problem:
@@ -122,7 +135,7 @@ class BatchModel(ReplayingModel):
             self.journal.add_paid("online", paid)
             self.journal.set_fact("server", self._capabilities.to_dict())
 
-    def _note(self, key: str, prompt: Prompt, schema: type[BaseModel]) -> None:
+    def _add_to_batch(self, key: str, prompt: Prompt, schema: type[BaseModel]) -> None:
         """Write a request down for the next batch, unless the open ones may use up the budget.
 
         Raises:
@@ -130,11 +143,12 @@ class BatchModel(ReplayingModel):
         """
         tokens = len(prompt.text) // CHARACTERS_A_TOKEN + prompt.reply_tokens
         run = current_run()
-        paid = run.usage.total_tokens
-        most = run.max_tokens
-        if most is not None and self._tokens and paid < most < paid + self._tokens + tokens:
-            self.held_back += 1
-            return
+        paid_tokens = run.usage.total_tokens
+        if run.max_tokens is not None and self._open_tokens:
+            expected_tokens = paid_tokens + self._open_tokens + tokens
+            if paid_tokens < run.max_tokens < expected_tokens:
+                self.held_back += 1
+                return
         run.take_call()
         model = self.provider.model
         body = request_body(model, prompt, schema, self._capabilities)
@@ -148,16 +162,17 @@ class BatchModel(ReplayingModel):
         intent.requests += 1
         intent.tokens += tokens
         self.journal.add_draft(key, intent)
-        self._tokens += tokens
+        self._open_tokens += tokens
 
     def _is_full(self, size: int, tokens: int) -> bool:
         """Whether the last batch has no room for a request."""
         intent, lines = self.drafts[-1]
-        return (
-            intent.requests >= (self.batch.max_requests or self.provider.max_requests)
-            or lines.tell() + size > (self.batch.max_bytes or self.provider.max_bytes)
-            or intent.tokens + tokens > self.most_queued
-        )
+        max_requests = self.batch.max_requests or self.provider.max_requests
+        max_bytes = self.batch.max_bytes or self.provider.max_bytes
+        has_all_requests = intent.requests >= max_requests
+        would_have_too_many_bytes = lines.tell() + size > max_bytes
+        would_have_too_many_tokens = intent.tokens + tokens > self.most_queued
+        return has_all_requests or would_have_too_many_bytes or would_have_too_many_tokens
 
 
 def _replay(outcome: Outcome, prompt: Prompt) -> Reply:
@@ -178,4 +193,5 @@ def _replay(outcome: Outcome, prompt: Prompt) -> Reply:
 
 @lru_cache(maxsize=256)
 def _schema_text(schema: type[BaseModel]) -> str:
+    """Return the schema of a reply as text, for the key of a request."""
     return json.dumps(response_format(schema), sort_keys=True)

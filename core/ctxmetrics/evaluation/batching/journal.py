@@ -123,6 +123,7 @@ class Journal:
             ) from None
 
     def _open(self) -> None:
+        """Open both files, and read what is known."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (JOURNAL, _REPLIES):
             (self.folder / name).touch(mode=0o600)
@@ -200,10 +201,12 @@ class Journal:
                 self._execute("DELETE FROM requests WHERE batch = ?", intent.name)
 
     def _set(self, table: str, key: str, value: object) -> None:
+        """Write a value as JSON under a key of a table."""
         statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"  # noqa: S608 - a name of this file
         self._execute(statement, key, json.dumps(value))
 
     def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        """Execute a statement with values for its question marks."""
         return self._database.execute(statement, values)
 
     def set_fact(self, name: str, value: object) -> None:
@@ -236,7 +239,10 @@ class Journal:
     def get(self, key: str) -> Outcome | None:
         """Return the reply to a request, or how it failed; None where nothing is known."""
         row = self._execute("SELECT value FROM answers.replies WHERE key = ?", key).fetchone()
-        return None if row is None else Outcome(*json.loads(row[0]))
+        if row is None:
+            return None
+        (value,) = row
+        return Outcome(*json.loads(value))
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Keep a reply or a failure. A request that failed before is not asked again. Call it within `writing`."""

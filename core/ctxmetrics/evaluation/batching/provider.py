@@ -97,9 +97,11 @@ class BatchProvider(ABC):
         """
 
         def wait(state: tenacity.RetryCallState) -> float:
-            problem = state.outcome and state.outcome.exception()
-            doubled = self.pause * 2 ** (state.attempt_number - 1)
-            seconds = getattr(problem, "retry_after", None) or doubled
+            """Return the seconds to wait: what the server asked for, else a pause that is doubled with each attempt."""
+            problem = None if state.outcome is None else state.outcome.exception()
+            seconds = getattr(problem, "retry_after", None)
+            if not seconds:
+                seconds = self.pause * 2 ** (state.attempt_number - 1)
             return float(min(seconds, failures.LONGEST_RETRY_AFTER))
 
         trying = tenacity.Retrying(
@@ -144,11 +146,12 @@ class BatchProvider(ABC):
 
     def find(self, intent: Intent, journal: Journal) -> Any:
         """Find a batch whose id was not written."""
-        others = {other.batch for other in journal.intents}
+        known_ids = {other.batch for other in journal.intents}
         for batch in self.batches.list(limit=100):  # the newest first
-            if to_seconds(batch.created_at) < intent.made - _CLOCK_SKEW:
+            is_older_than_intent = to_seconds(batch.created_at) < intent.made - _CLOCK_SKEW
+            if is_older_than_intent:
                 break
-            if batch.id not in others and self.is_batch(batch, intent, journal):
+            if batch.id not in known_ids and self.is_batch(batch, intent, journal):
                 return batch
         return None
 
@@ -188,9 +191,11 @@ class BatchProvider(ABC):
         # What is left of a line that is too long is read as a line without a key.
         for line in iter(partial(file.readline, _LONGEST_LINE), b""):
             match = _KEY.search(line)
-            yield (match[1].decode() if match else ""), self._read_line(line)
+            key = match[1].decode() if match else ""
+            yield key, self._read_line(line)
 
     def _read_line(self, line: bytes) -> Outcome:
+        """Read what became of a request from its line of the results."""
         if len(line) == _LONGEST_LINE:
             return _TOO_LONG
         item = None
@@ -235,8 +240,10 @@ def keep_failure(problem: JudgeError) -> Outcome:
 
 def keep_answer(status: object, body: object, error: object = None) -> Outcome:
     """Keep an answer to a request in the form of a chat completion, or how it failed."""
-    if status != SUCCESS or not isinstance(body, Mapping):
-        return keep_error(status, error or (body.get("error") if isinstance(body, Mapping) else body))
+    if not isinstance(body, Mapping):
+        return keep_error(status, error or body)
+    if status != SUCCESS:
+        return keep_error(status, error or body.get("error"))
     text = json.dumps(body)
     if len(text) > MOST_BYTES:
         return _TOO_LONG
@@ -254,10 +261,11 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
 def keep_error(status: object, error: object) -> Outcome:
     """Keep an error that a batch has in place of an answer."""
     details = error if isinstance(error, Mapping) else {"message": error}
-    text = safe_text(details.get("message") or details.get("code") or "the batch holds no answer")
+    code = details.get("code")
+    message = safe_text(details.get("message") or code or "the batch holds no answer")
     if not isinstance(status, int) or isinstance(status, bool) or status in (0, SUCCESS):
-        return Outcome(code=UNANSWERED, message=text, again=True)
-    return keep_failure(failures.from_status(status, text, code=details.get("code"), details=[details]))
+        return Outcome(code=UNANSWERED, message=message, again=True)
+    return keep_failure(failures.from_status(status, message, code=code, details=[details]))
 
 
 def build_completion(
@@ -316,20 +324,26 @@ class OpenAIBatches(BatchProvider):
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:  # noqa: ARG002 - Anthropic's batches have no names
         """Whether a batch has the name of an intent, or its input where the server keeps no metadata."""
-        named = (batch.metadata or {}).get(_NAME) == intent.name
-        return named or batch.input_file_id == intent.file
+        metadata = batch.metadata or {}
+        has_name = metadata.get(_NAME) == intent.name
+        has_input = batch.input_file_id == intent.file
+        return has_name or has_input
 
     def read_state(self, batch: Any) -> BatchState:
         """See `BatchProvider`."""
-        errors = (batch.errors.data if batch.errors else None) or []
+        errors: list[Any] = []
+        if batch.errors:
+            errors = batch.errors.data or []
+        problems = [safe_text(f"{error.code}: {error.message}") for error in errors[:3]]
+        file_ids = (batch.output_file_id, batch.error_file_id)
         return BatchState(
             status=batch.status,
             ended=batch.status in _ENDED,
             # The id of a file that is not there can be an empty text.
-            results=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
-            problem="; ".join(safe_text(f"{item.code}: {item.message}") for item in errors[:3]),
-            bad_lines=frozenset(item.line for item in errors if item.line),
-            queue_full=any(item.code == "token_limit_exceeded" for item in errors),
+            results=tuple(file_id for file_id in file_ids if file_id),
+            problem="; ".join(problems),
+            bad_lines=frozenset(error.line for error in errors if error.line),
+            queue_full=any(error.code == "token_limit_exceeded" for error in errors),
         )
 
     def open_result(self, result: str) -> Any:
@@ -413,15 +427,15 @@ class AnthropicBatches(BatchProvider):
         """
         from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as Params
 
-        known = Params.__required_keys__ | Params.__optional_keys__
-        fields = {name: value for name, value in body.items() if name in known}
+        fields_of_api = Params.__required_keys__ | Params.__optional_keys__
+        fields = {name: value for name, value in body.items() if name in fields_of_api}
         messages = body["messages"]
         system = [message["content"] for message in messages if message["role"] == "system"]
         if system:
             fields["system"] = "\n\n".join(system)
         fields["messages"] = [message for message in messages if message["role"] != "system"]
-        most = body.get("max_tokens") or body.get("max_completion_tokens")
-        fields["max_tokens"] = most or _REPLY_TOKENS
+        most_tokens = body.get("max_tokens") or body.get("max_completion_tokens")
+        fields["max_tokens"] = most_tokens or _REPLY_TOKENS
         return {"custom_id": key, "params": fields}
 
     def create(self, intent: Intent, lines: IO[bytes]) -> Any:  # noqa: ARG002 - OpenAI's batch has the name of its intent
@@ -455,16 +469,18 @@ class AnthropicBatches(BatchProvider):
     def read_item(self, item: Mapping[str, Any]) -> Outcome:
         """See `BatchProvider`."""
         result = item.get("result")
-        result = result if isinstance(result, Mapping) else {}
-        kind = result.get("type")
-        if kind == "succeeded":
+        if not isinstance(result, Mapping):
+            result = {}
+        result_type = result.get("type")
+        if result_type == "succeeded":
             return keep_answer(SUCCESS, _to_completion(result.get("message")))
-        if kind != "errored":
-            return keep_error(None, f"the request was {kind} before it was answered")
+        if result_type != "errored":
+            return keep_error(None, f"the request was {result_type} before it was answered")
         response = result.get("error")
         error = response.get("error") if isinstance(response, Mapping) else None
-        name = error.get("type") if isinstance(error, Mapping) else None
-        return keep_error(_STATUSES.get(str(name), _OTHER_STATUS), error)
+        error_type = error.get("type") if isinstance(error, Mapping) else None
+        status = _STATUSES.get(str(error_type), _OTHER_STATUS)
+        return keep_error(status, error)
 
     def delete(self, intent: Intent) -> None:
         """Delete the batch, whose requests stand in it."""
@@ -480,11 +496,16 @@ def _to_completion(message: Any) -> object:
     try:
         texts = [part["text"] for part in message["content"] if part["type"] == "text"]
         counts = message["usage"]
-        cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
-        sent = counts["input_tokens"] + sum(counts.get(name) or 0 for name in cached)
-        finished = _FINISHED.get(str(message["stop_reason"]), "stop")
+        sent_tokens = counts["input_tokens"]
+        sent_tokens += counts.get("cache_read_input_tokens") or 0
+        sent_tokens += counts.get("cache_creation_input_tokens") or 0
+        finish_reason = _FINISHED.get(str(message["stop_reason"]), "stop")
         return build_completion(
-            "".join(texts), finished, message.get("model"), sent, counts["output_tokens"]
+            "".join(texts),
+            finish_reason,
+            message.get("model"),
+            sent_tokens,
+            counts["output_tokens"],
         )
     except (KeyError, TypeError, AttributeError):
         return message

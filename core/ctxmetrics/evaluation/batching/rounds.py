@@ -81,8 +81,12 @@ class BatchRounds:
             raise ParameterError(
                 f"batch: {self._model.base_url} has no batches in the form of OpenAI or Anthropic. Score without --batch."
             )
-        kind = AnthropicBatches if form == "anthropic" else OpenAIBatches
-        self._provider: BatchProvider = kind(self._model, min(self.batch.poll, _LONGEST_PAUSE))
+        first_pause = min(self.batch.poll, _LONGEST_PAUSE)
+        self._provider: BatchProvider
+        if form == "anthropic":
+            self._provider = AnthropicBatches(self._model, first_pause)
+        else:
+            self._provider = OpenAIBatches(self._model, first_pause)
         folder = self.batch.folder
         if folder is None and self.out is not None:
             folder = f"{os.fspath(self.out)}.batch"
@@ -140,22 +144,26 @@ class BatchRounds:
         )
         if not wanted:
             return None
-        return self.problem or (self.report.waiting if self.report.is_open else None)
+        if self.problem is not None:
+            return self.problem
+        return self.report.waiting if self.report.is_open else None
 
     async def wait(self, sleep: Sleep) -> bool:
         """Collect batches until all have ended; one is enough where requests wait for room. False: no round is to follow."""
         if self.batch.mode == "submit" or not self.report.is_open:
             return False
-        before = self.journal.unfinished
+        unfinished_before = len(self.journal.unfinished)
         while self.journal.unfinished and self.problem is None:
             if not await sleep(self.batch.poll):
                 return False
             await self._collect()
-            if self.report.held_back and len(self.journal.unfinished) < len(before):
+            has_room = len(self.journal.unfinished) < unfinished_before
+            if self.report.held_back and has_room:
                 break
         return self.problem is None
 
     async def _collect(self) -> None:
+        """Bring the journal up to date in a thread, and note a problem of the provider or the disk."""
         try:
             await in_thread(self._update)
         except (JudgeError, OutputFileError) as problem:
@@ -165,16 +173,18 @@ class BatchRounds:
         """Bring the journal up to date: batches whose id was not written, those that ended, inputs to delete."""
         for intent in self.journal.unfinished:
             if intent.batch is None:
-                self._find(intent)
+                self._find_submitted(intent)
             if intent.batch is not None:
-                state = self._provider.ask_if_there(self._provider.look, intent) or _GONE
+                state = self._provider.ask_if_there(self._provider.look, intent)
+                if state is None:
+                    state = _GONE
                 if state.ended:
                     self._collect_batch(intent, state)
         for intent in self.journal.intents:
             if intent.ended is not None and not intent.deleted:
                 self._delete(intent)
 
-    def _find(self, intent: Intent) -> None:
+    def _find_submitted(self, intent: Intent) -> None:
         """Look for a batch whose id was not written, as after a kill."""
         batch = self._provider.ask(self._provider.find, intent, self.journal)
         if batch is None:
@@ -183,6 +193,7 @@ class BatchRounds:
             self._note_batch(intent, batch)
 
     def _note_batch(self, intent: Intent, batch: Any) -> None:
+        """Write the id and the end of a batch that was submitted."""
         self.journal.note(intent, batch=batch.id, expires=to_seconds(batch.expires_at))
 
     def _collect_batch(self, intent: Intent, state: BatchState) -> None:
@@ -198,16 +209,17 @@ class BatchRounds:
                     queued = sum(other.tokens for other in self.journal.unfinished)
                     self.journal.set_fact("queue", max(1, queued // 2))
                 else:
-                    why = "; ".join((f"the batch ended as {state.status}", *problems))
+                    message = "; ".join((f"the batch ended as {state.status}", *problems))
                     for key, line in self.journal.read_open(intent):
-                        again = line not in state.bad_lines
-                        self.journal.put(key, Outcome(code=UNANSWERED, message=why, again=again))
+                        may_be_sent_again = line not in state.bad_lines
+                        outcome = Outcome(code=UNANSWERED, message=message, again=may_be_sent_again)
+                        self.journal.put(key, outcome)
                         failures[UNANSWERED] += 1
                 self.journal.note(intent, ended=state.status)
         if failures:
             problems.append(f"{join_counts(failures)} of {plural(intent.requests, 'request')}")
         if problems:
-            self._say(intent, f"{state.status}: {'; '.join(problems)}")
+            self._add_note(intent, f"{state.status}: {'; '.join(problems)}")
 
     def _keep_results(self, intent: Intent, file: IO[bytes]) -> Counter[str]:
         """Keep what the lines of the results say, and count the failures by their codes."""
@@ -226,17 +238,18 @@ class BatchRounds:
             self.journal.set_fact("server", {**self.journal.facts["server"], "bounded": False})
         return failures
 
-    def _say(self, intent: Intent, problem: str) -> None:
+    def _add_note(self, intent: Intent, problem: str) -> None:
         """Note what happened to a batch, once; a provider's words are untrusted."""
         note = visible(masked(f"batch {intent.batch or intent.name}: {problem}"))
         if note not in self._notes:
             self._notes.append(note)
 
     def _delete(self, intent: Intent) -> None:
+        """Delete the input of a batch at the provider."""
         try:
             self._provider.ask_if_there(self._provider.delete, intent)
         except JudgeError as problem:
-            self._say(intent, f"its input is still at the provider: {problem}")
+            self._add_note(intent, f"its input is still at the provider: {problem}")
         else:
             self.journal.note(intent, deleted=True)
 
@@ -272,20 +285,21 @@ def _find_model(metrics: Iterable[Metric]) -> OpenAIModel:
     Raises:
         ParameterError: There is none, or it takes no batches.
     """
-    models = {}
+    models_by_identity: dict[str, OpenAIModel] = {}
     for metric in metrics:
         judge = metric.own_judge if isinstance(metric, JudgedMetric) else None
         if isinstance(judge, LLMJudge) and isinstance(judge.model, OpenAIModel):
-            models[judge.model.identity] = judge.model
+            models_by_identity[judge.model.identity] = judge.model
         elif judge is not None:
             raise ParameterError(
                 f"batch: {judge.name} takes no batches. Batches are for OpenAI, Anthropic and servers that speak OpenAI's form: "
                 "--judge openai/MODEL."
             )
-    if len(models) != 1:
-        names = ", ".join(sorted(models)) or "no metric is judged by a model"
+    if len(models_by_identity) != 1:
+        names = ", ".join(sorted(models_by_identity)) or "no metric is judged by a model"
         raise ParameterError(f"batch: give the metrics one model for all: {names}.")
-    return models.popitem()[1]
+    (model,) = models_by_identity.values()
+    return model
 
 
 def _give_model(metric: Metric, model: BatchModel) -> Metric:

@@ -128,34 +128,38 @@ class BatchScorer:
 
         frame = frame_of(table)
         self.check_columns(frame.columns)
-        present: set[str] = set()
-        by_fields: dict[tuple[str, ...], list[ListMetric]] = {}
-        others: list[Metric] = []
+        present_fields: set[str] = set()
+        list_metrics: dict[
+            tuple[str, ...], list[ListMetric]
+        ] = {}  # by the two fields that they compare
+        sample_metrics: list[Metric] = []
         for metric in self.metrics:
             if (
                 isinstance(metric, ListMetric)
                 and not metric.grouped
                 and self._reads_lists(metric.requires, frame.columns)
             ):
-                by_fields.setdefault(metric.requires, []).append(metric)
+                list_metrics.setdefault(metric.requires, []).append(metric)
             else:
-                others.append(metric)
+                sample_metrics.append(metric)
         scored: dict[str, list[Any]] = {name: [] for name in self.columns}
-        for fields, metrics in by_fields.items():
-            present |= self._score_lists(frame, fields, metrics, scored, first_row)
-        samples = _read_samples(frame, self.plan, first_row) if others else []
-        required = {name for metric in self.metrics for name in metric.requires}
-        present |= {name for name in required if any(sample.has(name) for sample in samples)}
+        for fields, metrics in list_metrics.items():
+            present_fields |= self._score_lists(frame, fields, metrics, scored, first_row)
+        samples = _read_samples(frame, self.plan, first_row) if sample_metrics else []
+        required_fields = {name for metric in self.metrics for name in metric.requires}
+        for name in required_fields:
+            if any(sample.has(name) for sample in samples):
+                present_fields.add(name)
         log_orders(sample.metadata for sample in samples)
         if whole and len(frame):
-            check_present(self.metrics, required - present)
-        if others:
-            self._score_samples(samples, others, scored, first_row)
+            check_present(self.metrics, required_fields - present_fields)
+        if sample_metrics:
+            self._score_samples(samples, sample_metrics, scored, first_row)
         namespace = nw.get_native_namespace(frame)
         dtypes = {float: nw.Float64(), str: nw.String()}
         series = [
-            nw.new_series(name, scored[name], dtypes[kind], native_namespace=namespace)
-            for name, kind in self.columns.items()
+            nw.new_series(name, scored[name], dtypes[value_type], native_namespace=namespace)
+            for name, value_type in self.columns.items()
         ]
         return frame.with_columns(*series).to_native()  # type: ignore[no-any-return]  # a table of the same kind
 
@@ -166,10 +170,11 @@ class BatchScorer:
             return False
         if any(options.get(name) for name in ("out", "deadline", "progress", "drop_self")):
             return False
-        # Several searches have no common ranking; of labels, grades of ids are read.
-        unread = ["searches"] if _GRADED in fields else ["searches", "labels"]
-        if any(self.plan.reading.column_of(name, columns) is not None for name in unread):
-            return False
+        # A sample must be made for what the two lists do not say: the searches, and labels that are not grades of ids.
+        fields_of_samples = ["searches"] if _GRADED in fields else ["searches", "labels"]
+        for name in fields_of_samples:
+            if self.plan.reading.column_of(name, columns) is not None:
+                return False
         if self._may_lack_answers(columns):
             return False
         return all(self.plan.reading.column_of(name, columns) for name in fields)
@@ -199,16 +204,17 @@ class BatchScorer:
         columns = [str(self.plan.reading.column_of(name, frame.columns)) for name in fields]
         labels = self.plan.reading.column_of("labels", frame.columns)
         for begin in range(0, len(frame), _ROWS):
-            lists = []
+            end = begin + _ROWS
+            cells_by_field = []  # the cells of both columns, as a sample stores them
             for name, column in zip(fields, columns, strict=True):
-                cells = list(map(as_list, frame[column][begin : begin + _ROWS].to_list()))
+                cells = [as_list(cell) for cell in frame[column][begin:end].to_list()]
                 if self.plan.reading.parses_texts:
                     cells = [_read_list(cell) for cell in cells]
-                lists.append(_to_stored(name, cells))
-            pairs: Iterable[tuple[Any, Any]] = zip(*lists, strict=True)
+                cells_by_field.append(_to_stored(name, cells))
+            pairs: Iterable[tuple[Any, Any]] = zip(*cells_by_field, strict=True)
             if labels is not None:
-                cells = frame[labels][begin : begin + _ROWS].to_list()
-                pairs = map(_add_grades, pairs, cells)
+                label_cells = frame[labels][begin:end].to_list()
+                pairs = map(_add_grades, pairs, label_cells)
             rows: list[Any] = []  # pairs of lists, and samples
             for index, pair in enumerate(pairs, begin):
                 if index in first_values or None in pair:
@@ -239,18 +245,21 @@ class BatchScorer:
         first_row: int,
     ) -> None:
         """Score rows as samples. A metric has no value where no sample has a field that it needs."""
-        required = {name for metric in metrics for name in metric.requires}
-        present = {name for name in required if any(sample.has(name) for sample in samples)}
-        able = [metric for metric in metrics if present.issuperset(metric.requires)]
+        required_fields = {name for metric in metrics for name in metric.requires}
+        present_fields = {
+            name for name in required_fields if any(sample.has(name) for sample in samples)
+        }
+        computable = [metric for metric in metrics if present_fields.issuperset(metric.requires)]
         columns: Mapping[str, Any] = {}
-        if able:
+        if computable:
             run = Evaluation(
-                samples, able, judge=self.judge, keep=False, first=first_row - 1, **self.options
+                samples, computable, judge=self.judge, keep=False, first=first_row - 1, **self.options
             )
             results = run_in_caller(run)
             columns = results.by_metric
-            failed = any(column.failed == len(samples) > 0 for column in columns.values())
-            if failed and self.report is not None:
+            # A metric failed for all samples.
+            has_failed = any(column.failed == len(samples) > 0 for column in columns.values())
+            if has_failed and self.report is not None:
                 self.report(str(results.stopped or results.trouble))
         for metric in metrics:
             values = scored[metric.name]
@@ -272,12 +281,14 @@ class BatchScorer:
         name = self.plan.reading.column_of("id", frame.columns)
         if name is None:
             return
-        values = frame[name].to_list()
-        if len(set(map(str, values))) < len(values):
-            places: dict[str, int] = {}
-            for row, value in enumerate(values, first_row):
-                if not is_missing(value):
-                    check_id(Sample(id=as_list(value)), row, places)
+        ids = frame[name].to_list()
+        distinct_texts = {str(id_) for id_ in ids}
+        may_repeat = len(distinct_texts) < len(ids)  # missing ones have equal texts, too
+        if may_repeat:
+            rows_by_id: dict[str, int] = {}
+            for row, id_ in enumerate(ids, first_row):
+                if not is_missing(id_):
+                    check_id(Sample(id=as_list(id_)), row, rows_by_id)
 
 
 def _score_rows(
@@ -287,21 +298,23 @@ def _score_rows(
     scored: Mapping[str, list[Any]],
 ) -> None:
     """Score pairs of lists and samples; metrics that read two lists only score plain pairs at once."""
-    plain = _are_plain(rows, metrics)
-    ungraded = rows
-    if plain and any(type(reference) is dict for _, reference in rows):
-        ungraded = [(retrieved, [*reference]) for retrieved, reference in rows]
+    are_plain = _are_plain(rows, metrics)
+    # Grades of reference ids stand in a dictionary by id. Most metrics read the ids alone.
+    rows_without_grades = rows
+    if are_plain and any(type(reference) is dict for _, reference in rows):
+        rows_without_grades = [(retrieved, [*reference]) for retrieved, reference in rows]
     shared: dict[Hashable, Any] = {}
     samples: list[Sample] = []
     for metric in metrics:
         values = scored[metric.name]
         reasons = scored[metric.name + REASON]
-        if plain and _reads_two_lists(metric):
+        if are_plain and _reads_two_lists(metric):
             # This gives the same as the code below, and is faster.
-            values += metric.values(rows if metric.reads_grades else ungraded, shared)
+            values += metric.values(rows if metric.reads_grades else rows_without_grades, shared)
             reasons += [None] * len(rows)
         else:
-            samples = samples or [_to_sample(row, fields) for row in rows]
+            if not samples:
+                samples = [_to_sample(row, fields) for row in rows]
             scores = [score_now(metric, sample) for sample in samples]
             values += [score.value for score in scores]
             reasons += [score.reason_code for score in scores]
@@ -349,12 +362,13 @@ def _read_samples(frame: nw.DataFrame[Any], plan: Plan, first_row: int) -> list[
 
 def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
     """Convert the cells of a column to what a sample stores; None for what is no list of texts or numbers."""
-    if set(map(type, cells)) == {list}:
+    cell_types = {type(cell) for cell in cells}
+    if cell_types == {list}:
         items = list(chain.from_iterable(cells))
-        is_plain = plain_texts(items) is not None
-        if is_plain and field in TEXTS_OF:  # an id may have no letter that can be seen
-            is_plain = "".join(items).isascii() and all(map(str.strip, items))
-        if is_plain:
+        are_plain = plain_texts(items) is not None
+        if are_plain and field in TEXTS_OF:  # an id may have no letter that can be seen
+            are_plain = "".join(items).isascii() and all(item.strip() for item in items)
+        if are_plain:
             return cells  # all at once, which is faster
     return [_to_stored_cell(field, cell) for cell in cells]
 
@@ -370,11 +384,15 @@ def _read_list(cell: Any) -> Any:
 
 def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
     """Return the texts of a cell as a sample stores them; None if the row must be read as a whole."""
-    if type(cell) is not list or not set(map(type, cell)) <= {str, int}:
+    if type(cell) is not list:
         return None
+    item_types = {type(item) for item in cell}
+    if not item_types <= {str, int}:
+        return None
+    holds_ids = field in TEXTS_OF
     try:
-        texts = plain_texts(cell, numbers=field in TEXTS_OF)
-        if texts is None or (field in TEXTS_OF and not all(map(str.strip, texts))):
+        texts = plain_texts(cell, numbers=holds_ids)
+        if texts is None or (holds_ids and not all(text.strip() for text in texts)):
             texts = getattr(Sample.from_fields({field: cell}, None), field)
     except SampleError:  # raised again with the row's number, where the row is read
         return None
@@ -384,21 +402,24 @@ def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
 def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
     """Whether each row is a pair of lists that are not empty, without empty reference ids, pictures and placeholders."""
     for row in rows:
-        if not isinstance(row, tuple) or not all(row) or "" in row[1]:
+        if not isinstance(row, tuple):  # a sample
             return False
-    readers = {metric.reads_texts: metric for metric in metrics}  # one of each looks for pictures
-    return all(metric.can_compare(chain.from_iterable(rows)) for metric in readers.values())
+        retrieved, reference = row
+        if not retrieved or not reference or "" in reference:
+            return False
+    # All metrics that read texts look for the same pictures: one of them is asked, and one that reads ids.
+    metrics_to_ask = {metric.reads_texts: metric for metric in metrics}
+    return all(metric.can_compare(chain.from_iterable(rows)) for metric in metrics_to_ask.values())
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:
     """Whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
-    own_sides = type(metric).lists_to_compare is not ListMetric.lists_to_compare
-    return (
-        type(metric).score is ListMetric.score
-        and (metric.reads_grades or not own_sides)
-        and metric.top_k != 0
-        and not callable(getattr(metric, "similarity", None))  # one that the user wrote may fail
-    )
+    has_own_score = type(metric).score is not ListMetric.score
+    has_own_lists = type(metric).lists_to_compare is not ListMetric.lists_to_compare
+    if has_own_score or (has_own_lists and not metric.reads_grades):
+        return False
+    has_function_of_user = callable(getattr(metric, "similarity", None))  # which may fail
+    return metric.top_k != 0 and not has_function_of_user
 
 
 def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:

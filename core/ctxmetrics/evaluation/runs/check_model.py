@@ -184,9 +184,10 @@ def explain_failure(
         status = getattr(problem, "status", None) or 0
         text = str(problem).lower()
         for refusal in _DATA["refusals"]:
-            fits = any(first <= status <= last for first, last in refusal["statuses"])
-            words = refusal.get("words")
-            if fits and (words is None or _REFUSALS[words].search(text)):
+            has_status = any(first <= status <= last for first, last in refusal["statuses"])
+            pattern_name = refusal.get("words")
+            has_words = pattern_name is None or _REFUSALS[pattern_name].search(text)
+            if has_status and has_words:
                 cause = refusal["cause"]
                 break
     beginning = None
@@ -210,7 +211,7 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
         yield explain_failure(score.verdicts[0], run.problem, run.last_reply)
         return
     # The trial has a sentence that its context states, and one that it does not state.
-    (stated_verdict, unstated_verdict) = score.verdicts
+    stated_verdict, unstated_verdict = score.verdicts
     usage = score.usage
     served_model = score.provenance.served_model
     by_model = f" by {served_model}" if served_model else ""
@@ -221,7 +222,8 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
         "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
     }
     code = _CODES.get(stated_verdict.code or "")
-    nothing_judged = stated_verdict.value is unstated_verdict.value is None
+    nothing_judged = stated_verdict.value is None and unstated_verdict.value is None
+    # By cause, whether it applies. What is looked at has the first cause that does.
     is_wrong = {
         "reply_form": code == "reply_form" and nothing_judged,
         "echo": code == "echo",

@@ -33,7 +33,7 @@ CLEAN = "clean twin"
 # Of more contexts, the first two and the last two are not all.
 _FEW_CONTEXTS = 2
 # What a verdict is about, by the first letter of its id.
-_PARTS = {"s": "sentences", "c": "contexts"}
+_SUBJECTS = {"s": "sentences", "c": "contexts"}
 # By the first letter of the id, the codes of verdicts that say something else than the judge did: it was wrong.
 _CORRECTED = {
     "s": frozenset({"unverified_evidence"}),
@@ -70,7 +70,7 @@ QUESTIONS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 @cache
 def placed_samples() -> tuple[LabelledSample, ...]:
     """Build the samples that only runs with controls use: they find judges that go by the place or the topic."""
-    return tuple(map(_build_sample, _DATA["places"]))
+    return tuple(_build_sample(data) for data in _DATA["places"])
 
 
 @cache
@@ -125,22 +125,24 @@ def _build_sample(data: Mapping[str, Any]) -> LabelledSample:
 def _list_groups(labelled: LabelledSample, verdict: Verdict) -> Iterator[str]:
     """Yield the groups to which a verdict belongs: those that a judge gets wrong which goes by the place or the topic."""
     id_ = verdict.id
-    wanted = labelled.truth[id_]
-    count = len(labelled.sample.retrieved_contexts or ())
-    if wanted is False and labelled.kind == "topic":
+    right_value = labelled.truth[id_]
+    context_count = len(labelled.sample.retrieved_contexts or ())
+    if right_value is False and labelled.kind == "topic":
         yield "near topics"
-    # What a yes is about: the context itself, or those that state the sentence.
-    homes = labelled.stating.get(id_, frozenset([int(id_[1:]) - 1]))
-    if wanted is not True or count <= _FEW_CONTEXTS or not homes:
+    # The indexes of the contexts that a yes is about: those that state the sentence, or the context itself.
+    own_index = int(id_[1:]) - 1
+    contexts = labelled.stating.get(id_, frozenset([own_index]))
+    if right_value is not True or context_count <= _FEW_CONTEXTS or not contexts:
         return
-    first = next(number for number in range(count) if labelled.truth[f"c{number + 1}"])
-    for group, contexts in (
-        ("later contexts", range(2)),
-        ("earlier contexts", range(count - 2, count)),
-        ("behind the first useful context", range(first + 1)),
-    ):
-        if homes.isdisjoint(contexts):
-            yield group
+    first_useful = next(index for index in range(context_count) if labelled.truth[f"c{index + 1}"])
+    first_two = range(2)
+    last_two = range(context_count - 2, context_count)
+    if contexts.isdisjoint(first_two):
+        yield "later contexts"
+    if contexts.isdisjoint(last_two):
+        yield "earlier contexts"
+    if min(contexts) > first_useful:
+        yield "behind the first useful context"
 
 
 class ControlRun:
@@ -157,29 +159,32 @@ class ControlRun:
 
     def __init__(self, number: int, metrics: Sequence[Metric], total: int | None) -> None:
         check_number("evaluate: controls", number, 0, whole=True)
-        most = len(_order_samples("en")) if number else 0
-        if number > most:
+        most_controls = len(_order_samples("en")) if number else 0
+        if number > most_controls:
             raise ParameterError(
-                f"evaluate: controls={number} must be at most {most}, the number of controls that exist."
+                f"evaluate: controls={number} must be at most {most_controls}, the number of controls that exist."
             )
-        judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-        if number and not judged:
+        judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+        if number and not judged_metrics:
             raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
-        about: dict[str, Metric] = {}
-        for metric in judged:
+        # By the first letter of the ids of what is judged: "s" for sentences, "c" for contexts.
+        metrics_by_letter: dict[str, Metric] = {}
+        for metric in judged_metrics:
             if metric.about_units:
-                about.setdefault("s", ContextRecall(judge=metric.judge))
+                metrics_by_letter.setdefault("s", ContextRecall(judge=metric.judge))
             else:
-                about.setdefault("c", ContextPrecision(judge=metric.judge))
-        self.metrics: tuple[Metric, ...] = tuple(about.values())
-        self._about = "".join(about)
+                metrics_by_letter.setdefault("c", ContextPrecision(judge=metric.judge))
+        self.metrics: tuple[Metric, ...] = tuple(metrics_by_letter.values())
+        self._id_letters = "".join(metrics_by_letter)
         self._number = number
         self._total = total
-        self._left: deque[LabelledSample] | None = None
+        self._open_controls: deque[LabelledSample] | None = None
+        # By the id of a control: its half of the controls, and the ids of the verdicts that count.
         self._counted: dict[str, tuple[str, Sequence[str]]] = {}
         self._judged = 0
-        self._right: Counter[str] = Counter()
+        # By group of verdicts, how many there are and how many are right; by kind of sample, how many are wrong.
         self._verdicts: Counter[str] = Counter()
+        self._right: Counter[str] = Counter()
         self._wrong: Counter[str] = Counter()
         self._usage = Usage()
 
@@ -193,63 +198,70 @@ class ControlRun:
             index: The sample's position from 0; infinite after the last one.
             sample: The sample; the language of the first one decides about that of the controls.
         """
-        if self._left is None and sample is not None and self._number:
-            language = detect_language(sample.reference or sample.user_input or "")
-            ordered = _order_samples(language)[: self._number]
-            middle = self._number // 2
-            self._left = deque(ordered)
-            for half, samples in (("first half", ordered[:middle]), ("second half", ordered[middle:])):
-                for name, ids in _choose_ids(samples, self._about).items():
-                    self._counted[name] = half, ids
-        while self._left:
-            begun = self._number - len(self._left)
-            place = begun**2
+        if self._open_controls is None and sample is not None and self._number:
+            self._choose_controls(sample)
+        while self._open_controls:
+            yielded = self._number - len(self._open_controls)
             if self._total:
-                place = (2 * begun + 1) * self._total // (2 * self._number)
-            if index < place:
+                # The run has a section for each control, which stands in the middle of its section.
+                next_index = (2 * yielded + 1) * self._total // (2 * self._number)
+            else:
+                next_index = yielded**2
+            if index < next_index:
                 return
-            yield self._left.popleft()
+            yield self._open_controls.popleft()
+
+    def _choose_controls(self, sample: Sample) -> None:
+        """Choose the controls in the language of a sample, and which of their verdicts count."""
+        language = detect_language(sample.reference or sample.user_input or "")
+        controls = _order_samples(language)[: self._number]
+        self._open_controls = deque(controls)
+        middle = self._number // 2
+        for name, ids in _choose_ids(controls[:middle], self._id_letters).items():
+            self._counted[name] = ("first half", ids)
+        for name, ids in _choose_ids(controls[middle:], self._id_letters).items():
+            self._counted[name] = ("second half", ids)
 
     def add(self, labelled: LabelledSample, scores: Sequence[Score]) -> None:
         """Count a control's right and wrong verdicts; of one that was cancelled, nothing."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
         verdicts = read_verdicts(labelled, scores)
-        name = str(labelled.sample.id)
-        self._judged = self._judged + 1
-        half, ids = self._counted[name]
-        for id_ in ids:
-            part = _PARTS[id_[0]]
-            verdict = verdicts[id_]
-            right = _is_right(labelled, verdict)
-            if not right:
+        self._judged += 1
+        half, counted_ids = self._counted[str(labelled.sample.id)]
+        for id_ in counted_ids:
+            subject = _SUBJECTS[id_[0]]
+            is_right = _is_right(labelled, verdicts[id_])
+            if not is_right:
                 self._wrong[labelled.kind] += 1
-            for group in (part, f"{part}, {half}"):
-                self._verdicts[group] += 1
-                if right:
-                    self._right[group] += 1
+            self._count(subject, is_right=is_right)
+            self._count(f"{subject}, {half}", is_right=is_right)
         for verdict in verdicts.values():
             self._count_groups(labelled, verdict)
         self._usage = sum((score.usage for score in scores), self._usage)
 
+    def _count(self, group: str, *, is_right: bool) -> None:
+        """Count a verdict in a group."""
+        self._verdicts[group] += 1
+        if is_right:
+            self._right[group] += 1
+
     def _count_groups(self, labelled: LabelledSample, verdict: Verdict) -> None:
         """Count a verdict in the groups that show how a judge goes wrong."""
-        if verdict.id[0] not in self._about:
+        if verdict.id[0] not in self._id_letters:
             return
-        part = _PARTS[verdict.id[0]]
-        right = _is_right(labelled, verdict)
+        subject = _SUBJECTS[verdict.id[0]]
+        is_right = _is_right(labelled, verdict)
         for group in _list_groups(labelled, verdict):
-            self._verdicts[f"{part}, {group}"] += 1
-            self._right[f"{part}, {group}"] += right
-        if part == "sentences" and verdict.value is False:
-            names_it = EMPTY_FORM not in verdict.details.get("weak", ())
-            self._verdicts[f"{part}, forms of a no"] += 1
-            self._right[f"{part}, forms of a no"] += names_it
+            self._count(f"{subject}, {group}", is_right=is_right)
+        if subject == "sentences" and verdict.value is False:
+            names_what_is_missing = EMPTY_FORM not in verdict.details.get("weak", ())
+            self._count(f"{subject}, forms of a no", is_right=names_what_is_missing)
 
     @property
     def result(self) -> Controls | None:
         """How many verdicts about the controls are right; None where none was judged."""
-        verdicts = sum(self._verdicts[part] for part in _PARTS.values())
+        verdicts = sum(self._verdicts[subject] for subject in _SUBJECTS.values())
         if not verdicts:
             return None
         right = verdicts - self._wrong.total()
@@ -268,41 +280,56 @@ class ControlRun:
 
 def _is_right(labelled: LabelledSample, verdict: Verdict) -> bool:
     """Whether a verdict is the label, and was not corrected by the library."""
-    corrected = verdict.code in _CORRECTED[verdict.id[0]]
-    return verdict.value is labelled.truth[verdict.id] and not corrected
+    is_corrected = verdict.code in _CORRECTED[verdict.id[0]]
+    return verdict.value is labelled.truth[verdict.id] and not is_corrected
 
 
 def _order_samples(language: str) -> Sequence[LabelledSample]:
     """Order the samples of a language, then those in English: one of each kind, then another one of each."""
+    languages = [language] if language == "en" else [language, "en"]
     ordered: list[LabelledSample] = []
-    for own in dict.fromkeys((language, "en")):
-        kinds: dict[str, list[LabelledSample]] = {}
-        for item in (*placed_samples(), *labelled_samples()):
-            if item.language == own:
-                kinds.setdefault(item.kind, []).append(item)
-        for tier in zip_longest(*kinds.values()):
-            ordered += filter(None, tier)
+    for sample_language in languages:
+        samples_by_kind: dict[str, list[LabelledSample]] = {}
+        for labelled in (*placed_samples(), *labelled_samples()):
+            if labelled.language == sample_language:
+                samples_by_kind.setdefault(labelled.kind, []).append(labelled)
+        # The first sample of each kind, then the second of each; None for a kind that has no more.
+        for one_of_each_kind in zip_longest(*samples_by_kind.values()):
+            ordered += [labelled for labelled in one_of_each_kind if labelled is not None]
     return ordered
 
 
-def _choose_ids(samples: Iterable[LabelledSample], about: str) -> Mapping[str, Sequence[str]]:
+def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[str, Sequence[str]]:
     """Choose by sample the ids whose verdicts are counted: as many right yeses as noes about units, the same about contexts.
 
     So a judge that says one thing to everything is wrong in half of the counted verdicts. Where one verdict is right more
     often, those beside most opposite ones count, one that people could disagree about as half of one: verdicts that stand
     at another id are wrong there.
+
+    Args:
+        samples: The samples.
+        id_letters: The first letters of the ids that may be chosen: ``"s"``, ``"c"`` or both.
     """
-    groups: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
     counted: dict[str, list[str]] = {}
-    for item in samples:
-        counted[str(item.sample.id)] = []
-        for id_, value in item.truth.items():
-            if id_[0] in about and value is not None:
-                beside = [truth for other, truth in item.truth.items() if other[0] == id_[0]]
-                opposite = (beside.count(not value) + beside.count(None) / 2) / len(beside)
-                groups.setdefault((id_[0], value), []).append((opposite, str(item.sample.id), id_))
-    for (about_id, value), group in groups.items():
-        least = min(len(group), len(groups.get((about_id, not value), ())))
-        for _, sample, id_ in sorted(group, key=itemgetter(0), reverse=True)[:least]:
-            counted[sample].append(id_)
+    # By the first letter of the id and the right verdict: for each id the share of opposite ones beside it, and its sample.
+    candidates: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
+    for labelled in samples:
+        sample_id = str(labelled.sample.id)
+        counted[sample_id] = []
+        for id_, value in labelled.truth.items():
+            letter = id_[0]
+            if letter not in id_letters or value is None:
+                continue
+            values_beside = [
+                other_value for other_id, other_value in labelled.truth.items() if other_id[0] == letter
+            ]
+            opposite = values_beside.count(not value) + values_beside.count(None) / 2
+            opposite_share = opposite / len(values_beside)
+            candidates.setdefault((letter, value), []).append((opposite_share, sample_id, id_))
+    for (letter, value), same_value in candidates.items():
+        opposite_value = candidates.get((letter, not value), [])
+        count = min(len(same_value), len(opposite_value))
+        by_opposite_share = sorted(same_value, key=itemgetter(0), reverse=True)
+        for _, sample_id, id_ in by_opposite_share[:count]:
+            counted[sample_id].append(id_)
     return counted

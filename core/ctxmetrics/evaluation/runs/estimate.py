@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,11 +96,15 @@ class Estimate(Plain):
         """
         if concurrency < 1:
             raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
-        seconds = -(-self.calls // concurrency) * request_seconds
+        rounds = math.ceil(self.calls / concurrency)
+        seconds = rounds * request_seconds
+        # What the first minute allows waits for nothing.
         if requests_per_minute and self.calls:
-            seconds = max(seconds, (self.calls - 1) // requests_per_minute * MINUTE)
+            full_minutes = (self.calls - 1) // requests_per_minute
+            seconds = max(seconds, full_minutes * MINUTE)
         if tokens_per_minute and self.total_tokens:
-            seconds = max(seconds, (self.total_tokens - 1) // tokens_per_minute * MINUTE)
+            full_minutes = (self.total_tokens - 1) // tokens_per_minute
+            seconds = max(seconds, full_minutes * MINUTE)
         return seconds
 
     def __str__(self) -> str:
@@ -138,7 +143,7 @@ def estimate(
     """
     run = Evaluation(
         samples,
-        [_counting(metric) for metric in check_metrics(metrics, judge)],
+        [_give_counting_judge(metric) for metric in check_metrics(metrics, judge)],
         cache=cache,
         stores=False,
         progress=False,
@@ -181,15 +186,16 @@ class Needed(Plain):
     gain: bool = False
 
     def __str__(self) -> str:
-        low, high = sorted((self.fewest, self.samples))
+        lowest, highest = sorted((self.fewest, self.samples))
         power = f"{self.metric}: {describe_power(f'{self.difference:g}')} comparisons of "
-        many, all_ = (f"{100 * share:.3g} %" for share in (self.fewest_changed, self.changed))
-        if low == high:
-            return f"{power}{plural(high, 'sample')}, where {all_} of them change"
+        changed_by_parts = f"{100 * self.fewest_changed:.3g} %"
+        changed_by_samples = f"{100 * self.changed:.3g} %"
+        if lowest == highest:
+            return f"{power}{plural(highest, 'sample')}, where {changed_by_samples} of them change"
         verb = "won" if self.gain else "lost"
         return (
-            f"{power}{low} to {high} samples: {self.fewest} if single {self.part}s are {verb} ({many} of the samples change), "
-            f"{self.samples} if whole samples are ({all_})"
+            f"{power}{lowest} to {highest} samples: {self.fewest} if single {self.part}s are {verb} "
+            f"({changed_by_parts} of the samples change), {self.samples} if whole samples are ({changed_by_samples})"
         )
 
 
@@ -217,19 +223,18 @@ def samples_for(results: Results, difference: float, *, changed: float | None = 
             raise ParameterError(
                 f"estimate: {name} has {plural(len(run.samples), 'value')}; two or more say how they spread."
             )
-        in_range = difference > 0 and (changed is None or 0 < changed <= 1)
-        possible = [
-            model
-            for model in (run.build_model(), run.mirror().build_model())
-            if in_range and difference <= model.find_largest_loss(changed)
-        ]
-        if not possible:
-            of = "" if changed is None else f" where the share {changed:g} of the samples changes"
+        are_in_range = difference > 0 and (changed is None or 0 < changed <= 1)
+        model = run.build_model()
+        largest_loss = model.find_largest_loss(changed)
+        is_gain = difference > largest_loss
+        if is_gain:
+            model = run.mirror().build_model()  # gains are losses of the mirrored values
+        if not are_in_range or difference > model.find_largest_loss(changed):
+            where = "" if changed is None else f" where the share {changed:g} of the samples changes"
             raise ParameterError(
-                f"estimate: {name}: a difference of {difference:g} is not possible{of}: values can fall by "
-                f"{run.build_model().find_largest_loss(changed):.3g} at most. Write --detect and --changed as shares, such as 0.05 and 0.2."
+                f"estimate: {name}: a difference of {difference:g} is not possible{where}: values can fall by "
+                f"{largest_loss:.3g} at most. Write --detect and --changed as shares, such as 0.05 and 0.2."
             )
-        model = possible[0]
         # A change takes a part of a value, or the whole of it.
         by_parts = model.build(difference, changed, whole=False)
         by_samples = model.build(difference, changed, whole=True)
@@ -242,13 +247,13 @@ def samples_for(results: Results, difference: float, *, changed: float | None = 
                 samples=find_sample_count(by_samples, scale=run.scale),
                 fewest_changed=by_parts.changed,
                 changed=by_samples.changed,
-                gain=difference > run.build_model().find_largest_loss(changed),
+                gain=is_gain,
             )
         )
     return needs
 
 
-def _counting(metric: Metric) -> Metric:
+def _give_counting_judge(metric: Metric) -> Metric:
     """Give the metric a judge that asks the same questions, of a model that only counts."""
     if not isinstance(metric, JudgedMetric) or isinstance(metric.judge, LexicalJudge):
         return metric
@@ -273,14 +278,16 @@ class _Counter:
 
     async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - `Model.generate` has it
         """Return a typical reply, and count what the request would cost."""
-        data: dict[str, Any] = json.loads(prompt.user.split("\n", 2)[1])  # the data block is one line
-        content, length = _typical(prompt.step, data)
+        # The second line of the prompt is the data; the reply of the judge repeats its code.
+        _, data_line, _ = prompt.user.split("\n", 2)
+        data: dict[str, Any] = json.loads(data_line)
+        content, length = _build_typical_reply(prompt.step, data)
         return Reply(
             content={"code": prompt.data_code, **content},
             usage=Usage(
                 calls=1,
-                prompt_tokens=_tokens(len(prompt.system) + len(prompt.user)),
-                completion_tokens=_tokens(length),
+                prompt_tokens=_count_tokens(len(prompt.system) + len(prompt.user)),
+                completion_tokens=_count_tokens(length),
             ),
         )
 
@@ -294,32 +301,35 @@ class _DecisionCounter:
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Return probabilities of 0, and count what the request would cost."""
         read = len(state) + sum(_QUESTION + len(text) for text in questions.values())
-        usage = Usage(calls=1, prompt_tokens=_tokens(read))
+        usage = Usage(calls=1, prompt_tokens=_count_tokens(read))
         return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)
 
 
-def _typical(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """Return a complete reply, and the usual length of a reply with evidence."""
+def _build_typical_reply(step: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return a complete reply, and the usual length in characters of a reply with evidence."""
     if step == "claims":
-        return {"claims": list(split_sentences(data["text"]) or [data["text"]])}, 33 + _CLAIM * len(
-            data["text"]
-        )
+        text = data["text"]
+        claims = list(split_sentences(text)) or [text]
+        return {"claims": claims}, 33 + _CLAIM * len(text)
     reply: dict[str, Any] = {}
     length = 20.0
+    contexts = data["contexts"]
     if step in ("attribution", "joint"):
-        reply["sentences"] = {item["id"]: {"supported": False} for item in data["sentences"]}
-        supported = 1 - (1 - _SUPPORT) ** len(data["contexts"])
+        sentences = data["sentences"]
+        reply["sentences"] = {sentence["id"]: {"supported": False} for sentence in sentences}
+        probability_of_yes = 1 - (1 - _SUPPORT) ** len(contexts)
         length += 16
-        for item in data["sentences"]:
-            length += supported * (_YES + _QUOTE * len(item["text"])) + (1 - supported) * _NO
+        for sentence in sentences:
+            length_of_yes = _YES + _QUOTE * len(sentence["text"])
+            length += probability_of_yes * length_of_yes + (1 - probability_of_yes) * _NO
     if step in ("usefulness", "joint"):
-        reply["useful"] = {item["id"]: {"useful": False} for item in data["contexts"]}
-        length += 15 + _CONTEXT * len(data["contexts"])
+        reply["useful"] = {context["id"]: {"useful": False} for context in contexts}
+        length += 15 + _CONTEXT * len(contexts)
         if step == "usefulness":  # no evidence names a context: every useful one needs a quote
-            length += sum(_QUOTED * len(item["text"]) for item in data["contexts"])
+            length += sum(_QUOTED * len(context["text"]) for context in contexts)
     return reply, length
 
 
-def _tokens(characters: float) -> int:
+def _count_tokens(characters: float) -> int:
     """Estimate tokens from characters, rounded up."""
-    return -(-int(characters) // CHARACTERS_A_TOKEN)
+    return math.ceil(int(characters) / CHARACTERS_A_TOKEN)
