@@ -165,21 +165,27 @@ def main() -> NoReturn:
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", signals.to_status(INTERRUPTED))
     except Exception as error:
-        # Click's usage errors have it, whichever click typer brings.
-        explain = getattr(error, "format_message", None)
-        if explain is None:
+        # A usage error of click, which has this method whichever click typer brings.
+        if not hasattr(error, "format_message"):
             raise
-        context = getattr(error, "ctx", None)
-        option = getattr(error, "option_name", None)
-        if context is not None and option is not None and hasattr(error, "possibilities"):
-            command = context.command_path
-            others = context.parent.command.commands if context.parent else {}
-            meant = explain_option(option, context.command, others)
-            _fail(f"{meant} Try: {command} --help", BAD_INPUT)
-        typed = [word for word in sys.argv[1:2] if word in COMMANDS]
-        command = context.command_path if context else " ".join(["ctxmetrics", *typed])
-        _fail(f"{explain()} Try: {command} --help", BAD_INPUT)
+        _fail(_explain_usage_error(error), BAD_INPUT)
     sys.exit(signals.to_status(status) if isinstance(status, int) else 0)
+
+
+def _explain_usage_error(error: Any) -> str:
+    """Explain a usage error of click, and name the command whose help says more."""
+    context = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    if context is None:
+        command = "ctxmetrics"
+        if sys.argv[1:] and sys.argv[1] in COMMANDS:
+            command += f" {sys.argv[1]}"
+        return f"{error.format_message()} Try: {command} --help"
+    if option is None or not hasattr(error, "possibilities"):  # the option is known
+        return f"{error.format_message()} Try: {context.command_path} --help"
+    other_commands = context.parent.command.commands if context.parent else {}
+    explanation = explain_option(option, context.command, other_commands)
+    return f"{explanation} Try: {context.command_path} --help"
 
 
 def _fail(text: str, status: int) -> NoReturn:

@@ -19,8 +19,23 @@ from ctxmetrics.evaluation.cli.score import demo, score
 from ctxmetrics.evaluation.cli.view import view
 
 _IN_ORDER = (
-    *(demo, inspect, init, score, run, compare, history, view, parity),
-    *(estimate, doctor, agree, label, spans, check_judge, check_gold, metrics),
+    demo,
+    inspect,
+    init,
+    score,
+    run,
+    compare,
+    history,
+    view,
+    parity,
+    estimate,
+    doctor,
+    agree,
+    label,
+    spans,
+    check_judge,
+    check_gold,
+    metrics,
 )
 FUNCTIONS: Mapping[str, Callable[..., None]] = FrozenDict(
     {command.__name__.replace("_", "-"): command for command in _IN_ORDER}

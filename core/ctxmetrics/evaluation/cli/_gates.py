@@ -100,26 +100,42 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
     from ctxmetrics.evaluation.comparison.compare import choose_metric
 
     name, value = name_and_value(option, text)
-    by_name = {metric.name: metric for metric in metrics}
-    metric = by_name[choose_metric(list(by_name), name, option)]
-    rate = option == "--min-pass-rate"
+    metrics_by_name = {metric.name: metric for metric in metrics}
+    metric = metrics_by_name[choose_metric(list(metrics_by_name), name, option)]
+    if option == "--min-pass-rate":
+        _check_pass_rate(metric, value, f"{option} {text!r}")
+        return Gate(metric.name, value, rate=True, text=f"{option} {text}")
     scale = metric.convention_data.scale
-    if rate and not 0 <= value <= 1:
-        raise ParameterError(f"{option} {text!r}: a pass rate is a share from 0 to 1, such as 0.9.")
-    if rate and metric.pass_mark is None:
-        raise ParameterError(
-            f"{option} {text!r}: {metric.name} has no pass mark. "
-            f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
-        )
     if not 0 <= value <= scale:
-        is_percentage = scale == 1 < value <= 100  # noqa: PLR2004 - a percentage
+        is_percentage = scale == 1 and 1 < value <= 100  # noqa: PLR2004 - a percentage
         hint = f" Write {name}={value / 100:g}." if is_percentage else ""
         raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
-    if not rate and 0 < value <= 1 < scale:
+    is_share_of_larger_scale = scale > 1 and 0 < value <= 1
+    if is_share_of_larger_scale:
         message(
             f"note: {option} {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
         )
-    return Gate(metric.name, value, rate, f"{option} {text}")
+    return Gate(metric.name, value, rate=False, text=f"{option} {text}")
+
+
+def _check_pass_rate(metric: Metric, value: float, gate: str) -> None:
+    """Check a gate on a pass rate.
+
+    Args:
+        metric: The metric.
+        value: The lowest pass rate.
+        gate: The option as it was written, for messages.
+
+    Raises:
+        ParameterError: It is no share, or the metric has no pass mark.
+    """
+    if not 0 <= value <= 1:
+        raise ParameterError(f"{gate}: a pass rate is a share from 0 to 1, such as 0.9.")
+    if metric.pass_mark is None:
+        raise ParameterError(
+            f"{gate}: {metric.name} has no pass mark. "
+            f"Give one: --metric '{metric.base_name}(threshold=0.8)'."
+        )
 
 
 def check_gates(
@@ -143,7 +159,8 @@ def check_gates(
             yield outcome
             continue
         bar = gate.least
-        if gate.rate and not item.not_judged and item.mean is not None:
+        is_about_pass_mark = gate.rate and not item.not_judged and item.mean is not None
+        if is_about_pass_mark:
             bar = item.threshold or 0.0
         samples = tuple(_list_samples_below(gate.name, bar, results))
         yield replace(outcome, problem=problem, samples=samples)
@@ -169,44 +186,51 @@ def _find_problem(gate: Gate, item: MetricSummary) -> str | None:
 
 def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str]:
     """Yield the samples without a value or below a bar, lowest first."""
-    without = []
-    below = []
+    rows_without_value = []
+    values_and_rows = []
     for row in results:
         value = row[name].value
         if value is None:
-            without.append(row)
+            rows_without_value.append(row)
         elif value < bar:
-            below.append((value, row))
-    below.sort(key=itemgetter(0))
-    rows = [row for _, row in below] + without
+            values_and_rows.append((value, row))
+    values_and_rows.sort(key=itemgetter(0))
+    rows = [row for _, row in values_and_rows] + rows_without_value
     for row in rows[:_MOST_SAMPLES]:
         yield f"{clean(row.called(), TEXT)}: {row[name].formatted_value}"
     if len(rows) > _MOST_SAMPLES:
         yield f"and {len(rows) - _MOST_SAMPLES} more"
 
 
-def _check_doubtful(most: float, results: Results) -> Iterator[Outcome]:
+def _check_doubtful(largest_share: float, results: Results) -> Iterator[Outcome]:
     """Yield the outcome of the gate on the share of doubtful verdicts: one problem a metric."""
-    gate = f"--max-doubtful {most:g}"
-    doubtful = [item for item in results.summary().values() if (item.doubtful_share or 0.0) > most]
-    for item in doubtful:
-        text = f"{item.metric} has {count_doubtful(item, 'en')} doubtful, more than {most:g}"
-        yield Outcome(gate, text, metric=item.metric, bar=most, value=item.doubtful_share)
-    if not doubtful:
-        yield Outcome(gate, bar=most)
+    gate = f"--max-doubtful {largest_share:g}"
+    has_failed = False
+    for summary in results.summary().values():
+        share = summary.doubtful_share
+        if share is None or share <= largest_share:
+            continue
+        has_failed = True
+        problem = f"{summary.metric} has {count_doubtful(summary, 'en')} doubtful, more than {largest_share:g}"
+        yield Outcome(gate, problem, metric=summary.metric, bar=largest_share, value=share)
+    if not has_failed:
+        yield Outcome(gate, bar=largest_share)
 
 
 def check_controls(options: Gates, controls: Controls | None) -> Iterator[Outcome]:
     """Yield the outcome of the gate on what the judge made of the controls of a run."""
-    least = options.min_controls
-    if least is None:
+    smallest_share = options.min_controls
+    if smallest_share is None:
         return
     problem: str | None = "no control was judged"
     value = None
     if controls:
         value = controls.lowest
-        problem = f"{controls.describe()}, below {least:g}" if value < least else None
-    yield Outcome(f"--min-controls {least:g}", problem, bar=least, value=value)
+        problem = None
+        if value < smallest_share:
+            problem = f"{controls.describe()}, below {smallest_share:g}"
+    gate = f"--min-controls {smallest_share:g}"
+    yield Outcome(gate, problem, bar=smallest_share, value=value)
 
 
 def load_card(options: Gates, judge: str, metrics: Sequence[Metric]) -> Card | str:
@@ -221,18 +245,21 @@ def load_card(options: Gates, judge: str, metrics: Sequence[Metric]) -> Card | s
         InputFileError: The card is refused, and it is no gate.
         ParameterError: --max-age is no number of days, or has no card.
     """
-    age = re.fullmatch(r"(\d{1,5})d", options.max_age or "")
-    if options.max_age is not None and (age is None or options.calibration is None):
-        raise ParameterError(
-            "--max-age: write a number of days, such as 90d, beside --calibration CARD."
-        )
+    max_days: int | None = None
+    if options.max_age is not None:
+        match = re.fullmatch(r"(\d{1,5})d", options.max_age)
+        if match is None or options.calibration is None:
+            raise ParameterError(
+                "--max-age: write a number of days, such as 90d, beside --calibration CARD."
+            )
+        max_days = int(match[1])
     if options.calibration is None:
         return "no --calibration CARD is given"
     from ctxmetrics.evaluation.agreement.card import read_card
 
     try:
         card = read_card(options.calibration)
-        card.check(judge, metrics, None if age is None else int(age[1]))
+        card.check(judge, metrics, max_days)
     except InputFileError as error:
         return _refuse_card(options, error)
     return card
@@ -315,7 +342,7 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
     if junit is not None:
         from ctxmetrics.evaluation.rows.row_writer import write_whole
 
-        write_whole(junit, [_junit(outcomes, suite)])
+        write_whole(junit, [_format_junit(outcomes, suite)])
     path = os.environ.get(_SUMMARY)
     if path:
         _append_summary(path, outcomes, summary)
@@ -340,12 +367,12 @@ def fence_text(text: str) -> str:
     return "\n".join(["```text", text.replace("```", ""), "```"])
 
 
-def _junit(outcomes: Sequence[Outcome], suite: str) -> str:
+def _format_junit(outcomes: Sequence[Outcome], suite: str) -> str:
     """Write the outcomes of gates as JUnit XML."""
-    failed = sum(item.problem is not None for item in outcomes)
+    failed = [item for item in outcomes if item.problem is not None]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
-        f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{failed}" errors="0" skipped="0">',
+        f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{len(failed)}" errors="0" skipped="0">',
     ]
     for item in outcomes:
         lines.append(f"<testcase classname={quoteattr(suite)} name={quoteattr(visible(item.gate))}>")

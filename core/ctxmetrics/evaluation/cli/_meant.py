@@ -16,22 +16,24 @@ def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
     """Say that the first word is no command, and what is meant: the nearest command, or to score a file or with a metric."""
     from ctxmetrics.metrics.metric_names import possible_names
 
-    word, *rest = words
-    known = list(commands)
-    others = _read_user_words("other_commands")
-    problem = f"{word!r} is no command."
-    if word == "help":
-        return f"{problem} Did you mean: ctxmetrics {shlex.join([*rest, '--help'])}"
-    if word == "version":
+    first_word, *other_words = words
+    command_names = list(commands)
+    problem = f"{first_word!r} is no command."
+    if first_word == "help":
+        return f"{problem} Did you mean: ctxmetrics {shlex.join([*other_words, '--help'])}"
+    if first_word == "version":
         return f"{problem} Did you mean: ctxmetrics --version"
-    near = find_near(word, known) or others.get(word.lower())
-    if Path(word).is_file():
+    if Path(first_word).is_file():
         return f"{problem} Did you mean: ctxmetrics {shlex.join(['score', *words])}"
-    if near is not None:
-        return f"{problem} Did you mean: ctxmetrics {shlex.join([near, *rest])}"
-    if possible_names(word):
-        return f"{problem} It names a metric: ctxmetrics score FILE --metric {shlex.quote(word)}"
-    return f"{problem} Choose from: {', '.join(known)}. Try: ctxmetrics --help"
+    suggestion = find_near(first_word, command_names)
+    if suggestion is None:
+        suggestion = _read_user_words("other_commands").get(first_word.lower())
+    if suggestion is not None:
+        return f"{problem} Did you mean: ctxmetrics {shlex.join([suggestion, *other_words])}"
+    if possible_names(first_word):
+        metric = shlex.quote(first_word)
+        return f"{problem} It names a metric: ctxmetrics score FILE --metric {metric}"
+    return f"{problem} Choose from: {', '.join(command_names)}. Try: ctxmetrics --help"
 
 
 def explain_extra(word: str, command: Any) -> str:
@@ -48,17 +50,21 @@ def explain_extra(word: str, command: Any) -> str:
 
 def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
     """Say that a command has no such option, and what is meant: another option, a metric's parameter, another command."""
-    names = _list_options(command)
-    parameter = _read_user_words("metric_parameters").get(option.lstrip("-"))
-    if parameter is not None and "--metric" in names:
-        return f"No such option: {option}. It is a parameter of metrics: --metric 'context_recall({parameter})'"
-    having = [name for name, other in others.items() if option in _list_options(other)]
-    if having:
-        return f"No such option: {option}. It is an option of: {', '.join(having)}."
-    other = f"--{_read_user_words('other_options').get(option.lstrip('-').lower(), '')}"
-    near = find_near(option, names) or (other if other in names else None)
-    hint = f" Did you mean {near}?" if near is not None else ""
-    return f"No such option: {option}.{hint}"
+    problem = f"No such option: {option}."
+    word = option.lstrip("-")
+    options = _list_options(command)
+    parameter = _read_user_words("metric_parameters").get(word)
+    if parameter is not None and "--metric" in options:
+        return f"{problem} It is a parameter of metrics: --metric 'context_recall({parameter})'"
+    commands_with_option = [name for name, other in others.items() if option in _list_options(other)]
+    if commands_with_option:
+        return f"{problem} It is an option of: {', '.join(commands_with_option)}."
+    suggestion = find_near(option, options)
+    if suggestion is None:
+        our_word = _read_user_words("other_options").get(word.lower())
+        if f"--{our_word}" in options:
+            suggestion = f"--{our_word}"
+    return problem if suggestion is None else f"{problem} Did you mean {suggestion}?"
 
 
 def _list_options(command: Any) -> list[str]:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, getdoc, signature
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
@@ -379,67 +378,72 @@ class Prices:
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the form that typer takes: with the options of a group in the place of the group."""
+    # By the parameter of a command that takes a group: the class of the group, and the names of its options.
     groups: dict[str, tuple[Any, list[str]]] = {}
-    parameters: list[Parameter] = []
-    shared: list[Parameter] = []
+    # What only this command has stands first in its help.
+    own_options: list[Parameter] = []
+    shared_options: list[Parameter] = []
     for name, parameter in signature(function, eval_str=True).parameters.items():
-        kind: Any = parameter.annotation
-        options = [parameter]
-        title = None
-        section = parameters
-        if is_dataclass(parameter.annotation):
-            # A group may have the options of a group in another module: its annotations are read there.
-            hints = get_type_hints(kind, include_extras=True)
-            options = [
-                option.replace(annotation=hints[option.name])
-                for option in signature(kind).parameters.values()
-            ]
-            groups[name] = (kind, [option.name for option in options])
-            title = getdoc(kind)
-            # What only this command has stands first in its help.
-            section = shared if kind.__module__ == __name__ else parameters
-        section += [_to_typer_option(option, title) for option in options]
+        if not is_dataclass(parameter.annotation):
+            own_options.append(_to_typer_option(parameter, None))
+            continue
+        group_class: Any = parameter.annotation
+        # A group may have the options of a group in another module: its annotations are read there.
+        annotations = get_type_hints(group_class, include_extras=True)
+        options = [
+            option.replace(annotation=annotations[option.name])
+            for option in signature(group_class).parameters.values()
+        ]
+        groups[name] = (group_class, [option.name for option in options])
+        title = getdoc(group_class)
+        typer_options = [_to_typer_option(option, title) for option in options]
+        if group_class.__module__ == __name__:
+            shared_options += typer_options
+        else:
+            own_options += typer_options
 
     @wraps(function)
     def command(**arguments: Any) -> None:
         """Gather the options of each group in one object, and call the command."""
-        for name, (kind, options) in groups.items():
-            values = {option: arguments.pop(option) for option in options}
-            arguments[name] = kind(**values)
+        for name, (group_class, option_names) in groups.items():
+            values = {option_name: arguments.pop(option_name) for option_name in option_names}
+            arguments[name] = group_class(**values)
         function(**arguments)
 
-    command.__signature__ = Signature(parameters + shared)  # type: ignore[attr-defined]  # typer and inspect read it
+    command.__signature__ = Signature(own_options + shared_options)  # type: ignore[attr-defined]  # typer and inspect read it
     command.__annotations__ = {}
     return command
 
 
 def _to_typer_option(option: Parameter, title: str | None) -> Parameter:
     """Give an option the form that typer takes, with the title of its group."""
-    kind, about = get_args(option.annotation)
-    settings: dict[str, Any] = {"help": about.text, "min": about.lowest, "max": about.highest}
-    names = about.names
-    if about.argument:
-        make: Any = typer.Argument
+    value_type, help_ = get_args(option.annotation)
+    settings: dict[str, Any] = {"help": help_.text, "min": help_.lowest, "max": help_.highest}
+    names = help_.names
+    if help_.argument:
         settings |= {"show_default": False, "metavar": option.name.upper()}
     else:
-        make = typer.Option
-        settings |= {"rich_help_panel": title, "metavar": _find_metavar(kind)}
-    if kind is bool and not names:  # else typer adds --no-NAME
+        settings |= {"rich_help_panel": title, "metavar": _find_metavar(value_type)}
+    if value_type is bool and not names:  # else typer adds --no-NAME
         names = (f"--{option.name.replace('_', '-')}",)
-    annotation = Annotated[kind, make(*names, **settings)]  # type: ignore[valid-type]  # a type that is known at run time only
+    build: Any = typer.Argument if help_.argument else typer.Option
+    annotation = Annotated[value_type, build(*names, **settings)]  # type: ignore[valid-type]  # a type that is known at run time only
     return option.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
 def _find_metavar(annotation: Any) -> str | None:
     """Return the word for a value of an option; None where typer lists the choices, or there is no value."""
-    types = {
-        annotation,
-        *get_args(annotation),
-        *chain.from_iterable(map(get_args, get_args(annotation))),
-    }
-    for kind, word in ((Path, "PATH"), (str, "TEXT"), (int, "NUMBER"), (float, "NUMBER")):
-        if kind in types:
-            return word
+    # The type itself, those in a union such as `int | None`, and those in a list in it.
+    types = {annotation}
+    for inner in get_args(annotation):
+        types.add(inner)
+        types.update(get_args(inner))
+    if Path in types:
+        return "PATH"
+    if str in types:
+        return "TEXT"
+    if int in types or float in types:
+        return "NUMBER"
     return None
 
 
@@ -453,10 +457,11 @@ class GroupedCommand(TyperCommand):
             ParameterError: There is a word too many; the message says what is meant.
         """
         ctx.allow_extra_args = True
-        rest: list[str] = super().parse_args(ctx, args)
-        if rest:
-            raise ParameterError(f"{explain_extra(rest[0], self)} Try: {ctx.command_path} --help")
-        return rest
+        extra_words: list[str] = super().parse_args(ctx, args)
+        if extra_words:
+            explanation = explain_extra(extra_words[0], self)
+            raise ParameterError(f"{explanation} Try: {ctx.command_path} --help")
+        return extra_words
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does, an example, how it is called, and its options."""
@@ -469,18 +474,22 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what must be given, then the options of each group under its title, those of every command last."""
-        needed: list[tuple[str, str]] = []
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": needed, "Options": []}
+        required: list[tuple[str, str]] = []
+        # By the title of a section, its lines: the option, and what it is for.
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": required, "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            title = getattr(parameter, "rich_help_panel", None) or "Options"
-            if not set(_OF_EVERY_COMMAND).isdisjoint(parameter.opts):
-                title = "Options of every command"
-            if record and parameter.param_type_name == "argument":
-                needed.append((parameter.metavar or "", record[1]))
-            elif record and parameter.required:
-                needed.append(record)
-            elif record:
+            if record is None:  # a hidden option
+                continue
+            if parameter.param_type_name == "argument":
+                _, text = record
+                required.append((parameter.metavar or "", text))
+            elif parameter.required:
+                required.append(record)
+            elif any(name in _OF_EVERY_COMMAND for name in parameter.opts):
+                sections.setdefault("Options of every command", []).append(record)
+            else:
+                title = getattr(parameter, "rich_help_panel", None) or "Options"
                 sections.setdefault(title.rstrip("."), []).append(record)
         for title, records in sections.items():
             if records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,10 +56,13 @@ def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
     """
     mapping = {}
     for text in source.columns or ():
-        example = next((f"{text}={name}" for name in fields_meant(text)), "question=user_input")
+        example = "question=user_input"
+        likely_fields = fields_meant(text)
+        if likely_fields:
+            example = f"{text}={likely_fields[0]}"
         form = f"COLUMN=FIELD, such as {example}"
-        column, name = split_pair("--map", text, form, read=read_text, at_last=True)
-        mapping[column] = name
+        column, field_name = split_pair("--map", text, form, read=read_text, at_last=True)
+        mapping[column] = field_name
     options = {**vars(source), "by": by, "only": _read_only(source.only)}
     for name in ("file", "schema", "columns", "names"):
         del options[name]
@@ -69,14 +72,14 @@ def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
 
 
 def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
-    """Read the values of columns of ``--only``; ``RESULTS.failed`` is none."""
+    """Read the columns of ``--only COLUMN=VALUE``, each with its value; ``--only RESULTS.failed`` names no column."""
     form = f"COLUMN=VALUE, such as system=bm25, or RESULTS{FAILED}"
-    pairs = [
-        split_pair("--only", text, form, read=read_text)
-        for text in texts or ()
-        if not text.endswith(FAILED)
-    ]
-    return dict(pairs)
+    values: dict[str, str] = {}
+    for text in texts or ():
+        if not text.endswith(FAILED):
+            column, value = split_pair("--only", text, form, read=read_text)
+            values[column] = value
+    return values
 
 
 def load_samples(source: SampleFile | RowFile[Sample]) -> list[Sample]:
@@ -194,19 +197,16 @@ def metrics_fitting(
         message(
             "note: reference_facts are counted where they are asked for: --metric 'context_recall(unit=fact)'"
         )
-    for kind in METRICS.values():
-        metric = kind(convention=convention)
-        if (
-            has_facts
-            and not has_references
-            and isinstance(metric, JudgedMetric)
-            and metric.answer_field == "reference"
-        ):
+    counts_facts = has_facts and not has_references
+    for metric_class in METRICS.values():
+        metric = metric_class(convention=convention)
+        if counts_facts and isinstance(metric, JudgedMetric) and metric.answer_field == "reference":
             metric = replace(metric, unit="fact")
-        if any(all(map(sample.has, metric.requires)) for sample in samples):
-            if isinstance(metric, JudgedMetric):
-                metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
-            fitting.append(metric)
+        if not has_all_fields(samples, metric.requires):
+            continue
+        if isinstance(metric, JudgedMetric):
+            metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
+        fitting.append(metric)
     if getattr(judge, "waits", True):
         fitting = _without_second_request(fitting)
     if any(in_spans(sample.reference_context_ids) for sample in samples):
@@ -223,19 +223,26 @@ def metrics_fitting(
     return fitting
 
 
+def has_all_fields(samples: Iterable[Sample], fields: Sequence[str]) -> bool:
+    """Whether some sample has all of several fields."""
+    return any(all(sample.has(name) for name in fields) for sample in samples)
+
+
 def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
     """Leave out the metrics that ask a model about the response, where others ask about the reference."""
-    about = {metric.answer_field for metric in metrics if isinstance(metric, JudgedMetric)}
-    kept: list[Metric] = []
+    judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+    asks_about_both = len({metric.answer_field for metric in judged_metrics}) > 1
+    chosen: list[Metric] = []
     for metric in metrics:
-        if len(about) > 1 and isinstance(metric, JudgedMetric) and metric.answer_field == "response":
+        is_about_response = isinstance(metric, JudgedMetric) and metric.answer_field == "response"
+        if asks_about_both and is_about_response:
             message(
                 f"note: {metric.name} is left out: it asks about the response, with another request a sample. "
                 f"--metric {metric.name} scores it"
             )
         else:
-            kept.append(metric)
-    return kept
+            chosen.append(metric)
+    return chosen
 
 
 def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], reading: Reading) -> None:
@@ -244,14 +251,17 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], reading:
     Raises:
         MissingFieldError: There is such a field.
     """
-    needed = dict.fromkeys(name for metric in metrics for name in metric.requires)
-    lacking = [name for name in needed if not any(sample.has(name) for sample in samples)]
-    if not samples or not lacking:
+    missing_fields: list[str] = []
+    for metric in metrics:
+        for name in metric.requires:
+            if name not in missing_fields and not any(sample.has(name) for sample in samples):
+                missing_fields.append(name)
+    if not samples or not missing_fields:
         return
     try:
-        check_present(metrics, lacking)
+        check_present(metrics, missing_fields)
     except MissingFieldError as error:
-        options = " ".join(_map_option(name, samples, reading) for name in lacking)
+        options = " ".join(_map_option(name, samples, reading) for name in missing_fields)
         raise MissingFieldError(
             f"{error} Here: {options}.{_list_columns(samples, reading)} ctxmetrics inspect FILE shows them."
         ) from None
@@ -261,25 +271,25 @@ def suggest_mapping(
     samples: Sequence[Sample], unread: Sequence[str], reading: Reading | None = None
 ) -> str:
     """Suggest what to do where no metric fits: which sides are missing, and which columns may hold them."""
-    there = _list_columns(samples, reading)
-    for retrieved, what, name in (
+    free_columns = _list_columns(samples, reading)
+    for retrieved_field, expected_words, expected_field in (
         ("retrieved_contexts", "answer", "reference"),
         ("retrieved_context_ids", "ids", "reference_context_ids"),
     ):
-        if any(sample.has(retrieved) for sample in samples):
+        if any(sample.has(retrieved_field) for sample in samples):
+            option = _map_option(expected_field, samples, reading)
             return (
-                f" Say which column holds the expected {what}: {_map_option(name, samples, reading)}, or give a second file "
-                f"that does: --references FILE.{there}"
+                f" Say which column holds the expected {expected_words}: {option}, or give a second file "
+                f"that does: --references FILE.{free_columns}"
             )
-    has_reference = any(map(_has_reference, samples))
+    has_reference = any(_has_reference(sample) for sample in samples)
     has_ids = any(sample.has("reference_context_ids") for sample in samples)
-    if not unread and (has_ids or (has_reference and not there)):
+    if not unread and (has_ids or (has_reference and not free_columns)):
         return " The file says what is expected. Score a file of what was retrieved, with this one as --references FILE."
     expected = ""
     if not has_reference and not any(sample.has("response") for sample in samples):
-        expected = (
-            f". What is expected is missing, too: {_map_option('reference', samples, reading)}.{there}"
-        )
+        option = _map_option("reference", samples, reading)
+        expected = f". What is expected is missing, too: {option}.{free_columns}"
     option = _map_option("retrieved_contexts", samples, reading)
     if unread:
         if len(unread) == 1:
@@ -293,7 +303,7 @@ def suggest_mapping(
 
 def _has_reference(sample: Sample) -> bool:
     """Whether a sample says what is expected of the retrieved texts."""
-    return any(map(sample.has, ("reference", "reference_facts", "reference_contexts")))
+    return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 
 def _map_option(name: str, samples: Sequence[Sample], reading: Reading | None) -> str:

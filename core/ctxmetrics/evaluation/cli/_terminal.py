@@ -77,12 +77,15 @@ def needs_a_command(context: typer.Context) -> None:
 
 def colored() -> bool:
     """Whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    is_refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not is_refused
 
 
 def columns() -> int:
     """Characters of a line: those of the terminal, but at least 60; 80 where stdout is none."""
-    return max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80
+    if not sys.stdout.isatty():
+        return 80
+    return max(60, shutil.get_terminal_size().columns)
 
 
 @contextmanager
@@ -119,28 +122,35 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
         if failed_gates:
             raise typer.Exit(GATE_FAILED)
         return
-    code, words = results.failure or ("", "")
+    # The most frequent failure of the run: its code, and its message.
+    code, failure_message = results.failure or ("", "")
     if results.stopped == BY_USER:
-        parts = [f"interrupted: {results.describe_rest()}."]
+        sentences = [f"interrupted: {results.describe_rest()}."]
     elif results.stopped is not None and " cannot be written" in results.stopped:
-        parts = [f"{results.stopped}. Make room, or choose another file."]
+        sentences = [f"{results.stopped}. Make room, or choose another file."]
     elif results.stopped is not None:
         # The advice is about the failure that the message names, else about the most frequent one.
-        named = next((name for name in _read_advice() if f"{name}:" in results.stopped), code)
-        parts = [
-            f"stopped early: {results.stopped}{_address(judge, code)}.",
+        code_of_advice = code
+        for known_code in _read_advice():
+            if f"{known_code}:" in results.stopped:
+                code_of_advice = known_code
+                break
+        sentences = [
+            f"stopped early: {results.stopped}{_format_address(judge, code)}.",
             f"{results.describe_rest()}.",
-            _advice(named, judge),
+            _advise(code_of_advice, judge),
         ]
     else:
-        parts = [
+        failure = failure_message or "no reply could be used"
+        sentences = [
             f"no verdict at all for {', '.join(results.unanswered)}:",
-            f"{code}: {words or 'no reply could be used'}{_address(judge, code)}.",
-            _advice(code, judge),
+            f"{code}: {failure}{_format_address(judge, code)}.",
+            _advise(code, judge),
         ]
     if out is not None:
-        parts.append("When that is done, run the same command again with --resume.")
-    message(f"ctxmetrics: {' '.join(' '.join(filter(None, parts)).split())}")
+        sentences.append("When that is done, run the same command again with --resume.")
+    words = " ".join(sentences).split()
+    message(f"ctxmetrics: {' '.join(words)}")
     raise typer.Exit(INTERRUPTED if results.stopped == BY_USER else STOPPED)
 
 
@@ -158,10 +168,13 @@ def leave_pending(results: Results, batches: BatchReport) -> NoReturn:
     raise typer.Exit(PENDING if results.stopped == batches.waiting else STOPPED)
 
 
-def _address(judge: Judge, code: str) -> str:
+def _format_address(judge: Judge, code: str) -> str:
     """Return the address of a judge's server in brackets; empty if there is none to check."""
-    address = getattr(getattr(judge, "model", None), "base_url", None)
-    return f" ({address})" if address and code != "budget_exceeded" else ""
+    model = getattr(judge, "model", None)
+    address = getattr(model, "base_url", None)
+    if not address or code == "budget_exceeded":
+        return ""
+    return f" ({address})"
 
 
 @cache
@@ -171,7 +184,9 @@ def _read_advice() -> Mapping[str, str]:
     return advice
 
 
-def _advice(code: str, judge: Judge) -> str:
+def _advise(code: str, judge: Judge) -> str:
     """Return what to do; where the judge's key comes from a variable of the environment, it is named."""
-    variable = getattr(getattr(getattr(judge, "model", None), "api_key", None), "variable", None)
+    model = getattr(judge, "model", None)
+    key = getattr(model, "api_key", None)
+    variable = getattr(key, "variable", None)
     return _read_advice().get(code, "").format(place=f" in {variable}" if variable else "")

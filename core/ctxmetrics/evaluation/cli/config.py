@@ -65,12 +65,12 @@ class Config:
         Raises:
             InputFileError: There is no such file, it is no TOML, or a key or value is none of an option.
         """
-        place = _find_config_file() if path is None else Path(path)
-        if place is None:
+        config_path = _find_config_file() if path is None else Path(path)
+        if config_path is None:
             raise InputFileError(
                 f"no {CONFIG_NAME} is here or above, and no {_PROJECT} with {_TABLE}]. Write one: ctxmetrics init FILE."
             )
-        return cls(place, _Reader(place).read())
+        return cls(config_path, _Reader(config_path).read())
 
     @property
     def baseline(self) -> Path | None:
@@ -104,26 +104,27 @@ class Config:
         samples, metrics, _ = build_task(source, self._group(Selection), judge)
         cache = self._group(score.Output).cache
         controls = self._group(Gates).controls
-        every: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
-        results = evaluate(samples, metrics, judge=judge, controls=controls, **every)
+        # The caller's options win over those of the file.
+        run_options: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
+        results = evaluate(samples, metrics, judge=judge, controls=controls, **run_options)
         results.source = str(source.file)
         return results
 
-    def _group(self, kind: type[_Group]) -> _Group:
+    def _group(self, group_class: type[_Group]) -> _Group:
         """Build a group of options from the main table of the file."""
         options = self.commands[_MAIN]
-        names = [field.name for field in fields(kind) if field.name in options]
-        return kind(**{name: options[name] for name in names})
+        names = [field.name for field in fields(group_class) if field.name in options]
+        return group_class(**{name: options[name] for name in names})
 
 
 def _find_config_file() -> Path | None:
     """Find the nearest configuration file in the current directory or above it; its path begins here."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        own = folder / CONFIG_NAME
+    current_folder = Path.cwd()
+    for folder in (current_folder, *current_folder.parents):
+        own_file = folder / CONFIG_NAME
         project = folder / _PROJECT
-        if own.is_file():
-            return Path(os.path.relpath(own))
+        if own_file.is_file():
+            return Path(os.path.relpath(own_file))
         # Another tool's broken file is no error here.
         if project.is_file() and _TABLE in project.read_text(encoding="utf-8", errors="replace"):
             return Path(os.path.relpath(project))
@@ -150,10 +151,10 @@ def with_config(function: Callable[..., None]) -> Callable[..., None]:
 
 def _use_config(context: typer.Context, path: Path | None) -> None:
     """Make the options of a configuration file the defaults of a command, and say which file it is."""
-    place = path or _find_config_file()
-    if place is None:
+    config_path = path or _find_config_file()
+    if config_path is None:
         return
-    config = Config.load(place)
+    config = Config.load(config_path)
     options = config.commands[context.info_name or ""]
     context.default_map = {
         name: str(value) if isinstance(value, Path) else value for name, value in options.items()
@@ -185,21 +186,21 @@ class _Reader:
         signatures = {name: _parameters(command) for name, command in COMMANDS.items()}
         for name in _WITHOUT:
             del signatures[name]
-        tables = self._tables()
-        own = {key: value for key, value in tables.items() if key in signatures and key != _MAIN}
-        main = {key: value for key, value in tables.items() if key not in own}
+        # The options of the main command stand at the top of the file; those of any other in a table of its name.
+        main_options: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
+        for key, value in self._tables().items():
+            if key in signatures and key != _MAIN:
+                tables[key] = value
+            else:
+                main_options[key] = value
         commands: dict[str, dict[str, Any]] = {name: {} for name in signatures}
-        commands[_MAIN] = self._check(main, signatures[_MAIN], _MAIN)
-        for name, table in own.items():
+        commands[_MAIN] = self._check(main_options, signatures[_MAIN], _MAIN)
+        for name, table in tables.items():
             if not isinstance(table, dict):
                 raise InputFileError(f"{self.path}: {name} is a command. Write a table: [{name}].")
             commands[name] = self._check(table, signatures[name], name)
-        gates = {key: commands["compare"][key] for key in _GATES & commands["compare"].keys()}
-        # Other commands about the same run take its options, and the gates of the comparison after it.
-        for name in _TAKE_FROM_MAIN:
-            names = {parameter.name for parameter in signatures[name].values()}
-            shared = commands[_MAIN] | gates
-            commands[name] = {key: shared[key] for key in names & shared.keys()} | commands[name]
+        _share_main_options(commands, signatures)
         return commands
 
     def _tables(self) -> dict[str, Any]:
@@ -232,33 +233,35 @@ class _Reader:
             options[parameter.name] = self._convert(key, value, parameter)
         return options
 
-    def _explain_unknown(self, key: str, known: Iterable[str], command: str) -> str:
+    def _explain_unknown(self, key: str, option_names: Iterable[str], command: str) -> str:
         """Explain a key that is no option of the command."""
         if names_key(key):
             return (
                 f"{self.path}: {visible(key)}: a key has no place in a file that is committed. Put it into the "
                 "environment, such as OPENAI_API_KEY."
             )
-        hint = suggest(key, known) or f" Keys are the options of ctxmetrics {command}."
+        hint = suggest(key, option_names)
+        if not hint:
+            hint = f" Keys are the options of ctxmetrics {command}."
         return f"{self.path}: {visible(key)} is unknown.{hint}"
 
     def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
         """Return a value as the parameter's type; a table of NAME=VALUE options is a list of them."""
         from pydantic import TypeAdapter, ValidationError
 
-        kind = get_args(parameter.annotation)[0]
-        if any(get_origin(item) is list for item in (kind, *get_args(kind))):
-            if isinstance(value, dict) and not any(
-                isinstance(item, (dict, list)) for item in value.values()
-            ):
-                value = [f"{name}={item}" for name, item in value.items()]
-            elif isinstance(value, str):
-                value = [value]
+        value_type = get_args(parameter.annotation)[0]
+        takes_list = any(get_origin(type_) is list for type_ in (value_type, *get_args(value_type)))
+        if takes_list and isinstance(value, str):
+            value = [value]
+        elif takes_list and isinstance(value, dict):
+            is_flat = not any(isinstance(inner, (dict, list)) for inner in value.values())
+            if is_flat:
+                value = [f"{name}={inner}" for name, inner in value.items()]
         reason = "no text, number or list of them"
         try:
             # As JSON, a text may be a path but no number, and true is no number.
             text = json.dumps(value, allow_nan=False)
-            converted = TypeAdapter(kind).validate_json(text, strict=True)
+            converted = TypeAdapter(value_type).validate_json(text, strict=True)
         except (TypeError, ValueError) as error:
             if isinstance(error, ValidationError):
                 reason = error.errors()[0]["msg"].removeprefix("Input ")
@@ -269,13 +272,27 @@ class _Reader:
             raise InputFileError(
                 f"{self.path}: {key} holds a key. Put it into the environment, such as OPENAI_API_KEY."
             )
-        return self._place(converted)
+        return self._make_relative(converted)
 
-    def _place(self, value: Any) -> Any:
+    def _make_relative(self, value: Any) -> Any:
         """Return paths relative to the folder of the file."""
         if isinstance(value, list):
-            return [self._place(item) for item in value]
+            return [self._make_relative(item) for item in value]
         return self.path.parent / value if isinstance(value, Path) else value
+
+
+def _share_main_options(
+    commands: Mapping[str, dict[str, Any]], signatures: Mapping[str, Mapping[str, Parameter]]
+) -> None:
+    """Give commands about the same run the options of the main command, and the gates of the comparison after it."""
+    shared_options = {**commands[_MAIN]}
+    for gate in _GATES:
+        if gate in commands["compare"]:
+            shared_options[gate] = commands["compare"][gate]
+    for name in _TAKE_FROM_MAIN:
+        for parameter in signatures[name].values():
+            if parameter.name in shared_options:
+                commands[name].setdefault(parameter.name, shared_options[parameter.name])
 
 
 def _parameters(command: Any) -> dict[str, Parameter]:
@@ -283,9 +300,12 @@ def _parameters(command: Any) -> dict[str, Parameter]:
     parameters = {}
     for parameter in signature(command).parameters.values():
         option = parameter.annotation.__metadata__[0]
-        # typer takes the first name for a default.
+        # typer takes the first name of an option for its default. Names with one dash are short forms.
         names = [option.default, *(option.param_decls or ()), parameter.name]
-        long = next(name for name in names if isinstance(name, str) and not re.match("-[^-]", name))
-        key = long.partition("/")[0].removeprefix("--").replace("_", "-")
+        long_name = next(
+            name for name in names if isinstance(name, str) and not re.match("-[^-]", name)
+        )
+        positive_name, _, _ = long_name.partition("/")  # of "--header/--no-header"
+        key = positive_name.removeprefix("--").replace("_", "-")
         parameters[key] = parameter
     return parameters

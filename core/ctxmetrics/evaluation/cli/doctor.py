@@ -138,16 +138,22 @@ def estimate(
     from ctxmetrics.evaluation.runs.power import GATES, describe_gate
     from ctxmetrics.models.openai.model import NO_KEY
 
-    gates = []
+    # Each gate: its option, the metric and the value.
+    gates: list[tuple[str, str, float]] = []
     for option, texts in zip(GATES, (fail_under, max_drop, not_worse), strict=True):
-        gates += [(option, *name_and_value(option, text)) for text in texts or ()]
+        for text in texts or ():
+            name, value = name_and_value(option, text)
+            gates.append((option, name, value))
     if labels and not (max_drop or not_worse):
         raise ParameterError(
             "--labels says what labels add to a gate. Give --max-drop NAME=MARGIN or --not-worse NAME=MARGIN."
         )
     if detect is not None or gates:
         scored = _read_or_score(source, selection)
-        lines = [] if detect is None else [*map(str, samples_for(scored, detect, changed=changed))]
+        lines: list[str] = []
+        if detect is not None:
+            needs = samples_for(scored, detect, changed=changed)
+            lines += [str(need) for need in needs]
         for option, name, bar in gates:
             lines.append(describe_gate(scored, option, name, bar, changed=changed))
             if labels and option != "--fail-under":
@@ -223,15 +229,15 @@ def _print_cost(
     lines = [str(costs)]
     lines += _list_shares(samples, metrics, judge, cache)
     if costs.calls:
-        most = pace.max_concurrency
         seconds = costs.seconds(
-            most,
+            pace.max_concurrency,
             request_time.seconds,
             requests_per_minute=pace.requests_per_minute,
             tokens_per_minute=pace.tokens_per_minute,
         )
+        requests_at_a_time = plural(pace.max_concurrency, "request")
         each = f"{request_time.seconds:g} s each{request_time.note}"
-        lines.append(f"about {seconds:,.0f} s: {plural(most, 'request')} at a time, {each}")
+        lines.append(f"about {seconds:,.0f} s: {requests_at_a_time} at a time, {each}")
         if prices.price_in is None or prices.price_out is None:
             lines.append("dollars: give --price-in and --price-out, the prices of a million tokens")
         else:
@@ -253,7 +259,8 @@ def _find_batch_price(judge: Judge) -> float | None:
 
     if not isinstance(judge, LLMJudge) or not isinstance(judge.model, OpenAIModel):
         return None
-    return get_batch_terms(str(judge.model.base_url))[1]
+    _, price = get_batch_terms(str(judge.model.base_url))
+    return price
 
 
 def _list_shares(
@@ -263,14 +270,15 @@ def _list_shares(
     from ctxmetrics.evaluation.runs.estimate import estimate as count
     from ctxmetrics.metrics.judging import JudgedMetric
 
-    judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-    if len(judged) < 2:  # noqa: PLR2004 - one causes all
+    judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+    if len(judged_metrics) < 2:  # noqa: PLR2004 - one causes all
         return []
-    shares = []
-    before = 0
-    for number, metric in enumerate(judged, 1):
-        calls = count(samples, judged[:number], judge=judge, cache=cache).calls
-        if calls > before:
-            shares.append(f"{metric.name}: {plural(calls - before, 'call')}")
-        before = calls
-    return shares if len(shares) > 1 else []
+    lines = []
+    calls_before = 0
+    for number, metric in enumerate(judged_metrics, 1):
+        calls = count(samples, judged_metrics[:number], judge=judge, cache=cache).calls
+        added_calls = calls - calls_before
+        if added_calls > 0:
+            lines.append(f"{metric.name}: {plural(added_calls, 'call')}")
+        calls_before = calls
+    return lines if len(lines) > 1 else []

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples.sample import Sample
 
+# How many characters of a value are shown.
 _SHOWN = 60
 _METRICS_NOTE = (
     "Parameters stand in brackets: --metric 'context_recall(top_k=5)', --metric 'context_recall(unit=fact)'; ndcg@10 and "
@@ -44,10 +45,11 @@ def metrics() -> None:
     from ctxmetrics.metrics.catalog import ALL_METRICS
 
     lines = []
-    for name, kind in ALL_METRICS.items():
-        summary = (kind.__doc__ or "").partition("\n\n")[0].strip()
-        needed = " and ".join(kind().requires)
-        lines += [name, *wrap(f"{summary} Needs {needed}.", "    ", "")]
+    for name, metric_class in ALL_METRICS.items():
+        summary, _, _ = (metric_class.__doc__ or "").partition("\n\n")
+        required = " and ".join(metric_class().requires)
+        lines.append(name)
+        lines += wrap(f"{summary.strip()} Needs {required}.", "    ", "")
     lines += ["", *wrap(_METRICS_NOTE)]
     print_result("\n".join(lines))
 
@@ -55,7 +57,6 @@ def metrics() -> None:
 def inspect(source: SampleFile) -> None:
     """Show the column of each field of a file, the metrics that can run, and the --map option that is needed."""
     from ctxmetrics.evaluation.cli._run import load_samples, open_samples
-    from ctxmetrics.metrics.catalog import METRICS
 
     file = open_samples(source)
     mapping = list(source.columns or ())
@@ -65,9 +66,8 @@ def inspect(source: SampleFile) -> None:
             mapping.append(_choose_option(file, doubts[0]))
             file = open_samples(replace(source, columns=mapping))
             doubts = _list_doubts(file)
-        if (
-            file.reading.refusal and not file.reading.mapping
-        ):  # no header: data stand where names should
+        has_no_header = file.reading.refusal and not file.reading.mapping
+        if has_no_header:  # data stand where names should
             raise InputFileError(f"{file.path}: {file.reading.refusal}")
         print_result("\n".join(_describe_fields(file)))
         if file.references:
@@ -77,20 +77,17 @@ def inspect(source: SampleFile) -> None:
     fitting: list[type[Metric]] = []
     try:
         samples = load_samples(file)
-        fitting = [kind for kind in METRICS.values() if _fits(kind, samples)]
+        fitting = _list_fitting(samples)
         print_result("\n".join(_describe_metrics(file, samples, fitting)))
     except CtxMetricsError as error:
         problem = str(error)
-    command = _write_command(source) + "".join(f" --map {shlex.quote(option)}" for option in mapping)
+    command = _write_command(source, mapping)
     if not doubts:
         if fitting or mapping:
             print_result(f"score it with: {command}")
     elif file.reading.unsure or len(doubts[0]) == 1:
-        options = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
-        lines = [f"score it with: {command} --map {shlex.quote(option)}" for option in options]
-        others = [option for option in doubts[0] if option not in options]
-        lines = [*(f"it may also be: --map {shlex.quote(option)}" for option in others), *lines]
-        print_result("\n".join(lines) if options else _ask_columns(file, doubts[0], command))
+        usable = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
+        print_result(_suggest_options(file, doubts[0], usable, command))
     else:  # no reading is the likely one
         print_result(
             f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
@@ -98,6 +95,37 @@ def inspect(source: SampleFile) -> None:
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
+
+
+def _suggest_options(
+    file: RowFile[Sample], options: Sequence[str], usable: Sequence[str], command: str
+) -> str:
+    """Suggest the --map options that may be right.
+
+    Args:
+        file: The file.
+        options: All options that may be right.
+        usable: Those of them with which a metric can run.
+        command: The command that scores the file.
+    """
+    if not usable:
+        return _ask_columns(file, options, command)
+    others = [option for option in options if option not in usable]
+    lines = [f"it may also be: --map {shlex.quote(option)}" for option in others]
+    lines += [f"score it with: {command} --map {shlex.quote(option)}" for option in usable]
+    return "\n".join(lines)
+
+
+def _list_fitting(samples: Sequence[Sample]) -> list[type[Metric]]:
+    """List the metrics whose fields some sample has."""
+    from ctxmetrics.evaluation.cli._run import has_all_fields
+    from ctxmetrics.metrics.catalog import METRICS
+
+    return [
+        metric_class
+        for metric_class in METRICS.values()
+        if has_all_fields(samples, metric_class.requires)
+    ]
 
 
 def init(
@@ -193,29 +221,31 @@ def _list_plan(source: SampleFile, file: RowFile[Sample]) -> dict[str, Any]:
     return options
 
 
-def _write_command(source: SampleFile) -> str:
-    """Write the command that scores a file with the options by which it was read, without --map."""
+def _write_command(source: SampleFile, mapping: Sequence[str]) -> str:
+    """Write the command that scores a file with the options by which it was read, and with these --map options."""
     options = _list_options(replace(source, columns=None))
     command = f"ctxmetrics score {shlex.quote(options.pop('file'))}"
     for name, value in options.items():
         if isinstance(value, bool):
             command += f" --{name}" if value else f" --no-{name}"
             continue
-        for text in [value] if isinstance(value, str) else value:
+        texts = [value] if isinstance(value, str) else value
+        for text in texts:
             command += f" --{name} {shlex.quote(text)}"
+    for option in mapping:
+        command += f" --map {shlex.quote(option)}"
     return command
 
 
 def _can_run(source: SampleFile, mapping: list[str]) -> bool:
     """Whether some metric can run with these --map options."""
     from ctxmetrics.evaluation.cli._run import load_samples
-    from ctxmetrics.metrics.catalog import METRICS
 
     try:
         samples = load_samples(replace(source, columns=mapping))
     except CtxMetricsError:
         return False
-    return any(_fits(kind, samples) for kind in METRICS.values())
+    return bool(_list_fitting(samples))
 
 
 def _ask_columns(file: RowFile[Sample], options: Sequence[str], command: str) -> str:
@@ -243,11 +273,6 @@ def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:
     if 0 < choice <= len(options):
         return options[choice - 1]
     return f"{columns[0]}=metadata"
-
-
-def _fits(kind: type[Metric], samples: Sequence[Sample]) -> bool:
-    """Whether some sample has all fields that a metric requires."""
-    return any(all(map(sample.has, kind.requires)) for sample in samples)
 
 
 def spans(
@@ -311,8 +336,9 @@ def _list_doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     from ctxmetrics.samples.schema import TEXTS_OF
 
     reading = file.reading
-    retrieved = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
-    if reading.unsure or not reading.unread or retrieved & reading.mapping.keys():
+    fields_of_contexts = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
+    has_contexts = any(name in fields_of_contexts for name in reading.mapping)
+    if reading.unsure or not reading.unread or has_contexts:
         return reading.unsure
     return [[f"{path}=retrieved_contexts" for path in reading.unread]]
 
@@ -324,15 +350,18 @@ def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
 
     reading = file.reading
     yield f"{file.path} (schema {reading.name})"
-    width = max(map(len, reading.mapping.values()), default=0)
+    longest_path = max((len(path) for path in reading.mapping.values()), default=0)
     for name, path in reading.mapping.items():
         value = file.first_value(path)
         if name == "stages" and hasattr(value, "items"):
             value = ", ".join(value)
-        columns = ", ".join(
-            reading.original(column) for column, meant in reading.columns.items() if meant == name
-        )
-        yield f"  {name:<22} {columns or path:<{width}}  {_format_value(value)}"
+        columns = [
+            reading.original(column)
+            for column, column_field in reading.columns.items()
+            if column_field == name
+        ]
+        location = ", ".join(columns) or path
+        yield f"  {name:<22} {location:<{longest_path}}  {_format_value(value)}"
     is_table = get_ending(file.path) in {".csv", ".tsv", ".xlsx"}
     if reading.unknown_names and not reading.mapping and is_table:
         yield (
@@ -356,19 +385,23 @@ def _describe_metrics(
     from ctxmetrics.samples.schema import OPTIONS
     from ctxmetrics.scores.label_notes import describe_orders
 
-    contents = set(map(attrgetter(*OPTIONS), samples))
-    fields = {"stages", "searches"}
-    for kind in fitting:
-        fields.update(kind.requires, kind.uses)
-    yield f"{plural(len(samples), 'sample')}, {len(contents)} distinct"
+    read_fields = attrgetter(*OPTIONS)
+    distinct_contents = {read_fields(sample) for sample in samples}
+    used_fields = {"stages", "searches"}
+    for metric_class in fitting:
+        used_fields.update(metric_class.requires, metric_class.uses)
+    yield f"{plural(len(samples), 'sample')}, {len(distinct_contents)} distinct"
     yield from describe_orders(sample.metadata for sample in samples)
     if fitting:
-        yield f"metrics that can run: {', '.join(kind.base_name for kind in fitting)}"
+        names = ", ".join(metric_class.base_name for metric_class in fitting)
+        yield f"metrics that can run: {names}"
     else:
         yield f"no metric can run.{suggest_mapping(samples, file.reading.unread, file.reading)}"
-    unused = [name for name in file.reading.mapping if name in OPTIONS and name not in fields]
-    if unused:
-        yield f"no metric can use: {', '.join(unused)}"
+    unused_fields = [
+        name for name in file.reading.mapping if name in OPTIONS and name not in used_fields
+    ]
+    if unused_fields:
+        yield f"no metric can use: {', '.join(unused_fields)}"
 
 
 def _format_value(value: Any) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -30,6 +31,9 @@ from ctxmetrics.evaluation.cli._terminal import (
 )
 from ctxmetrics.evaluation.rows.file_names import labels_beside
 from ctxmetrics.scores.wording import plural
+
+if TYPE_CHECKING:
+    from ctxmetrics.samples.sample import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,6 @@ def agree(
 ) -> None:
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.evaluation.agreement.agree import agree as compare
-    from ctxmetrics.evaluation.agreement.labels import KINDS
     from ctxmetrics.evaluation.cli._run import build_judge, choose_convention, load_samples
     from ctxmetrics.evaluation.rows.row_writer import check_outputs
 
@@ -89,40 +92,53 @@ def agree(
     if people.annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     if labels is not None:
-        own = sum(not sample.labels.keys().isdisjoint(KINDS) for sample in samples)
-        beside = f", not those of {plural(own, 'sample')} in {source.file}" if own else ""
-        message(f"labels: {labels}{beside}")
+        message(_describe_labels(labels, samples, source.file))
     results = verdicts.results or []
-    names = verdicts.judge or ([] if results else ["lexical"])
+    default_names = [] if results else ["lexical"]
+    names = verdicts.judge or default_names
     if write is not None and len(names) + len(results) > 1:
         raise ParameterError("--write: a card is about one judge. Give one --judge or one --results.")
     if write is not None and people.cluster is not None:
         raise ParameterError("--write is not possible with --cluster: a card counts single samples.")
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": labels})
-    judges = [build_judge(name, **vars(asking)) for name in dict.fromkeys(names)]
-    measure = partial(compare, samples, **{**vars(people), "labels": labels})
-    reports = [measure(results=path) for path in results]
+    distinct_names = dict.fromkeys(names)
+    judges = [build_judge(name, **vars(asking)) for name in distinct_names]
+    compare_with_people = partial(compare, samples, **{**vars(people), "labels": labels})
+    reports = [compare_with_people(results=path) for path in results]
     with collected_warnings() as warnings:
-        name = choose_convention(source.schema, convention)
-        run = partial(measure, convention=name, cache=cache, **vars(pace))
-        reports += [run(judge=judging) for judging in judges]
+        convention_name = choose_convention(source.schema, convention)
+        reports += [
+            compare_with_people(judge=judge, convention=convention_name, cache=cache, **vars(pace))
+            for judge in judges
+        ]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()  # the report of such a run says the same
     if len(reports) > 1:
         print_result(f"{reports[0].beside(*reports[1:])}\n")
-    parts: list[object] = []
+    texts: list[str] = []
     for report in reports:
-        parts += [report, *report.disputes[: max(show, 0)]]
-    print_result("\n\n".join(map(str, parts)))
-    from_judges = reports[len(results) :]  # the first ones are of files of results
-    for judging, report in zip(judges, from_judges, strict=True):
-        leave(report.results, judging, out=None)
+        texts.append(str(report))
+        texts += [str(dispute) for dispute in report.disputes[: max(show, 0)]]
+    print_result("\n\n".join(texts))
+    reports_of_judges = reports[len(results) :]  # the first ones are of files of results
+    for judge, report in zip(judges, reports_of_judges, strict=True):
+        leave(report.results, judge, out=None)
     if write is not None:
         from ctxmetrics.evaluation.agreement.card import read_card, write_card
 
         write_card(write, reports[0])
         metrics = read_card(write).metrics
         message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
+
+
+def _describe_labels(labels: Path, samples: Sequence[Sample], file: Path) -> str:
+    """Say which labels count, and that those of the samples themselves do not."""
+    from ctxmetrics.evaluation.agreement.labels import KINDS
+
+    labelled = [sample for sample in samples if any(kind in sample.labels for kind in KINDS)]
+    if not labelled:
+        return f"labels: {labels}"
+    return f"labels: {labels}, not those of {plural(len(labelled), 'sample')} in {file}"
 
 
 def check_judge(

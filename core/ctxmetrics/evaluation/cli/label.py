@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.rows.people_answers import Draw, QuestionKey
     from ctxmetrics.samples.sample import Sample
 
+# A random seed is a number below this.
 _SEEDS = 2**32
+# How many samples are drawn where the caller says nothing.
 _MOST = 50
 
 
@@ -102,8 +104,9 @@ def label(
         session = Session(samples, answers, annotator=annotator, labels=ask or ASKED, run=run)
         read_with = f"agree {shlex.quote(str(sources[0].file))}"
     else:
-        known = chain.from_iterable(map(load_samples, sources))
-        pairs = read_pairs(*compare, known)
+        samples_of_files = chain.from_iterable(load_samples(source) for source in sources)
+        first_results, second_results = compare
+        pairs = read_pairs(first_results, second_results, samples_of_files)
         _draw_pairs(answers, pairs, drawing)
         if answers.draw is not None:
             message(f"label: {describe_draw(answers.draw, pairs)}")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.cli._gates import Gate
     from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverComparison
     from ctxmetrics.evaluation.rows.outcome import Outcome
+    from ctxmetrics.evaluation.runs.results import Results
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples.sample import Sample
@@ -159,7 +160,7 @@ def run(
     retrievers = load_retrievers(file)
     bars = read_gates(metrics, gates, None)
     margins = _read_margins(metrics, judge, gates)
-    comparing = RetrieverRun(
+    retriever_run = RetrieverRun(
         questions,
         retrievers,
         metrics,
@@ -179,48 +180,60 @@ def run(
         tags=output.tags,
         **vars(budget),
     )
-    card = load_card(gates, comparing.judge_name or judge.name, metrics)
+    card = load_card(gates, retriever_run.judge_name or judge.name, metrics)
     with collected_warnings():
-        comparison = run_retrievers(comparing)
-    corrected: dict[str, list[dict[str, Any]]] = {}
-    means: dict[str, str] = {}
+        comparison = run_retrievers(retriever_run)
+    corrections_by_setting: dict[str, list[dict[str, Any]]] = {}
+    tables: list[str] = []  # of corrected means
     outcomes: list[Outcome] = []
-    scored = [bar for bar in bars if bar.name in comparison.metrics]
-    shared = [
+    bars_of_scored = [bar for bar in bars if bar.name in comparison.metrics]
+    shared_outcomes = [
         *check_controls(gates, comparison.controls),
         *_check_left_out(bars, comparison),
     ]
     for setting in comparison.retrieved:
         results = comparison[setting].results
         corrections, uncalibrated = correct_means(gates, card, results)
-        corrected[setting] = [item.to_dict() for item, _ in corrections]
-        means[setting] = format_corrections(gates, card, corrections)
-        own = [
-            *check_gates(scored, gates, results, uncalibrated),
+        corrections_by_setting[setting] = [correction.to_dict() for correction, _ in corrections]
+        table = format_corrections(gates, card, corrections)
+        if table:
+            tables.append(f"\n{setting}:{table}")
+        own_outcomes = [
+            *check_gates(bars_of_scored, gates, results, uncalibrated),
             *_check_margins(comparison, setting, margins),
             *_check_errors(comparison, setting, gates.max_errors),
         ]
-        # Else the file is still that of an earlier run.
+        # Without a complete run, the file is still that of an earlier run.
         if output.folder is not None and not (results.stopped or results.unanswered):
-            write_gates(output.folder / f"{file_name(setting)}.jsonl", [*own, *shared])
-        outcomes += [outcome.in_setting(setting) for outcome in own]
-    outcomes += shared
-    rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
-    tables = [f"\n{setting}:{table}" for setting, table in means.items() if table]
-    more: dict[str, Any] = {"gates": [{"gate": gate, "problem": problem} for gate, problem in rows]}
+            write_gates(
+                output.folder / f"{file_name(setting)}.jsonl", [*own_outcomes, *shared_outcomes]
+            )
+        outcomes += [outcome.in_setting(setting) for outcome in own_outcomes]
+    outcomes += shared_outcomes
+    gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
+    json_entries: dict[str, Any] = {
+        "gates": [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
+    }
     if gates.calibration is not None:
-        more["corrected"] = corrected
-    print_in_format(comparison, output.format, **more)
+        json_entries["corrected"] = corrections_by_setting
+    print_in_format(comparison, output.format, **json_entries)
     if output.format != "json":
         print_result("\n".join(tables) or None)
     if output.report is not None:
         title = output.title or name_page(output.report, file)
-        comparison.to_html(output.report, title=title, gates=rows)
-    summary = "\n\n".join([comparison.markdown(), *map(fence_text, tables)])
-    failed = write_ci_reports(outcomes, "ctxmetrics run", summary, gates.junit)
-    worst = [setting.results for setting in comparison.settings.values()]
-    worst.sort(key=lambda results: not results.unanswered)
-    leave(worst[0], judge, out=output.folder, failed_gates=failed)
+        comparison.to_html(output.report, title=title, gates=gate_rows)
+    summary = "\n\n".join([comparison.markdown(), *(fence_text(table) for table in tables)])
+    has_failed = write_ci_reports(outcomes, "ctxmetrics run", summary, gates.junit)
+    leave(_find_worst(comparison), judge, out=output.folder, failed_gates=has_failed)
+
+
+def _find_worst(comparison: RetrieverComparison) -> Results:
+    """Find the results that decide the exit status: those without a verdict of the judge, else the first."""
+    all_results = [setting.results for setting in comparison.settings.values()]
+    for results in all_results:
+        if results.unanswered:
+            return results
+    return all_results[0]
 
 
 def load_retrievers(path: Path) -> Mapping[str, Any]:
@@ -239,9 +252,9 @@ def load_retrievers(path: Path) -> Mapping[str, Any]:
         raise InputFileError(f"{path}: cannot be loaded.")
     module = util.module_from_spec(spec)
     sys.modules[module.__name__] = module  # dataclasses and pickle look for it there
-    beside = str(path.absolute().parent)
-    if beside not in sys.path:
-        sys.path.append(beside)  # at the end: a file there takes the place of no installed module
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end: a file there takes the place of no installed module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -330,7 +343,9 @@ def _check_margins(
 
     runs = {} if comparison.comparisons is None else comparison.comparisons.runs
     first = comparison.retrieved[0]
-    for option, name, margin in margins if setting != first else ():
+    if setting == first:
+        return
+    for option, name, margin in margins:
         if setting in runs:
             yield check_difference(runs[setting], option, name, margin)
         else:
@@ -338,15 +353,18 @@ def _check_margins(
             yield Outcome(f"{option} {name}={margin:g}", problem, bar=margin, against=first)
 
 
-def _check_errors(comparison: RetrieverComparison, setting: str, most: int | None) -> Iterator[Outcome]:
+def _check_errors(
+    comparison: RetrieverComparison, setting: str, max_errors: int | None
+) -> Iterator[Outcome]:
     """Yield the outcome of the gate on calls of a setting that failed."""
     from ctxmetrics.evaluation.rows.outcome import Outcome
 
-    if most is None:
+    if max_errors is None:
         return
     calls = comparison[setting].calls
     problem = None
-    if calls.errors > most:
-        problem = f"{plural(calls.errors, 'call')} of {calls.calls} failed, more than {most}"
-    lines = tuple(f"{who}: {error}" for who, error in calls.first_errors)
-    yield Outcome(f"--max-errors {most}", problem, lines, bar=most, value=calls.errors)
+    if calls.errors > max_errors:
+        problem = f"{plural(calls.errors, 'call')} of {calls.calls} failed, more than {max_errors}"
+    lines = tuple(f"{question}: {error}" for question, error in calls.first_errors)
+    gate = f"--max-errors {max_errors}"
+    yield Outcome(gate, problem, lines, bar=max_errors, value=calls.errors)

@@ -169,22 +169,22 @@ def score(
 
     cache = _choose_cache(source.file, output, gates, judging.judge)
     judge = build_judge(**vars(judging))
-    keep = output.out is None or any(
-        (
-            show,
-            output.stages,
-            output.report,
-            output.write_baseline,
-            output.by,
-            output.audit,
-            gates.calibration,
-        )
+    # What reads the rows after the run. Without any of it, a long file needs no memory for them.
+    readers_of_rows = (
+        show,
+        output.stages,
+        output.report,
+        output.write_baseline,
+        output.by,
+        output.audit,
+        gates.calibration,
     )
-    failed_in = [Path(text) for text in source.only or () if text.endswith(FAILED)]
+    keeps_rows = output.out is None or any(readers_of_rows)
+    earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED)]
     samples, metrics, payload = build_task(
-        source, selection, judge, listed=keep or bool(failed_in), by=output.by
+        source, selection, judge, listed=keeps_rows or bool(earlier_results), by=output.by
     )
-    for path in failed_in:
+    for path in earlier_results:
         samples = _choose_failed(samples, path)
     _check_choice(samples, metrics, output)
     bars = read_gates(metrics, gates, None if selection.metric else payload)
@@ -203,7 +203,7 @@ def score(
             judge=judge,
             controls=gates.controls,
             in_caller=True,
-            keep=keep,
+            keep=keeps_rows,
             resume=output.resume,
             out=output.out,
             cache=cache,
@@ -213,13 +213,13 @@ def score(
             again=None if isinstance(samples, Sequence) else partial(open_samples, source),
             **options,
         )
-        results = _run(run, source.file)
+        results = _run_evaluation(run, source.file)
     delivery.report()
     if results.batches is not None and results.batches.is_open:
         leave_pending(results, results.batches)
     if output.audit is not None and not results.stopped:
         results.apply_audit(output.audit)
-    _show(results, output, show)
+    _print_results(results, output, show)
     corrections, problem = correct_means(gates, card, results)
     means = format_corrections(gates, card, corrections)
     print_result(means or None)
@@ -314,15 +314,18 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
     from ctxmetrics.evaluation.runs.results import Results
 
     results = Results.from_jsonl(str(path).removesuffix(".failed"))
-    failed = {row.sample_id or (row.record or {}).get("hash") for row in results.failed()}
-    chosen = [sample for sample in samples if (sample.id or question_hash(sample)) in failed]
+    failed_keys: set[Any] = set()
+    for row in results.failed():
+        record = row.record or {}
+        failed_keys.add(row.sample_id or record.get("hash"))
+    chosen = [sample for sample in samples if (sample.id or question_hash(sample)) in failed_keys]
     if not chosen:
         raise ParameterError(f"--only {path}: no sample of the file failed there.")
     message(f"{len(chosen)} of {plural(len(samples), 'sample')}: those that failed in {path}")
     return chosen
 
 
-def _run(run: Evaluation, file: Path) -> Results:
+def _run_evaluation(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
     from ctxmetrics.evaluation.runs.engine import run_in_caller
 
@@ -349,7 +352,7 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
     if output.by:
         read_groups(samples, output.by, "score")
     if output.audit:
-        if not any(map(counts_gold, metrics)):
+        if not any(counts_gold(metric) for metric in metrics):
             raise ParameterError(
                 "--audit: no metric counts gold passages or ids. Write --metric id_based_context_recall."
             )
@@ -360,15 +363,17 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
         raise ParameterError(
             '--stages: no sample has stages. Write "stages": {"search": [..], "rerank": [..]} in the rows of the file.'
         )
-    if not any(
-        metric.name.startswith(IDS) or getattr(metric, "counts_units", False) for metric in metrics
-    ):
+    has_metric_of_stages = False
+    for metric in metrics:
+        if metric.name.startswith(IDS) or getattr(metric, "counts_units", False):
+            has_metric_of_stages = True
+    if not has_metric_of_stages:
         raise ParameterError(
             f"--stages: no metric counts the units of a reference. Write --metric context_recall, or --metric {IDS}."
         )
 
 
-def _show(results: Results, output: Output, lowest: int) -> None:
+def _print_results(results: Results, output: Output, lowest: int) -> None:
     """Print the means, also those of groups, and the stages with the first units that were lost."""
     from ctxmetrics.evaluation.report.means_table import format_groups
     from ctxmetrics.evaluation.report.report import render_text
@@ -395,8 +400,9 @@ def _show(results: Results, output: Output, lowest: int) -> None:
 def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
     """Write the page. An older page stays where a run stopped early and has no value for some metric."""
     if output.report is not None:
-        has_empty = not all(item.scored for item in results.summary().values())
-        if output.report.exists() and (results.unanswered or (results.stopped and has_empty)):
+        lacks_values = any(not item.scored for item in results.summary().values())
+        has_too_little = results.unanswered or (results.stopped and lacks_values)
+        if output.report.exists() and has_too_little:
             message(
                 f"note: {output.report} is that of an earlier run; this run has too little to show and did not replace it"
             )

@@ -56,27 +56,31 @@ async def score_all(
     options.setdefault("progress", False)
     options.setdefault("timeout", current_run().timeout)
     options.setdefault("telemetry", wrapper.telemetry)
-    places: dict[str, int] = {}
-    errors: dict[int, SampleError] = {}
+    numbers_by_id: dict[str, int] = {}
+    errors: dict[int, SampleError] = {}  # by the number of the sample
     samples: list[Sample] = []
     for number, record in enumerate(records, 1):
         try:
             sample = wrapper.given(record, f"Sample {number}")
-            check_id(sample, number, places)
+            check_id(sample, number, numbers_by_id)
             samples.append(sample)
         except SampleError as problem:
             errors[number] = problem
     if errors and not samples:
-        raise next(iter(errors.values()))
+        raise errors[1]
     results = await aevaluate(samples, [wrapper.metric], **options)
     for note in results.summary().notes:
         _log.warning("labels, %s: %s", wrapper.metric.name, note)
     rows = iter(results)
     run = FrameworkRun()
     scores = []
-    for number in range(1, len(samples) + len(errors) + 1):
-        error = errors.get(number)
-        score = next(rows)[wrapper.metric.name] if error is None else wrapper.failed(error)
+    record_count = len(samples) + len(errors)
+    for number in range(1, record_count + 1):
+        if number in errors:
+            score = wrapper.failed(errors[number])
+        else:
+            row = next(rows)
+            score = row[wrapper.metric.name]
         run.warn_of_embedded_judge(wrapper.metric, wrapper.schema, score)
         scores.append(score)
     return scores

@@ -42,12 +42,18 @@ def name_page(path: str | os.PathLike[str], *files: str | os.PathLike[str]) -> s
         path: The page.
         *files: What it is about. Files of one name have the name of their folder, too.
     """
-    paths = [Path(file) for file in dict.fromkeys(map(str, files))]
-    names = [item.name for item in paths]
-    if len(set(names)) < len(names):
-        names = ["/".join(item.parts[-2:]) for item in paths]
-    about = [names[0], "..", names[-1]] if len(names) > _MOST_NAMES else names
-    return ": ".join(filter(None, [", ".join(about), Path(path).stem])) or "ctxmetrics"
+    distinct_files = dict.fromkeys(str(file) for file in files)
+    paths = [Path(file) for file in distinct_files]
+    names = [file_path.name for file_path in paths]
+    has_equal_names = len(set(names)) < len(names)
+    if has_equal_names:
+        names = ["/".join(file_path.parts[-2:]) for file_path in paths]
+    if len(names) > _MOST_NAMES:
+        names = [names[0], "..", names[-1]]
+    page_name = Path(path).stem
+    if names and page_name:
+        return f"{', '.join(names)}: {page_name}"
+    return ", ".join(names) or page_name or "ctxmetrics"
 
 
 def get_macro(template: str, name: str) -> Any:
