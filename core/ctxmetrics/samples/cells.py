@@ -37,7 +37,7 @@ _OBJECT = re.compile(
 # An array of PostgreSQL; a set that Python prints has no order.
 _ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
 # What is printed around its one argument: numpy's own values, and collections of Python.
-_AROUND = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
+_WRAPPERS = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
 
 
 def is_list_text(value: object) -> bool:
@@ -63,19 +63,18 @@ def object_in(value: Any) -> Any:
     """
     if not isinstance(value, str) or not _OBJECT.fullmatch(value):
         return value
-    if (
-        value.count("[") + value.count("{") > _DEEPEST_JSON
-        and _depth(_STRING.sub("S", value)) > _DEEPEST_JSON
-    ):
+    may_be_deep = value.count("[") + value.count("{") > _DEEPEST_JSON
+    if may_be_deep and _measure_depth(_STRING.sub("S", value)) > _DEEPEST_JSON:
         return value
     array = _ARRAY.fullmatch(value) if "{" in value else None
     try:
-        item = _decode(f"[{array[1]}]" if array else value)
-        return object_in(item) if isinstance(item, str) else item
+        decoded = _decode(f"[{array[1]}]" if array else value)
+        # JSON may hold a text of JSON.
+        return object_in(decoded) if isinstance(decoded, str) else decoded
     except SampleError:
         raise
     except (ValueError, RecursionError):
-        return _printed(value)
+        return _read_printed(value)
 
 
 def read_cells(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +106,7 @@ def find_doubled(names: Iterable[str]) -> str:
     return ""
 
 
-def _depth(skeleton: str) -> int:
+def _measure_depth(skeleton: str) -> int:
     """Return how deeply brackets are nested in a text without its strings."""
     depth = 0
     deepest = 0
@@ -120,18 +119,21 @@ def _depth(skeleton: str) -> int:
     return deepest
 
 
-def _printed(text: str) -> Any:
+def _read_printed(text: str) -> Any:
     """Return the list or object that Python or numpy printed, else the text, which is untrusted: only literals are read."""
-    skeleton = _STRING.sub("S", text)
-    if _depth(skeleton) > _DEEPEST or (
-        _SIDE_BY_SIDE.search(skeleton) and not _NUMPY.fullmatch(skeleton)
-    ):
+    skeleton = _STRING.sub("S", text)  # the text with an S in the place of each string
+    is_numpy_array = _NUMPY.fullmatch(skeleton) is not None
+    has_joined_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
+    if has_joined_strings or _measure_depth(skeleton) > _DEEPEST:
         return text
     try:
-        if _NUMPY.fullmatch(skeleton):
+        if is_numpy_array:
             return [ast.literal_eval(string) for string in _STRING.findall(text)]
-        value = ast.literal_eval(_Literals().visit(ast.parse(text.strip(), mode="eval")))
-        return json.loads(json.dumps(value)) if isinstance(value, (list, tuple, dict)) else text
+        tree = ast.parse(text.strip(), mode="eval")
+        value = ast.literal_eval(_Literals().visit(tree))
+        if not isinstance(value, (list, tuple, dict)):
+            return text
+        return json.loads(json.dumps(value))  # with lists in the place of tuples
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return text
 
@@ -145,7 +147,7 @@ class _Literals(ast.NodeTransformer):
         if name == "Document" and not node.args:
             keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
             return ast.Dict(keys, [keyword.value for keyword in node.keywords])
-        if _AROUND.fullmatch(name) and len(node.args) == 1:
+        if _WRAPPERS.fullmatch(name) and len(node.args) == 1:
             return node.args[0]
         return node
 

@@ -59,7 +59,7 @@ def find_conversation(
         if head not in record and path not in record:  # as nearly always
             continue
         messages = as_list(look_up(record, path))
-        if isinstance(messages, (list, tuple)) and any(map(_role, messages)):
+        if isinstance(messages, (list, tuple)) and any(_role(message) for message in messages):
             conversation = read_messages(messages, retriever)
             if conversation.searches:
                 return path, conversation
@@ -78,22 +78,26 @@ def read_messages(
     for message in messages:
         parts = [*_list_blocks(message)]
         for call, output in _read_outputs(parts, calls):
-            name = (
+            tool_name = (
                 look_up(output, "name")
                 or first_value_at(call, _KEYS["names"])
                 or look_up(output, "function")
+                or ""
             )
-            search = read_search(str(name or ""), call, output, retriever)
+            search = read_search(str(tool_name), call, output, retriever)
             if search is not None:
                 query, documents = search
-                query = query or question
-                searches.append({"query": query, "contexts": documents, "turn": max(turn, 1)})
+                searches.append(
+                    {"query": query or question, "contexts": documents, "turn": max(turn, 1)}
+                )
         text = _read_message_text(message)
-        if _role(message) == "users" and not parts:
-            question = text or question
-            turn = turn + 1
-        elif _role(message) == "assistants":
-            answer = text or answer
+        role = _role(message)
+        if role == "users" and not parts:
+            turn += 1
+            if text:
+                question = text
+        elif role == "assistants" and text:
+            answer = text
     return Conversation(question, answer, searches)
 
 
@@ -111,17 +115,21 @@ def read_search(
     documents = _read_tool_documents(output)
     if documents is None or not _is_search(name, documents, retriever):
         return None
-    return _query(call), documents
+    return _read_query(call), documents
 
 
 def to_output(value: Any, error: Any) -> dict[str, Any]:
     """Return what a span of a tool holds as a message: its value may be one, bare, or below ``output``."""
     inner = look_up(value, "output") if isinstance(value, Mapping) else None
     message = _unwrapped(value if inner is None else object_in(inner))
-    if isinstance(message, (str, list, tuple)) or first_value_at(message, _KEYS["outputs"]) is None:
+    is_bare = isinstance(message, (str, list, tuple))
+    if is_bare or first_value_at(message, _KEYS["outputs"]) is None:
         message = {"output": message}
-    parts = {key: look_up(message, key) for key in (*_KEYS["outputs"], *_KEYS["failed"], "status")}
-    return {**parts, "error": error or parts["error"]}
+    keys = (*_KEYS["outputs"], *_KEYS["failed"], "status")
+    fields = {key: look_up(message, key) for key in keys}
+    if error:
+        fields["error"] = error
+    return fields
 
 
 def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
@@ -179,6 +187,7 @@ def _list_blocks(message: Any) -> Iterator[Any]:
 
 
 def _read_message_text(message: Any) -> str:
+    """Return the text of a message, of a list of blocks their texts; empty if it has none."""
     content = look_up(_unwrapped(message), "content")
     if isinstance(content, (list, tuple)):
         texts = [look_up(block, "text") for block in content]
@@ -187,6 +196,7 @@ def _read_message_text(message: Any) -> str:
 
 
 def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
+    """Whether a tool searches: by the caller's choice, else by its name or by what it returned; see `find_conversation`."""
     if callable(retriever):
         return retriever(name)
     if retriever not in (None, "all", "last"):
@@ -197,7 +207,7 @@ def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str],
     return bool(_SEARCHES.search(name)) or (bool(documents) and not are_texts)
 
 
-def _query(call: Any) -> str | None:
+def _read_query(call: Any) -> str | None:
     """Return what a call searched for: the argument of a usual name, else the only text."""
     arguments = object_in(first_value_at(call, _KEYS["arguments"]))
     if isinstance(arguments, str):
@@ -207,7 +217,7 @@ def _query(call: Any) -> str | None:
     texts = [value for value in arguments.values() if isinstance(value, str)]
     query = object_in(first_value_at(arguments, _KEYS["queries"]))
     if isinstance(query, Mapping):  # a tool of LangChain gets its arguments as the text of a dict
-        return _query({"arguments": query})
+        return _read_query({"arguments": query})
     if isinstance(query, str):
         return query
     return texts[0] if len(texts) == 1 else None

@@ -92,7 +92,9 @@ def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:
 
 def join_parts(items: Any) -> str | None:
     """Return the text of a message that is written as a list of parts; None for any other list."""
-    if not isinstance(items, (list, tuple)) or not items or not all(map(_is_part, items)):
+    if not isinstance(items, (list, tuple)) or not items:
+        return None
+    if not all(_is_part(item) for item in items):
         return None
     texts = [item["text"] for item in items]
     # A part that cites something ends within a sentence.
@@ -106,6 +108,7 @@ def are_typed_parts(items: Any) -> bool:
 
 
 def _is_part(item: Any) -> bool:
+    """Whether an item is a part of a message that is a text."""
     if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
         return False
     return item.get("type") in _PARTS or item.keys() == {"text"}
@@ -125,9 +128,9 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
     if documents:
         items = [item if type(item) is dict else unscored(item) for item in to_list(documents)]
     if spans and items:
-        places = [span_of(item) for item in items]
-        if all(places):
-            return places
+        span_ids = [span_of(item) for item in items]
+        if all(span_ids):
+            return span_ids
     ids: list[Any] = []
     for item in items:
         if isinstance(item, str):  # a text has no id
@@ -138,10 +141,15 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
             continue
         if isinstance(id_, float):
             id_ = whole_number(id_)
-        if not is_missing(id_) and (isinstance(id_, bool) or not isinstance(id_, (str, Integral))):
+        if is_missing(id_):
+            ids.append(None)
+            continue
+        is_id = isinstance(id_, (str, Integral)) and not isinstance(id_, bool)
+        if not is_id:
             return None
-        ids.append(None if is_missing(id_) else id_)
-    return None if all(id_ is None for id_ in ids) else ids
+        ids.append(id_)
+    has_id = any(id_ is not None for id_ in ids)
+    return ids if has_id else None
 
 
 def span_of(item: Any) -> str | None:
@@ -203,8 +211,11 @@ def relevant(field: str, items: Iterable[Any]) -> list[Any]:
     if not field.startswith("reference"):
         return [*items]
     documents = [*items]
-    grades = _read_grades(documents)
-    return [item for item, grade in zip(documents, grades, strict=True) if grade is None or grade > 0]
+    relevant_documents = []
+    for document, grade in zip(documents, _read_grades(documents), strict=True):
+        if grade is None or grade > 0:
+            relevant_documents.append(document)
+    return relevant_documents
 
 
 def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
@@ -216,14 +227,15 @@ def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
     """
     if not isinstance(ids, (list, tuple)) or len(ids) != len(items):
         return {}
-    if set(map(type, items)) <= {str}:  # as nearly always
+    if all(type(item) is str for item in items):  # as nearly always
         return {}
     grades: dict[str, float] = {}
     for id_, grade in zip(ids, _read_grades(items), strict=True):
         if grade is not None and id_ is not None:
-            name = str(whole_number(id_))
-            grades[name] = max(grade, grades.get(name, 0.0))
-    return grades if any(grade != 1 for grade in grades.values()) else {}
+            id_text = str(whole_number(id_))
+            grades[id_text] = max(grade, grades.get(id_text, 0.0))
+    has_several_grades = any(grade != 1 for grade in grades.values())
+    return grades if has_several_grades else {}
 
 
 def _read_grades(items: Sequence[Any]) -> list[float | None]:

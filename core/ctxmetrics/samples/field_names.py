@@ -84,18 +84,23 @@ def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str
     Returns:
         The field, and its name in the schema that is closest to the key.
     """
-    closest: tuple[int, str, str] | None = None
+    closest: tuple[str, str] | None = None
+    smallest_distance: int | None = None
     for field in OPTIONS:
         for name in schema.flat_keys[field]:
+            name_of_id = f"{normalized_key(name).removesuffix('s')}id"  # such as response_id
+            if normalized_key(key) == name_of_id:
+                continue
             distance = _measure_distance(key, name)
-            is_id = (
-                normalized_key(key) == f"{normalized_key(name).removesuffix('s')}id"
-            )  # such as response_id
-            if distance is not None and not is_id and (closest is None or distance < closest[0]):
-                closest = (distance, field, name)
-    if closest is None or closest[1] not in absent:
+            if distance is None:
+                continue
+            if smallest_distance is None or distance < smallest_distance:
+                smallest_distance = distance
+                closest = (field, name)
+    if closest is None:
         return None
-    return closest[1:]
+    closest_field, _ = closest
+    return closest if closest_field in absent else None
 
 
 def check_keys(
@@ -148,11 +153,15 @@ def _measure_distance(key: str, name: str) -> int | None:
     """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
     from rapidfuzz.distance import Levenshtein
 
-    mine = normalized_key(key)
-    theirs = normalized_key(name)
-    if mine.removesuffix("s") == theirs.removesuffix("s"):
+    key_letters = normalized_key(key)
+    name_letters = normalized_key(name)
+    if key_letters.removesuffix("s") == name_letters.removesuffix("s"):
         return 0
-    shorter = min(len(mine), len(theirs))
-    most = next((most for length, most in _CLOSE if shorter >= length), 0)
-    distance = Levenshtein.distance(mine, theirs, score_cutoff=most)
-    return distance if distance <= most else None
+    shorter_length = min(len(key_letters), len(name_letters))
+    largest_distance = 0
+    for least_length, distance_of_length in _CLOSE:
+        if shorter_length >= least_length:
+            largest_distance = distance_of_length
+            break
+    distance = Levenshtein.distance(key_letters, name_letters, score_cutoff=largest_distance)
+    return distance if distance <= largest_distance else None

@@ -83,6 +83,7 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     _read_field(values, "id", _read_id)
     for name in _TEXT_FIELDS:
         _read_field(values, name, _check_text)
+    # What is expected as it was given, since documents may have grades.
     expected = values["reference_context_ids"] or values["reference_contexts"]
     _read_lists(values)
     for name, read in _READ_TOGETHER:
@@ -117,7 +118,7 @@ def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
     if value is None:
         return EMPTY
     if not hasattr(value, "items"):
-        problem = f"must be a mapping, not {_kind(value)}."
+        problem = f"must be a mapping, not {_name_type(value)}."
         raise SampleError(problem, wrong_kind=True).inside(field=name)
     return FrozenDict(value) or EMPTY
 
@@ -130,10 +131,16 @@ def _check_depth(value: object, field: str) -> None:
 
 def _read_lists(values: dict[str, Any]) -> None:
     """Replace the lists of texts, facts and ids by the lists that are stored."""
-    labels = values["reference_context_ids"], values["reference_contexts"]
+    reference_ids = values["reference_context_ids"]
+    reference_contexts = values["reference_contexts"]
+
+    def are_spans() -> bool:
+        """Whether the reference ids are spans, so that the ids of retrieved documents are theirs, too."""
+        return labels_are_spans(reference_ids, reference_contexts)
+
     for ids, texts in TEXTS_OF.items():
         if values[ids] is not None or values[texts] is not None:
-            _read_documents(values, texts, ids, spans=lambda: labels_are_spans(*labels))
+            _read_documents(values, texts, ids, spans=are_spans)
     if values["references"] is not None and values["reference"] is not None:
         raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
     for name in ("references", "reference_facts"):
@@ -180,10 +187,12 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         if values[ids] is None:
             values[ids] = ids_of(documents, spans=spans())
     plain_ids = plain_texts(values[ids], numbers=True)
-    if plain_ids is not None and all(map(str.strip, plain_ids)):
+    if plain_ids is not None and all(map(str.strip, plain_ids)):  # none is blank
         values[ids] = plain_ids
     else:
-        _read_field(values, ids, lambda items: _read_each(_to_items(as_list(items), ids), _id_in))
+        _read_field(
+            values, ids, lambda items: _read_each(_to_items(as_list(items), ids), _read_context_id)
+        )
 
 
 def _read_searches(values: dict[str, Any]) -> None:
@@ -223,12 +232,12 @@ def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
 
 def _read_stages(values: dict[str, Any]) -> None:
     """Turn the stages into `Stage` objects. The last stage fills the retrieved contexts, and the other way round."""
-    given = values["stages"]
-    if not isinstance(given, Mapping) or not given:
-        kind = "and is empty" if given == {} else f"not {_kind(given)}"
-        raise SampleError(f"must map the name of each stage to a list, {kind}.")
+    written_stages = values["stages"]
+    if not isinstance(written_stages, Mapping) or not written_stages:
+        problem = "and is empty" if written_stages == {} else f"not {_name_type(written_stages)}"
+        raise SampleError(f"must map the name of each stage to a list, {problem}.")
     stages: dict[str, Stage] = {}
-    for number, (key, items) in enumerate(given.items(), 1):
+    for number, (key, items) in enumerate(written_stages.items(), 1):
         try:
             name = _check_text(key)
         except SampleError as error:
@@ -244,39 +253,60 @@ def _read_stages(values: dict[str, Any]) -> None:
     _join_last(values, "retrieved_context_ids", last.ids, last_name)
     stages[last_name] = Stage(values["retrieved_contexts"], values["retrieved_context_ids"])
     for name, stage in stages.items():
-        if stage.contexts is None or stage.ids is None or len(stage.contexts) == len(stage.ids):
-            continue
-        problem = f"differ, {len(stage.contexts)} and {len(stage.ids)}."
-        subject = f", {name[:80]!r}: the numbers of contexts and ids"
-        raise SampleError(problem, "Write one id for each context.").inside(subject)
+        _check_lengths(name, stage)
     values["stages"] = FrozenDict(stages)
+
+
+def _check_lengths(name: str, stage: Stage) -> None:
+    """Raise if a stage has contexts and ids, and not one id for each context."""
+    if stage.contexts is None or stage.ids is None or len(stage.contexts) == len(stage.ids):
+        return
+    problem = f"differ, {len(stage.contexts)} and {len(stage.ids)}."
+    subject = f", {name[:80]!r}: the numbers of contexts and ids"
+    raise SampleError(problem, "Write one id for each context.").inside(subject)
 
 
 def _fill_texts(stages: dict[str, Stage], retrieved: Stage) -> None:
     """Give a stage with ids only its texts, if other stages have all of them."""
-    texts: dict[str, str] = {}
+    text_by_id: dict[str, str] = {}
     for stage in (retrieved, *stages.values()):
-        texts.update(zip(stage.ids or (), stage.contexts or (), strict=False))
-    texts.pop("", None)  # which texts have no id is not known
+        text_by_id.update(zip(stage.ids or (), stage.contexts or (), strict=False))
+    text_by_id.pop("", None)  # which texts have no id is not known
     for name, stage in stages.items():
         ids = stage.ids or ()
-        if stage.contexts is None and texts.keys() >= {*ids}:
-            stages[name] = Stage(tuple(texts[id_] for id_ in ids), ids)
+        if stage.contexts is None and all(id_ in text_by_id for id_ in ids):
+            stages[name] = Stage(tuple(text_by_id[id_] for id_ in ids), ids)
 
 
-def _join_last(values: dict[str, Any], field: str, items: tuple[str, ...] | None, name: str) -> None:
-    """Fill a field of the retrieved contexts from the last stage, or check that both are equal."""
+def _join_last(
+    values: dict[str, Any], field: str, stage_items: tuple[str, ...] | None, stage_name: str
+) -> None:
+    """Fill a field of the retrieved contexts from the last stage, or check that both are equal.
+
+    Args:
+        values: The fields of the sample.
+        field: The field: the retrieved contexts, or their ids.
+        stage_items: What the last stage has there.
+        stage_name: The name of the last stage.
+
+    Raises:
+        SampleError: They differ.
+    """
     retrieved = values[field]
     if retrieved is None:
-        values[field] = items
-    elif items is not None and items != retrieved:
-        pairs = zip_longest(items, retrieved)
-        number = next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
-        error = SampleError(
-            f"is not what '{field}' holds: they differ at item {number}.",
-            f"Leave '{field}' out, or add it as the last stage.",
-        )
-        raise error.inside(f": the last stage, {name[:80]!r},")
+        values[field] = stage_items
+        return
+    if stage_items is None or stage_items == retrieved:
+        return
+    pairs = zip_longest(stage_items, retrieved)
+    number = next(
+        number for number, (in_stage, in_field) in enumerate(pairs, 1) if in_stage != in_field
+    )
+    error = SampleError(
+        f"is not what '{field}' holds: they differ at item {number}.",
+        f"Leave '{field}' out, or add it as the last stage.",
+    )
+    raise error.inside(f": the last stage, {stage_name[:80]!r},")
 
 
 # Fields that are read with what they fill, in this order.
@@ -342,7 +372,7 @@ def _is_deep(value: object) -> bool:
     return True
 
 
-def _kind(value: object) -> str:
+def _name_type(value: object) -> str:
     """Name the type of a value, for messages."""
     return "None" if value is None else type(value).__name__
 
@@ -351,7 +381,7 @@ def _check_text(value: object) -> str:
     """Check that a value is a text that can be stored, and return it."""
     if not isinstance(value, str):
         _check_picture(value)
-        raise SampleError(f"must be a string, not {_kind(value)}.", wrong_kind=True)
+        raise SampleError(f"must be a string, not {_name_type(value)}.", wrong_kind=True)
     if len(value) > MAX_CHARACTERS:
         problem = f"is {len(value):,} characters long; {MAX_CHARACTERS:,} is the most."
         raise SampleError(problem, "Cut the text into chunks.")
@@ -381,17 +411,19 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
     """
     if type(values) not in (list, tuple):
         return None
-    kinds = set(map(type, values))
-    if numbers and kinds == {int}:
+    item_types = set(map(type, values))
+    if numbers and item_types == {int}:
         try:
             return tuple(map(str, values))
         except ValueError:  # an integer of thousands of digits: its message is that of a single one
             return None
-    if not kinds <= {str}:
+    if not item_types <= {str}:
         return None
     joined = "".join(values)
+    if len(joined) > MAX_CHARACTERS:
+        return None
     is_usual = joined.isascii() or (not numbers and _is_encodable(joined))
-    return tuple(values) if is_usual and len(joined) <= MAX_CHARACTERS else None
+    return tuple(values) if is_usual else None
 
 
 def _is_encodable(text: str) -> bool:
@@ -414,20 +446,20 @@ def _read_each(items: Iterable[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
     return tuple(values)
 
 
-def _id_in(item: object) -> str:
+def _read_context_id(item: object) -> str:
     """Read the id of a document, or an id; one that is missing or blank keeps its place and is empty."""
     if is_missing(item):
         return ""
     ids = ids_of([item])
-    return _id(ids[0] if ids else item)
+    return _check_id(ids[0] if ids else item)
 
 
-def _id(value: object) -> str:
+def _check_id(value: object) -> str:
     """Check that a value is an id, and return it as a text."""
     if isinstance(value, float):
         value = whole_number(value)
     if isinstance(value, bool) or not isinstance(value, (str, Integral)):
-        raise SampleError(f"must be a string or an integer, not {_kind(value)}.", wrong_kind=True)
+        raise SampleError(f"must be a string or an integer, not {_name_type(value)}.", wrong_kind=True)
     try:
         text = _check_text(str(value))
     except ValueError as error:
@@ -442,7 +474,7 @@ def _read_id(value: object) -> str | None:
     """Read the id of a sample; None for a blank one."""
     if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:  # as nearly always
         return value if value.strip() else None
-    return None if is_missing(value) else _id(value) or None
+    return None if is_missing(value) else _check_id(value) or None
 
 
 def _read_fact(value: object) -> Fact:
@@ -451,23 +483,27 @@ def _read_fact(value: object) -> Fact:
         return value
     is_written_out = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
     fields: Any = value if is_written_out else {"text": value}
-    text, id_, importance = map(fields.get, _FACT_KEYS)
+    text = fields.get("text")
+    id_ = fields.get("id")
+    importance = fields.get("importance")
     if not isinstance(text, str):
-        problem = f'must be a text or {{"text": .., "id": .., "importance": ..}}, not {_kind(value)}.'
+        problem = (
+            f'must be a text or {{"text": .., "id": .., "importance": ..}}, not {_name_type(value)}.'
+        )
         raise SampleError(problem, wrong_kind=True)
     is_number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
     if not (is_number or importance in (None, "vital", "okay")):
         if isinstance(importance, int) and importance > _LARGEST_IMPORTANCE:
-            value = f"one above {_LARGEST_IMPORTANCE:,.0f}"
+            written = f"one above {_LARGEST_IMPORTANCE:,.0f}"
         else:
-            value = repr(str(importance)[:80])
-        problem = f"must be 'vital', 'okay' or a number above 0, not {value}."
+            written = repr(str(importance)[:80])
+        problem = f"must be 'vital', 'okay' or a number above 0, not {written}."
         raise SampleError(problem, wrong_kind=True).inside(": importance")
     if not has_content(text):
         raise SampleError("holds no letter or digit.", "Write the fact, or remove it.")
     if id_ is not None:
         try:
-            id_ = _id(id_)
+            id_ = _check_id(id_)
         except SampleError as error:
             raise error.inside(", id") from None
     return Fact(_check_text(text), id_, importance)
@@ -479,7 +515,7 @@ def _read_passage(value: object) -> str:
         _check_picture(value)
     text = text_of(value)
     if not isinstance(text, str):
-        kind = _kind(value if text is None else text)
+        kind = _name_type(value if text is None else text)
         fix = f"A document has its text under one of: {', '.join(TEXT_KEYS)}."
         raise SampleError(f"must be a string, not {kind}.", fix, wrong_kind=True)
     return _check_text(text)
@@ -495,6 +531,6 @@ def _to_items(values: Any, ids: str) -> list[Any]:
         problem = "must be a list, not one string."
         raise SampleError(problem, "Write [text] for a single one.", wrong_kind=True)
     if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
-        problem = f"must be a list, not {_kind(values)}."
+        problem = f"must be a list, not {_name_type(values)}."
         raise SampleError(problem, "Write [document] for a single one.", wrong_kind=True)
     return relevant(ids, values)

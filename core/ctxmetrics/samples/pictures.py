@@ -102,7 +102,7 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         if address:
             return address.group().strip()[-_LONGEST_SHOWN:]
     match = _MADE_BY_DEEPEVAL.search(text) if made_by_deepeval else _WHOLE_TEXT.fullmatch(text)
-    return match and match.group().strip()[:_LONGEST_SHOWN]
+    return None if match is None else match.group().strip()[:_LONGEST_SHOWN]
 
 
 def find_placeholder(text: str) -> str | None:
@@ -114,14 +114,17 @@ def find_placeholder(text: str) -> str | None:
     if len(stripped) > _LONGEST_ADDRESS:
         return None
     placeholder = _IN_BRACKETS.fullmatch(stripped) if stripped[:1] in tuple("[<({【（") else None
-    # Words behind it describe the picture: they are a text.
-    if placeholder and not any(map(_describes, placeholder["rest"].split())):
-        return stripped[:_LONGEST_SHOWN]
+    if placeholder is not None:
+        # Words behind it may describe the picture: then they are a text.
+        has_description = any(_describes(word) for word in placeholder["rest"].split())
+        if not has_description:
+            return stripped[:_LONGEST_SHOWN]
     first_word = stripped.split(None, 1)[0] if stripped else ""
     if not _ADDRESS_OR_ID.match(first_word):  # as nearly always
         return None
-    pieces = filter(None, _BETWEEN.split(stripped))
-    return stripped[:_LONGEST_SHOWN] if all(map(_ADDRESS_OR_ID.fullmatch, pieces)) else None
+    pieces = [piece for piece in _BETWEEN.split(stripped) if piece]
+    are_addresses = all(_ADDRESS_OR_ID.fullmatch(piece) for piece in pieces)
+    return stripped[:_LONGEST_SHOWN] if are_addresses else None
 
 
 def _describes(word: str) -> bool:
@@ -146,7 +149,9 @@ def in_value(value: object) -> str | None:
         if picture:
             return picture
     is_unmarked = type(value) is dict and _MARKS.isdisjoint(value)  # as nearly always
-    return None if is_unmarked or _has_text(value) else _media_in(value)
+    if is_unmarked or _has_text(value):
+        return None
+    return _media_in(value)
 
 
 def _has_text(value: object) -> bool:

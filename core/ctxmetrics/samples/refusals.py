@@ -250,73 +250,83 @@ def find_refusal(text: str) -> Refusal:
     """Find out whether a text says that there is no answer; ``unsure`` where it may, or says something beside it."""
     if len(text) > LONGEST:
         return ""
-    kinds: list[tuple[int, Refusal]] = []
+    # The language that knows most words of the text decides.
+    fewest_unknown: int | None = None
+    result: Refusal = ""
     for language in sorted(_find_languages(text)):
-        unknown, kind = _judge_text(text, language)
-        if kind == "refusal":
-            return kind
-        kinds.append((unknown, kind))
-    return min(kinds, default=(0, ""))[1]
+        unknown, refusal = _judge_text(text, language)
+        if refusal == "refusal":
+            return refusal
+        if fewest_unknown is None or (unknown, refusal) < (fewest_unknown, result):
+            fewest_unknown = unknown
+            result = refusal
+    return result
 
 
 def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
-    """Read a text in one language: how many stretches of it are unknown, and what it is."""
+    """Read a text in one language.
+
+    Returns:
+        How many stretches of it are unknown in the language, and whether it is a refusal.
+    """
     unknown = 0
-    kinds = set()
+    clause_kinds = set()
     for sentence in _read_sentences(text, language):
-        first, *others = sentence.split("&")
-        for clause in (first, *others):
+        clauses = sentence.split("&")
+        for clause in clauses:
             unknown += clause.count(_UNKNOWN)
-            kinds.add(_judge_clause(clause.replace("_", ""), language))
-        if any(clause and not clause.strip("_H") for clause in others):  # "but it did"
-            kinds.add("statement")
-    if "refusal" in kinds:
-        return unknown, "unsure" if "statement" in kinds else "refusal"
-    return unknown, "unsure" if "unsure" in kinds else ""
+            clause_kinds.add(_judge_clause(clause.replace("_", ""), language))
+        # A later clause of filling words alone states something: "but it did".
+        if any(clause and not clause.strip("_H") for clause in clauses[1:]):
+            clause_kinds.add("statement")
+    if "refusal" in clause_kinds:
+        return unknown, "unsure" if "statement" in clause_kinds else "refusal"
+    return unknown, "unsure" if "unsure" in clause_kinds else ""
 
 
 def _read_sentences(text: str, language: str) -> Iterator[str]:
     """Yield the parts of each sentence as letters. A question or a pointer without a fact has none."""
     lexicon = _read_lexicons()[language]
     is_unspaced = language in _UNSPACED
+    separator = "" if is_unspaced else " "
     token = _UNSPACED_TOKEN if is_unspaced else _TOKEN
-    units: list[str] = []
+    units: list[str] = []  # the words and commas of the sentence so far
     plain = _to_comparable(text, language)
-    start = 0
+    sentence_start = 0
     for match in token.finditer(plain):
-        if match["word"]:
-            units.append(match[0])
-            continue
         if not match["end"]:
             units.append(match[0])
             continue
-        is_abbreviation = match[0] == "." and bool(units) and len(units[-1]) < 3  # noqa: PLR2004
-        if is_abbreviation and not is_unspaced and match.end() < len(plain.rstrip()):
+        follows_short_word = bool(units) and len(units[-1]) < 3  # noqa: PLR2004 - such as "no."
+        is_abbreviation = match[0] == "." and follows_short_word and not is_unspaced
+        is_last = match.end() >= len(plain.rstrip())
+        if is_abbreviation and not is_last:
             continue
-        yield _read_parts(units, lexicon, "" if is_unspaced else " ", plain[start : match.end()])
+        yield _read_parts(units, lexicon, separator, plain[sentence_start : match.end()])
         units = []
-        start = match.end()
-    yield _read_parts(units, lexicon, "" if is_unspaced else " ", plain[start:])
+        sentence_start = match.end()
+    yield _read_parts(units, lexicon, separator, plain[sentence_start:])
 
 
 def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: str) -> str:
     """Return the parts of a sentence as letters, of the longest phrases first."""
     letters = ""
-    place = 0
-    while place < len(units):
-        for size in lexicon.sizes.get(units[place], ()):
-            part = lexicon.parts.get(separator.join(units[place : place + size]))
+    index = 0
+    while index < len(units):
+        for size in lexicon.sizes.get(units[index], ()):
+            part = lexicon.parts.get(separator.join(units[index : index + size]))
             if part is not None:
                 letters += part
                 break
-        else:
+        else:  # no phrase of the language begins here
             size = 1
-            unit = units[place]
-            if unit in _CLAUSE_ENDS or (unit in _COMMAS and letters.endswith("W")):  # "who, the .."
+            unit = units[index]
+            is_comma_behind_question_word = unit in _COMMAS and letters.endswith("W")  # "who, the .."
+            if unit in _CLAUSE_ENDS or is_comma_behind_question_word:
                 letters += "&"
             elif unit not in _COMMAS:
                 letters += _UNKNOWN
-        place += size
+        index += size
     is_question = sentence.rstrip()[-1:] in {"?", "？", "؟"}
     if is_question or ("!" in letters and not _CONTACT.search(sentence)):
         return ""
@@ -346,13 +356,13 @@ def _judge_clause(clause: str, language: str) -> str:
 
 def _is_about_answer(opening: re.Match[str]) -> bool:
     """Whether what stands before the opened subject is a refusal."""
-    head = opening["denial"] or opening["anything"] or opening["need"] or opening["task"]
     if opening["reach"]:
         return "N" in opening["reach"]
-    if head:
-        return _REFUSAL.match(head) is not None
-    head = opening["saying"]
-    return not {"S", "E", "I", "T"}.isdisjoint(head) and _REFUSAL.match(head) is not None
+    if opening["saying"]:
+        has_source = any(letter in opening["saying"] for letter in "SEIT")
+        return has_source and _REFUSAL.match(opening["saying"]) is not None
+    beginning = opening["denial"] or opening["anything"] or opening["need"] or opening["task"]
+    return _REFUSAL.match(beginning) is not None
 
 
 def _is_refusal_without_subject(clause: str, language: str) -> bool:
@@ -360,20 +370,26 @@ def _is_refusal_without_subject(clause: str, language: str) -> bool:
     subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
     if _UNKNOWN in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
         return False
-    needs_thing = False
-    needs_place = False
+    # What is left out needs something in the rest: "about X" an answer or information, a question a source of answers.
+    leaves_out_about = False
+    leaves_out_question = False
     pieces = []
     end = 0
     for match in subject.finditer(clause):
         if _UNKNOWN in match[0]:
-            needs_place = needs_place or bool(match["question"])
-            needs_thing = needs_thing or not match["question"]
+            if match["question"]:
+                leaves_out_question = True
+            else:
+                leaves_out_about = True
         pieces.append(clause[end : match.start()])
         end = match.end()
-    rest = "".join([*pieces, clause[end:]]).replace("F", "").replace("M", "")
-    if not {_UNKNOWN, "C"}.isdisjoint(rest) or (needs_thing and {"T", "R", "U"}.isdisjoint(rest)):
+    pieces.append(clause[end:])
+    rest = "".join(pieces).replace("F", "").replace("M", "")
+    if _UNKNOWN in rest or "C" in rest:
         return False
-    if needs_place and {"S", "E", "I", "T"}.isdisjoint(rest):
+    has_answer = any(letter in rest for letter in "TRU")
+    has_source = any(letter in rest for letter in "SEIT")
+    if (leaves_out_about and not has_answer) or (leaves_out_question and not has_source):
         return False
     if language in _VERB_LAST and _REFUSAL_LAST.match(rest):
         return True

@@ -63,7 +63,8 @@ def retrieval_of_tool(name: Any, inputs: Any, output: Any, error: Any = None) ->
     search = read_search(str(name or ""), {"arguments": inputs}, to_output(object_in(output), error))
     if search is None:
         return None
-    return Retrieval(str(name), search[1], retrieves=False, query=search[0])
+    query, documents = search
+    return Retrieval(str(name), documents, retrieves=False, query=query)
 
 
 def _are_documents(items: Any) -> bool:
@@ -103,7 +104,8 @@ def to_searches(steps: Iterable[Retrieval]) -> list[dict[str, Any]] | None:
         if step.query is None or step.reranks or step.documents is None:
             return None
         searches.append({"query": step.query, "contexts": step.documents})
-    return searches if len({search["query"] for search in searches}) > 1 else None
+    distinct_queries = {search["query"] for search in searches}
+    return searches if len(distinct_queries) > 1 else None
 
 
 def _texts_of(steps: Iterable[Retrieval]) -> set[str]:

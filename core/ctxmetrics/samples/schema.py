@@ -230,10 +230,10 @@ class Schema:
         required = tuple(requires)
         name = record.get("id")
         who = "The sample" if name is None else f"Sample {name!r}"
-        values = {field: self._value(record, keys, field) for field in required}
+        values = {field: self._read_value(record, keys, field) for field in required}
         for field in uses:
             try:
-                values[field] = self._value(record, keys, field)
+                values[field] = self._read_value(record, keys, field)
             except SampleError:  # documents without ids
                 values[field] = None
         retrieved = [field for field in required if field.startswith("retrieved")]
@@ -241,14 +241,20 @@ class Schema:
         if retrieved and not searches:
             searches = self._find(record, keys, "searches")
         if searches:
-            values.update(dict.fromkeys(_FILLED_BY_SEARCHES & values.keys()), searches=searches)
+            for field in _FILLED_BY_SEARCHES:
+                if field in values:
+                    values[field] = None
+            values["searches"] = searches
         elif any(values[field] is None for field in retrieved):
             values["stages"] = self._find(record, keys, "stages")  # the last of them
         for field, value in values.items():
-            filled = searches is not None and field in _FILLED_BY_SEARCHES
-            instead = filled or values.get(_INSTEAD.get(field, "")) is not None
-            if value is None and not instead and (field in required or OPTIONS[field] in keys):
-                raise MissingFieldError(f"{who} has no {field}: {self._looked(record, keys, field)}")
+            is_needed = field in required or OPTIONS[field] in keys
+            is_filled_by_searches = searches is not None and field in _FILLED_BY_SEARCHES
+            is_replaced = values.get(_INSTEAD.get(field, "")) is not None
+            if value is None and is_needed and not is_filled_by_searches and not is_replaced:
+                raise MissingFieldError(
+                    f"{who} has no {field}: {self._describe_search(record, keys, field)}"
+                )
         return {"id": name, **values}
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -320,24 +326,24 @@ class Schema:
             keys: The caller's; see `KeyParams`.
             field: One of `FIELDS`.
         """
-        locations = self._spots_under_keys(record, keys, field)
+        locations = self._find_under_keys(record, keys, field)
         if field in Conversation._fields:
-            locations = self._conversation_spots(record, keys, field, locations)
+            locations = self._find_in_conversation(record, keys, field, locations)
         if locations or keys.get(OPTIONS.get(field, "")) is not None:
             return locations
         if field in ("stages", "searches"):
-            return self._traced(record, keys, field)
+            return self._find_in_trace(record, keys, field)
         if field == "retrieved_contexts" and self.retrievals:
-            if self._spots_under_keys(record, keys, "stages"):  # the last of them
+            if self._find_under_keys(record, keys, "stages"):  # the last of them
                 return []
-            retrieved = _retrieved(self.retrievals(record.get("run")), keys)
+            retrieved = _join_retrieved(self.retrievals(record.get("run")), keys)
             if retrieved is not None:
                 return [("", retrieved)]
         if field in TEXTS_OF.values():
-            return self._unnamed_documents(record, field)
+            return self._find_unnamed_documents(record, field)
         return []
 
-    def _conversation_spots(
+    def _find_in_conversation(
         self,
         record: Mapping[str, Any],
         keys: Mapping[str, Any],
@@ -359,9 +365,9 @@ class Schema:
         steps = self.retrievals(record.get("run")) if self.retrievals else ()
         if any(step.retrieves or step.reranks for step in steps):  # and not those of tools
             return True
-        return any(self._spots_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
+        return any(self._find_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
-    def _spots_under_keys(
+    def _find_under_keys(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
         """Return where a field stands under its keys, and what stands there."""
@@ -391,7 +397,7 @@ class Schema:
                 locations.append((path, value))
         return locations
 
-    def _unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
+    def _find_unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
         """Return the list of documents that is all there is on a field's side."""
         place = self.places.get(field, _NOWHERE)
         side = place.side_of(record)
@@ -402,7 +408,7 @@ class Schema:
             return [(place.side, output)]
         return [(f"{place.side}.output", output)]
 
-    def _value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
+    def _read_value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         """Read the value of a field from a record; None if the record lacks it."""
         value = self._find(record, keys, field)
         are_ids = value is not None
@@ -431,17 +437,19 @@ class Schema:
             if are_ids and isinstance(item, (str, int)):
                 ids.append(item)
                 continue
-            id_ = self._id(item, key, spans=spans)
+            id_ = self._read_document_id(item, key, spans=spans)
             # What is neither an id nor missing is refused by the sample.
             is_wrong = are_ids and id_ is None and not is_missing(item)
             ids.append(item if is_wrong else id_)
-        lacking = [place for place, id_ in enumerate(ids) if id_ is None]
-        texts = [place for place in lacking if isinstance(unscored(items[place]), str)]
-        # A document without an id keeps its place among others; a text has none, and nor may all lack one.
-        if texts or (lacking and not are_ids and len(lacking) == len(items)):
-            place = texts[0] if texts else 0
+        without_id = [index for index, id_ in enumerate(ids) if id_ is None]
+        texts_without_id = [index for index in without_id if isinstance(unscored(items[index]), str)]
+        # A document without an id keeps its place among others. A text has no id, and not all documents may lack one.
+        all_lack_ids = bool(without_id) and not are_ids and len(without_id) == len(items)
+        if texts_without_id or all_lack_ids:
+            index = texts_without_id[0] if texts_without_id else 0
+            type_name = type(unscored(items[index])).__name__
             raise SampleError(
-                f"Field '{field}', item {place + 1}: a {type(unscored(items[place])).__name__} has no {key or 'id'}. Say with id_key= "
+                f"Field '{field}', item {index + 1}: a {type_name} has no {key or 'id'}. Say with id_key= "
                 f"where ids stand (a metadata key, or a function of the document), or with "
                 f"{OPTIONS[field]}= where a list of ids is."
             )
@@ -451,28 +459,32 @@ class Schema:
         """Find the first value of a field in a record."""
         return first_value(self.find_locations(record, keys, field))
 
-    def _traced(
+    def _find_in_trace(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
         """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named.
 
         Retrievers that were asked different questions are searches; else they are stages.
         """
-        if not self.retrievals or keys.keys() & {"retriever", "contexts_key"}:
+        has_named_contexts = "retriever" in keys or "contexts_key" in keys
+        if not self.retrievals or has_named_contexts:
             return []
-        if any(place for place, _ in self.find_locations(record, keys, "retrieved_contexts")):
+        locations = self.find_locations(record, keys, "retrieved_contexts")
+        if any(path for path, _ in locations):  # a key holds them; what a trace holds has no path
             return []
         steps = [*self.retrievals(record.get("run"))]
         searches = None if "id_key" in keys else to_searches(steps)
-        if field == "searches" or searches:
-            return [("", searches)] if searches and field == "searches" else []
-        texts: dict[str, dict[str, Any]] = {}
+        if field == "searches":
+            return [("", searches)] if searches else []
+        if searches:
+            return []
+        stages: dict[str, dict[str, Any]] = {}
         for name, documents in (to_stages(steps) or {}).items():
             contexts = [_text_or_document(document) for document in documents]
-            texts[name] = {"contexts": contexts}  # without ids: the sample's may stand elsewhere
-        return [("", texts)] if texts else []
+            stages[name] = {"contexts": contexts}  # without ids: the sample's may stand elsewhere
+        return [("", stages)] if stages else []
 
-    def _id(self, item: Any, key: Any, *, spans: bool) -> Any:
+    def _read_document_id(self, item: Any, key: Any, *, spans: bool) -> Any:
         """Return the id of a document; None where it has none."""
         document = unscored(item)
         if callable(key):
@@ -483,7 +495,7 @@ class Schema:
         span = span_of(document)
         return span if span and (spans or id_ is None) else id_
 
-    def _looked(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
+    def _describe_search(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
         """Describe where a field was looked for, and what stands there."""
         place = self.places.get(field, _NOWHERE)
         side = place.side_of(record)
@@ -522,7 +534,7 @@ def _text_or_document(document: Any) -> Any:
     return document if text is None else text
 
 
-def _retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
+def _join_retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
     """Join the documents of the retrievers that count: those that the caller names, else those no reranker chose from."""
     name = keys.get("retriever")
     steps = [step for step in retrievals if name is None or step.retrieves]

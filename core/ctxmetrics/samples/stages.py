@@ -58,9 +58,10 @@ def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
         f"{_SEARCH}{number}": Stage(search.contexts, search.ids)
         for number, search in enumerate(searches, 1)
     }
-    keys = dict.fromkeys(chain.from_iterable(_context_keys([*stages.values()])))
-    contexts: tuple[str, ...] | None = tuple(text or "" for _, text in keys)
-    ids: tuple[str, ...] | None = tuple(id_ or "" for id_, _ in keys)
+    # Each context once, at its first rank: an id and a text.
+    distinct_keys = dict.fromkeys(chain.from_iterable(_context_keys([*stages.values()])))
+    contexts: tuple[str, ...] | None = tuple(text or "" for _, text in distinct_keys)
+    ids: tuple[str, ...] | None = tuple(id_ or "" for id_, _ in distinct_keys)
     if any(stage.contexts is None for stage in stages.values()):
         contexts = None
     if any(stage.ids is None for stage in stages.values()):
@@ -70,13 +71,14 @@ def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
 
 def pool_contexts(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:
     """Return the distinct contexts of stages with texts, in the order of their first appearance, and each stage as places there."""
-    numbers: dict[_ContextKey, int] = {}
-    places: list[list[int]] = []
+    pool_index_of: dict[_ContextKey, int] = {}
+    pool_indexes_by_stage: list[list[int]] = []
     for keys in _context_keys([*stages]):
         for key in keys:
-            numbers.setdefault(key, len(numbers))
-        places.append([numbers[key] for key in keys])
-    return tuple(text or "" for _, text in numbers), places
+            pool_index_of.setdefault(key, len(pool_index_of))
+        pool_indexes_by_stage.append([pool_index_of[key] for key in keys])
+    pool = tuple(text or "" for _, text in pool_index_of)
+    return pool, pool_indexes_by_stage
 
 
 def _context_keys(stages: Sequence[Stage]) -> list[list[_ContextKey]]:
@@ -128,98 +130,119 @@ def with_stage_history(
         alone: The verdicts about each stage, where each was judged by itself.
         pooled: The verdicts about the pool, where that was judged.
     """
-    texts, places = pool_contexts(stages.values())
-    by_stage = alone
-    if not by_stage:
-        by_stage = [_of_stage(pooled, place, len(texts)) for place in places]
-    so_far_by_stage = (
-        _values_so_far(pooled, places, len(texts)) if pooled else _first_yes_so_far(by_stage)
-    )
-    last: list[Verdict] = []
-    for unit, verdicts in enumerate(zip(*by_stage, strict=True)):
+    pool, pool_indexes_by_stage = pool_contexts(stages.values())
+    verdicts_by_stage = alone
+    if not verdicts_by_stage:
+        verdicts_by_stage = [
+            _restrict_to_stage(pooled, pool_indexes, len(pool))
+            for pool_indexes in pool_indexes_by_stage
+        ]
+    if pooled:
+        so_far_by_stage = _values_so_far(pooled, pool_indexes_by_stage, len(pool))
+    else:
+        so_far_by_stage = _first_yes_so_far(verdicts_by_stage)
+    last_verdicts: list[Verdict] = []
+    for unit_index, verdicts_on_unit in enumerate(zip(*verdicts_by_stage, strict=True)):
         records: list[dict[str, Any]] = []
-        for number, (name, verdict) in enumerate(zip(stages, verdicts, strict=True)):
-            so_far = so_far_by_stage[number][unit]
-            contexts = _contexts_in(verdict, places[number], stages[name].ids)
-            record = {"name": name, "value": verdict.value, "so_far": so_far, "contexts": contexts}
-            records.append(record)
-        details = FrozenDict({**verdicts[-1].details, "stages": records})
-        last.append(replace(verdicts[-1], details=details))
-    return tuple(last)
+        for stage_index, (name, stage) in enumerate(stages.items()):
+            verdict = verdicts_on_unit[stage_index]
+            pool_indexes = pool_indexes_by_stage[stage_index]
+            records.append(
+                {
+                    "name": name,
+                    "value": verdict.value,
+                    "so_far": so_far_by_stage[stage_index][unit_index],
+                    "contexts": _list_contexts_of_stage(verdict, pool_indexes, stage.ids),
+                }
+            )
+        last_verdict = verdicts_on_unit[-1]
+        details = FrozenDict({**last_verdict.details, "stages": records})
+        last_verdicts.append(replace(last_verdict, details=details))
+    return tuple(last_verdicts)
 
 
 def _values_so_far(
-    pooled: Sequence[Verdict], places: Sequence[Sequence[int]], size: int
+    pooled: Sequence[Verdict], pool_indexes_by_stage: Sequence[Sequence[int]], pool_size: int
 ) -> list[list[bool | None]]:
     """Return for each stage the value of each unit, where the stage counts with all before it."""
-    values: list[list[bool | None]] = []
-    so_far: list[int] = []
-    for place in places:
-        so_far += place
-        values.append([verdict.value for verdict in _of_stage(pooled, so_far, size)])
-    return values
+    values_by_stage: list[list[bool | None]] = []
+    indexes_so_far: list[int] = []
+    for pool_indexes in pool_indexes_by_stage:
+        indexes_so_far += pool_indexes
+        verdicts = _restrict_to_stage(pooled, indexes_so_far, pool_size)
+        values_by_stage.append([verdict.value for verdict in verdicts])
+    return values_by_stage
 
 
 def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
     """Return the same where each stage was judged by itself: a yes stays one."""
-    values: list[list[bool | None]] = []
+    values_by_stage: list[list[bool | None]] = []
     for verdicts in by_stage:
-        row = [verdict.value for verdict in verdicts]
-        if values:
-            pairs = zip(values[-1], row, strict=True)
-            row = [True if before is True else value for before, value in pairs]
-        values.append(row)
-    return values
+        values = [verdict.value for verdict in verdicts]
+        if values_by_stage:
+            pairs = zip(values_by_stage[-1], values, strict=True)
+            values = [True if before is True else value for before, value in pairs]
+        values_by_stage.append(values)
+    return values_by_stage
 
 
-def _contexts_in(verdict: Verdict, place: Sequence[int], ids: Sequence[str] | None) -> list[list[Any]]:
+def _list_contexts_of_stage(
+    verdict: Verdict, pool_indexes: Sequence[int], ids: Sequence[str] | None
+) -> list[list[Any]]:
     """Return a list for each context of a stage that a verdict rests on; see `with_stage_history`."""
-    whole = _contexts_of(verdict, whole=True)
-    ranks = sorted(_contexts_of(verdict))
-    return [[rank + 1, place[rank], rank in whole, ids[rank] if ids else None] for rank in ranks]
+    contexts_with_whole = _find_contexts(verdict, whole=True)
+    rows: list[list[Any]] = []
+    for rank in sorted(_find_contexts(verdict)):  # from 0
+        id_ = ids[rank] if ids else None
+        rows.append([rank + 1, pool_indexes[rank], rank in contexts_with_whole, id_])
+    return rows
 
 
-def _contexts_of(verdict: Verdict, *, whole: bool = False) -> set[int]:
+def _find_contexts(verdict: Verdict, *, whole: bool = False) -> set[int]:
     """Return the contexts of the evidence, or those that state the whole unit."""
     return {span.context for span in verdict.evidence if span.whole or not whole}
 
 
 def last_stage_verdicts(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts about the contexts of the last stage, of those about each context of the pool."""
-    _, places = pool_contexts(stages.values())
+    _, pool_indexes_by_stage = pool_contexts(stages.values())
     verdicts: list[Verdict] = []
-    for rank, number in enumerate(places[-1]):
-        verdict = pooled[number]
+    for rank, pool_index in enumerate(pool_indexes_by_stage[-1]):
+        verdict = pooled[pool_index]
         evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
         verdicts.append(replace(verdict, id=f"c{rank + 1}", evidence=evidence))
     return tuple(verdicts)
 
 
-def _of_stage(pooled: Sequence[Verdict], place: Sequence[int], size: int) -> list[Verdict]:
-    """Return what the verdicts about a pool say of one stage; see `_within`."""
-    return [_within(verdict, place, size) for verdict in pooled]
+def _restrict_to_stage(
+    pooled: Sequence[Verdict], pool_indexes: Sequence[int], pool_size: int
+) -> list[Verdict]:
+    """Return what the verdicts about a pool say of one stage; see `_restrict_verdict`."""
+    return [_restrict_verdict(verdict, pool_indexes, pool_size) for verdict in pooled]
 
 
-def _within(verdict: Verdict, place: Sequence[int], size: int) -> Verdict:
-    """Return what a verdict about a pool says of one stage, whose contexts stand at these places of the pool.
+def _restrict_verdict(verdict: Verdict, pool_indexes: Sequence[int], pool_size: int) -> Verdict:
+    """Return what a verdict about a pool says of one stage, whose contexts have these indexes in the pool.
 
     A yes stays one where the stage has a context that states the whole unit or, where no context of the pool does, all
     that state a part of it; without evidence, where the stage has the whole pool, of this size. A context that stands
     twice in the stage counts at its first rank.
     """
-    ranks: dict[int, int] = {}
-    for rank, number in enumerate(place):
-        ranks.setdefault(number, rank)
-    spans = [
-        replace(span, context=ranks[span.context]) for span in verdict.evidence if span.context in ranks
-    ]
+    rank_of: dict[int, int] = {}  # by the index in the pool
+    for rank, pool_index in enumerate(pool_indexes):
+        rank_of.setdefault(pool_index, rank)
+    spans_in_stage = [span for span in verdict.evidence if span.context in rank_of]
+    spans = [replace(span, context=rank_of[span.context]) for span in spans_in_stage]
     spans.sort(key=lambda span: (span.context, span.start))
     details = {name: value for name, value in verdict.details.items() if name != "smallest_k"}
     in_stage = replace(verdict, evidence=tuple(spans), details=FrozenDict(details))
     if verdict.value is not True or any(span.whole for span in spans):
         return in_stage
-    needed = _contexts_of(verdict) or {*range(size)}
-    if needed <= ranks.keys() and not _contexts_of(verdict, whole=True):
+    contexts_needed = _find_contexts(verdict)
+    if not contexts_needed:  # a yes without evidence may rest on any context
+        contexts_needed = {*range(pool_size)}
+    another_has_whole = bool(_find_contexts(verdict, whole=True))
+    if contexts_needed <= rank_of.keys() and not another_has_whole:
         return in_stage
     reason = "the contexts of this stage do not state it; those of another stage do"
     return replace(in_stage, value=False, code=None, reason=reason)

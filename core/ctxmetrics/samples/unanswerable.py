@@ -38,9 +38,11 @@ def has_mark(row: Mapping[str, Any]) -> bool:
     """Whether a row marks its question as one that has no answer."""
     for key, value in row.items():
         yes_means_no_answer = _COLUMNS.get(normalized_key(str(key)))
+        if yes_means_no_answer is None:  # the column says nothing about it
+            continue
         cell = value[0] if isinstance(value, list) and len(value) == 1 else value
         is_yes = _VALUES.get(str(cell).strip().casefold().removesuffix(".0"))
-        if yes_means_no_answer is not None and is_yes is yes_means_no_answer:
+        if is_yes is yes_means_no_answer:
             return True
     return False
 

@@ -46,7 +46,7 @@ class Attribution:
     @cached_property
     def cells(self) -> tuple[tuple[MatrixCell, ...], ...]:
         """One row a unit, one cell a context; the evidence of an unsupported unit is shown too."""
-        return tuple(map(self._cells_of_unit, self.units))
+        return tuple(self._cells_of_unit(unit) for unit in self.units)
 
     def _cells_of_unit(self, unit: Verdict) -> tuple[MatrixCell, ...]:
         """Return what each context states of a unit: the whole, a part, or nothing."""
@@ -63,7 +63,8 @@ class Attribution:
     @cached_property
     def smallest_ks(self) -> tuple[int | None, ...]:
         """The smallest k at which each unit is supported; None for a unit that is unsupported or not judged."""
-        return tuple(map(self._smallest_k, self.units, self.cells))
+        pairs = zip(self.units, self.cells, strict=True)
+        return tuple(self._smallest_k(unit, cells) for unit, cells in pairs)
 
     def _smallest_k(self, unit: Verdict, cells: tuple[MatrixCell, ...]) -> int | None:
         """Return the number of contexts from the top that support a unit; None if none do."""
@@ -74,26 +75,27 @@ class Attribution:
             return k_of_judge
         if "whole" in cells:
             return cells.index("whole") + 1
-        if "part" in cells:
-            return len(cells) - cells[::-1].index("part")  # the last one
+        parts = [index for index, cell in enumerate(cells) if cell == "part"]
+        if parts:  # all of them are needed
+            return parts[-1] + 1
         return len(cells)  # for evidence that names no context, all contexts are needed
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
         """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
-        return tuple(map(_find_true, self.matrix(k)))
+        return tuple(_find_true(row) for row in self.matrix(k))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
         """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""
-        n = len(self.context_lengths)
-        k = n if k is None else min(k, n)
+        context_count = len(self.context_lengths)
+        k = context_count if k is None else min(k, context_count)
         rows = []
-        for cells, smallest in zip(self.cells, self.smallest_ks, strict=True):
-            first = cells[:k]
-            if smallest is None or smallest > k:
-                rows.append((False,) * len(first))
+        for cells, smallest_k in zip(self.cells, self.smallest_ks, strict=True):
+            first_cells = cells[:k]
+            if smallest_k is None or smallest_k > k:  # it is not supported at k
+                rows.append((False,) * len(first_cells))
             else:
-                kind = "whole" if "whole" in first else "part"
-                rows.append(tuple(cell == kind for cell in first))
+                supporting_cell = "whole" if "whole" in first_cells else "part"
+                rows.append(tuple(cell == supporting_cell for cell in first_cells))
         return tuple(rows)
 
     @property
@@ -111,10 +113,11 @@ class Attribution:
         if not self.judged:
             return None
         values: list[float] = []
-        for unit, cells, smallest in zip(self.units, self.cells, self.smallest_ks, strict=True):
-            if smallest is not None and (k is None or smallest <= k):
+        for unit, cells, smallest_k in zip(self.units, self.cells, self.smallest_ks, strict=True):
+            is_supported = smallest_k is not None and (k is None or smallest_k <= k)
+            if is_supported:
                 values.append(1.0)
-            elif set(cells[:k]) <= {"none"}:
+            elif all(cell == "none" for cell in cells[:k]):
                 values.append(0.0)
             else:  # only a part of it is stated
                 values.append(float(unit.details.get("partial", 0.0)))
@@ -202,16 +205,19 @@ class Attribution:
         A unit that one context states is one need. A unit that rests on parts is one need for each part, because it needs all
         of them. A repeated context serves the same needs as the context that it repeats.
         """
-        firsts = [self.repeats.get(index, index) for index in range(len(self.context_lengths))]
+        # For each context the index of the first one with its text.
+        first_indexes = [self.repeats.get(index, index) for index in range(len(self.context_lengths))]
         rows: list[tuple[bool, ...]] = []
         for cells, row in zip(self.cells, self.matrix(), strict=True):
             supporting = _find_true(row)
-            parts = {firsts[index] for index in supporting if cells[index] == "part"}
-            if parts:
-                needs = [{part} for part in sorted(parts)]
+            contexts_with_part = {
+                first_indexes[index] for index in supporting if cells[index] == "part"
+            }
+            if contexts_with_part:
+                needs = [{context} for context in sorted(contexts_with_part)]
             else:
-                needs = [{firsts[index] for index in supporting}]
-            rows += [tuple(first in need for first in firsts) for need in needs]
+                needs = [{first_indexes[index] for index in supporting}]
+            rows += [tuple(context in need for context in first_indexes) for need in needs]
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,7 +238,8 @@ class Attribution:
         header = [f"c{number}" for number in range(1, len(self.context_lengths) + 1)]
         lines = [_format_line(["", *header])]
         for unit, cells in zip(self.units, self.cells, strict=True):
-            lines.append(_format_line([unit.id, *("-" if cell == "none" else cell for cell in cells)]))
+            texts = ["-" if cell == "none" else cell for cell in cells]
+            lines.append(_format_line([unit.id, *texts]))
         return "\n".join(lines)
 
 

@@ -113,32 +113,38 @@ _BETWEEN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
 _NUMBER = re.compile(r"^0*(\d+)(?:\.0+)?$")
 
 
-def _heads(id_: str) -> list[str]:
+def _cut_ends(id_: str) -> list[str]:
     """Return the beginnings of an id up to each mark, the longest first."""
-    return [id_[: match.start()] for match in _BETWEEN.finditer(id_) if match.start()][::-1]
+    beginnings = [id_[: match.start()] for match in _BETWEEN.finditer(id_) if match.start() > 0]
+    beginnings.reverse()
+    return beginnings
 
 
-def _tails(id_: str) -> list[str]:
+def _cut_beginnings(id_: str) -> list[str]:
     """Return the ends of an id behind each mark."""
     return [id_[match.end() :] for match in _BETWEEN.finditer(id_) if match.end() < len(id_)]
 
 
+# Under this key the samples are counted that have texts.
 _ALL = ("", "all")
 
 
 def _count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> None:
     """Count a sample by what may separate the passages of its only text."""
     counts[_ALL] += 1
-    separator = find_doubtful_separator(texts[0]) if len(texts) == 1 else ("", "")
-    if separator[0]:
-        counts[separator] += 1
+    if len(texts) != 1:
+        return
+    separator, name = find_doubtful_separator(texts[0])
+    if separator:
+        counts[separator, name] += 1
 
 
 def _describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str) -> list[str]:
     """Say what nearly all texts have in them that may separate passages."""
     notes = []
-    for (separator, name), count in counts.items():
-        if name != _ALL[1] and count >= _JOINED * counts[_ALL] and count > 1:
+    for key, count in counts.items():
+        separator, name = key
+        if key != _ALL and count >= _JOINED * counts[_ALL] and count > 1:
             notes.append(
                 f"{count} of {plural(counts[_ALL], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
                 f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
@@ -176,10 +182,10 @@ _LOSSLESS_CHANGES: tuple[_Change, ...] = (
 )
 _CHANGES: tuple[_Change, ...] = (
     *_LOSSLESS_CHANGES,
-    ("with the end of the reference ids cut", _heads, lambda id_: [id_]),
-    ("with the end of the retrieved ids cut", lambda id_: [id_], _heads),
-    ("with the beginning of the reference ids cut", _tails, lambda id_: [id_]),
-    ("with the beginning of the retrieved ids cut", lambda id_: [id_], _tails),
+    ("with the end of the reference ids cut", _cut_ends, lambda id_: [id_]),
+    ("with the end of the retrieved ids cut", lambda id_: [id_], _cut_ends),
+    ("with the beginning of the reference ids cut", _cut_beginnings, lambda id_: [id_]),
+    ("with the beginning of the retrieved ids cut", lambda id_: [id_], _cut_beginnings),
 )
 
 
@@ -270,9 +276,10 @@ class Labels:
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
-        unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
-        # A baseline has no field.
-        if not (retrieved or unusable) and any(map(sample.has, OPTIONS)):
+        # What was retrieved is no list of texts, and became metadata.
+        is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
+        has_nothing = not retrieved and not is_unusable
+        if has_nothing and any(map(sample.has, OPTIONS)):  # a baseline has no field
             self.unanswered += 1
         self._count_kinds(sample)
         if sample.unanswerable:
@@ -422,13 +429,14 @@ class Labels:
                 f"{len(never)} of {len(reference_ids)} reference ids were retrieved for no sample; "
                 f"{concerned} of {len(self.wanted)} samples have such labels"
             )
-        for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES if are_few else _CHANGES:
-            pairs = self._match(never, forms_of_label, forms_of_retrieved)
-            matches = {retrieved for _, retrieved in pairs}
-            fewest_matches = (
-                _NOTED_SHARE * len(never) if are_few else max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
-            )
-            if matches and len(matches) >= fewest_matches:
+        changes = _LOSSLESS_CHANGES if are_few else _CHANGES
+        fewest_matches = max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
+        if are_few:
+            fewest_matches = _NOTED_SHARE * len(never)
+        for change, forms_of_label, forms_of_retrieved in changes:
+            pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
+            matched_ids = {retrieved for _, retrieved in pairs}
+            if matched_ids and len(matched_ids) >= fewest_matches:
                 examples = [
                     f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
                     for label, retrieved in pairs[:_SHOWN]
@@ -440,15 +448,16 @@ class Labels:
             f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
         ]
 
-    def _match(
+    def _pair_by_forms(
         self, labels: Iterable[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
     ) -> list[tuple[str, str]]:
         """Pair reference ids with the retrieved ids that have a form in common with them."""
-        by_form = {}
+        retrieved_by_form: dict[str, str] = {}
         for id_ in sorted(self.retrieved):
             for form in forms_of_retrieved(id_):
-                by_form[form] = id_
-        pairs = []
+                retrieved_by_form[form] = id_
+        pairs: list[tuple[str, str]] = []
         for label in labels:
-            pairs += [(label, by_form[form]) for form in forms_of_label(label) if form in by_form]
+            forms = [form for form in forms_of_label(label) if form in retrieved_by_form]
+            pairs += [(label, retrieved_by_form[form]) for form in forms]
         return pairs

@@ -118,7 +118,9 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
-        codes = [item.code for item in self.verdicts if item.code in DOUBTFUL and item.weight]
+        codes = [
+            verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL and verdict.weight
+        ]
         return Counter(codes) if codes else EMPTY
 
     @property
@@ -131,10 +133,11 @@ class Score:
         """The value as its convention writes it; rounding is for display only."""
         if self.value is None:
             return f"{say('no value', self.language)} ({self.reason_code})"
-        whole, point, digits = wording.format_number(self.value, self.provenance.convention).partition(
-            "."
-        )
-        return f"{whole}{point}{digits[0]}{digits[1:].rstrip('0')}"
+        text = wording.format_number(self.value, self.provenance.convention)
+        whole, point, digits = text.partition(".")
+        first_digit = digits[0]
+        more_digits = digits[1:].rstrip("0")
+        return f"{whole}{point}{first_digit}{more_digits}"
 
     @property
     def count(self) -> str | None:
@@ -158,8 +161,9 @@ class Score:
             text = wording.describe_low_ranks(self.verdicts, self.language)
         if not self.notes:
             return text
-        notes = (clean(note, wording.MESSAGE) for note in self.notes)
-        return "; ".join([text, *notes] if text else notes)
+        texts = [text] if text else []
+        texts += [clean(note, wording.MESSAGE) for note in self.notes]
+        return "; ".join(texts)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -184,10 +188,12 @@ class Score:
     @property
     def reason(self) -> str:
         """What was missed or useless and why, in a few lines of text."""
+        lines: list[str] = []
         explanation = self.explanation
-        lines = [] if explanation is None else [explanation]
+        if explanation is not None:
+            lines.append(explanation)
         lines += [f"{text}." for text in (self.count, self.doubts) if text]
-        # Those that are no yes come first.
+        # Those that are no yes come first: false is sorted before true.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
         lines += [
             wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
@@ -242,11 +248,13 @@ def read_repeats(names: object, contexts: int) -> Mapping[int, int]:
     """
     if not isinstance(names, Mapping):
         return {}
-    places = {f"c{number}": number - 1 for number in range(1, contexts + 1)}
+    index_of = {f"c{index + 1}": index for index in range(contexts)}
     repeats: dict[int, int] = {}
-    for name, first in names.items():
-        if name in places and first in places and places[first] < places[name]:
-            repeats[places[name]] = places[first]
+    for name, first_name in names.items():
+        if name not in index_of or first_name not in index_of:
+            continue
+        if index_of[first_name] < index_of[name]:
+            repeats[index_of[name]] = index_of[first_name]
     return repeats
 
 
