@@ -586,14 +586,14 @@ FORMULA = """With the judge's differences f, people's d, and k labels of n sampl
 
 - difference `T = sum W_h (mean_labelled(d - l_h f) + l_h mean(f))`, with `l_h = cov(d, f) / var(f)` from 0 to 1, and 1 below ten labels of a stratum ([PPI++](https://arxiv.org/abs/2311.01453); strata and finite samples: Cochran, Sampling Techniques, 1977, 5A.9 and 2.6); correction `c = T - mean(f)`
 - errors: by labels `s_r`, with `(1 - k_h / N_h)`; by samples `s_d`; together `s = sqrt(s_d^2 + s_r^2)`; printed interval: both, and one unseen label 1.25 scales off
-- `--max-drop M` is red if the interval is below -M, or if the judge alone is red, unless `c > 1.4 s_r` and `T + .88 t s >= -M`: labels differ from the judge, and do not show the loss themselves
-- `--not-worse M` passes if the interval is above -M, or if the judge alone passes, unless `c < 0` and `T - min(1, .5 + k/140) t s < -M`; here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
+- `--max-drop M` is red if the interval is below -M. It is also red if the judge alone is red, except where labels differ from it (`c > 1.4 s_r`) and do not show the loss themselves (`T + .88 t s >= -M`)
+- `--not-worse M` passes if the interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min(1, .6 + k/160) t s < -M`). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
 
 If labels agree everywhere, c is 0, and nothing changes."""
-FLOORS = """Two floors that no rule passes:
+FLOORS = """Two floors, the first for every rule, the second for rules that look at T:
 
 - With a share s of whole losses, a judge that always says yes has the labels of an exact judge without a loss in `(1 - s)^k` of the draws.
-- People who err look like a judge that errs: labels do not say who is wrong. Let d - f have the standard deviation v where nothing changed. A rule by T that passes a loss M of whole samples, unseen by the judge, in a share q loses `Phi((z(1 - q) s_1 - M) / s_0)` of the right passes, with `s_0^2 = v^2 (1 - k/n) / k`, and `v^2 + M` in place of v^2 in `s_1`. People who err in 3 % of their answers have v = .165: with M = .05, n = 300 and q = .12, these are .36 / .04 with 50 / 100 labels."""
+- People who err look like a judge that errs: labels do not say who is wrong. Let d - f have the standard deviation v where nothing changed. A rule that passes a loss M of whole samples, unseen by the judge, in a share q loses `Phi((z(1 - q) s_1 - M) / s_0)` of the right passes, with `s_0^2 = v^2 (1 - k/n) / k`, and `v^2 + M` in place of v^2 in `s_1`. People who err in 3 % of their answers have v = .165: with M = .05, n = 300 and q = .12, these are .36 / .04 with 50 / 100 labels."""
 PAGE_LABELS = (10, 25, 50, 100)
 PAGE_BARS = {
     "red lost, exact": "right red gates lost, exact judge",

@@ -46,9 +46,9 @@ OVERRULED = 0.08
 SHRINKAGE = 2
 # The part of half the labels' own interval that they need to show the same change as the judge.
 SAME = 0.88
-# The same for a pass: this part without labels, all with 70 labels, and in proportion between them.
-LEAST_PART = 0.5
-LABELS_OF_PART = 140
+# The same for a pass: this part without labels, all with 64 labels, and in proportion between them.
+LEAST_PART = 0.6
+LABELS_OF_PART = 160
 
 _Numbers = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ class LabelledDifference:
         They do not if two things hold:
 
         - they are below the judge: ``c < 0``;
-        - they do not show the same: ``T - min(1, 0.5 + k / 140) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
+        - they do not show the same: ``T - min(1, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
 
         c, T and s_r are those of `allow_change`, but the correction of the samples that changed by the judge is shrunk: it and its
         error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
