@@ -35,6 +35,7 @@ _PARTS = {
     "negation": "N",
     "anything": "U",
     "nothing": "NU",
+    "silent": "NK",  # silent, outside the scope
     "cannot": "NO",
     "ability": "O",  # can, possible
     "passive": "B",  # German "wird", Spanish "se"
@@ -120,7 +121,7 @@ _ABOUT = re.compile(
     re.VERBOSE,
 )
 # "No mention of the treaty is allowed": the subject is denied something else.
-_OTHER_PREDICATE = re.compile("N Y? [TK]+ A [^HX]* X [^H]* H X", re.VERBOSE)
+_OTHER_PREDICATE = re.compile("N Y? [TK]+ A [^HX]* X [^H]* H M? X", re.VERBOSE)
 # The same before the denial: "information about the founder is not provided".
 _SUBJECT = re.compile(r"(?:A|(?P<question>W))[AFWMOXB]*")
 # Where the verb stands last, the subject does so before the word that opens it.
@@ -143,6 +144,7 @@ _REFUSAL = re.compile(
     | (?= [^N]* N ) (?= [^I]* I ) [^KD]* [KD]                          # I do not know
     | (?= [^N]* N ) (?= [^Q]* Q ) (?= [^KVD]* [KVD] ) [^OESI]* [OESI]  # the question cannot be answered
     | [^NS]* N [YPV]? S [^PG]* [PG]                                    # no documents were found
+    | N B? [PG] S $                                                    # there were not found documents
     | (?= [^N]* N ) [NKVOBDY]* [KV] [NKVOBDYP]* $                      # not mentioned
     | (?= [^N]* N ) (?= [^O]* O ) [NOBDPKV]* D [NOBDPKV]* $            # it cannot be determined
     """,

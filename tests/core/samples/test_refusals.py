@@ -18,7 +18,7 @@ from support.command import run_command
 ANSWERS: dict[str, Any] = json.loads(
     Path(__file__).with_name("answers.json").read_text(encoding="utf-8")
 )
-HALVES = ("built", "checked", "held_out")
+HALVES = ("built", "checked", "held_out", "added")
 # People's references, beside the checkout.
 FAMILIES = Path(__file__).parents[4] / "shared" / "data"
 CONTEXTS = ["The bridge opened in 1921."]
