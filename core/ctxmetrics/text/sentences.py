@@ -21,7 +21,7 @@ from ctxmetrics.text.visible import see
 _LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
-# behind a German article or preposition, or before a month; a title before a name; a full stop that begins a name (".NET"); a quotation before
+# behind a German article or preposition, or before a month; the parts of a date; a title before a name; a full stop that begins a name (".NET"); a quotation before
 # what says who spoke.
 _MARK_ALONE = re.compile(
     rf"""
@@ -37,7 +37,13 @@ _MARK_BEHIND = re.compile(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.
 # The word before a full stop at the end. Greedy, so that it is looked for from the end.
 _LAST_WORD = re.compile(r".*(?<!\w)([^\W\d_]+)\.", re.DOTALL)
 _ABBREVIATIONS = frozenset(LISTS["abbreviations"])
-_ORDINAL = re.compile(rf"\b(?<!I )(?:{any_of('articles')})\s+\d{{1,4}}\.$", re.IGNORECASE)
+_ORDINAL = re.compile(
+    rf"""
+    \b(?<!I\ )(?:{any_of("articles")})\s+
+    (?: \d{{1,4}} | (?-i:[a-zäöüß]{{2,20}}e[mnrs]?)\s+\d{{1,2}} )\.$  # am 12., im frühen 12.
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _TITLE = re.compile(
     rf"(?<![.\w])(?:{any_of('titles')}|(?-i:{any_of('exact_titles')}))\.$", re.IGNORECASE
 )
@@ -50,6 +56,8 @@ _CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
 _SHORTENED = re.compile(
     rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
 )
+_YEAR = re.compile(r"\b\d{4}\.$")
+_YEAR_AHEAD = re.compile(r"\d{4}\b")
 _MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
 _QUOTATION_ENDS = frozenset('»”"」』')
 _DASHES = frozenset("—–")
@@ -83,6 +91,9 @@ _BLOCK = 8_000
 # The same of languages whose sentences have a quarter of the characters, and for which it is slowest.
 _SMALL_BLOCK = 2_000
 _SHORT_SENTENCES = frozenset(("zh", "ja"))
+# The same of a text with quotation marks that are never closed, and how many more opening than closing marks it has.
+_QUOTED_BLOCK = 1_000
+_MOST_OPEN = 20
 # Characters of a block within which a sentence has to end: a longer one is cut there.
 _LONGEST_SENTENCE = 32_000
 
@@ -292,14 +303,16 @@ def _is_said(tail: str, rest: str) -> bool:
 def _needs_more(tail: str, rest: str, *, begins_small: bool) -> bool:
     """Whether a piece ends with what stands before a number or word: an abbreviation, an ordinal, a title, or a day before its month."""
     if rest[0].isdigit():
-        return _ends_with_abbreviation(tail)
+        is_date = _YEAR_AHEAD.match(rest) and _MONTH_AND_DAY.search(tail)  # "12. 5. 2024"
+        return is_date is not None or _ends_with_abbreviation(tail)
     if not rest[0].isalpha():
         return False
     word = tail.rsplit(maxsplit=1)[-1]
     if _TITLE.search(word):
         return True
-    if rest[0].islower():  # "3. maja", "o.a. in"
-        return bool(_DAY.search(word) or (not begins_small and _SHORTENED.search(tail)))
+    if rest[0].islower():  # "3. maja", "2024. május", "o.a. in"
+        is_date = _DAY.search(word) or (_YEAR.search(word) and MONTH.match(rest))
+        return bool(is_date or (not begins_small and _SHORTENED.search(tail)))
     if not rest[0].isupper():  # "5. 3. 시작"
         return _MONTH_AND_DAY.search(tail) is not None
     return bool(_ORDINAL.search(tail) or (_DAY.search(word) and MONTH.match(rest)))
@@ -317,8 +330,9 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
     """Yield the splitter's pieces of a stretch of a text; a long one is handed over in blocks.
 
     The splitter's time grows with the square of a Chinese text, and of quotation marks that are never closed. Of a block
-    only the pieces that end in its first half are taken, so that what decides about them (a closing quotation mark, an
-    abbreviation) is in the block too. The next block begins where they end.
+    only the pieces that end in its first half are taken (in the first three fourths of one with open quotation marks), so
+    that what decides about them (a closing quotation mark, an abbreviation) is in the block too. The next block begins
+    where they end.
     """
     start, stop = stretch
     if language == "en" and _is_one_sentence(text, stretch):
@@ -328,9 +342,14 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
 
     usual = _SMALL_BLOCK if language in _SHORT_SENTENCES else _BLOCK
     size = usual
+    is_longer = False
     while start < stop:
         block = text[start : min(start + size, stop)]
+        if not is_longer and _has_open_quotations(block):
+            size = _QUOTED_BLOCK
+            block = block[:size]
         last = start + size >= stop
+        taken = size * 3 // 4 if size == _QUOTED_BLOCK else size // 2
         end = 0
         pieces = segment(language, block)
         # Nearly always: then each piece begins where the one before it ends.
@@ -344,14 +363,28 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
             if not is_whole:
                 begin = block.index(piece, end)
             after = begin + len(piece)
-            if not last and after > size // 2 and (end or size < _LONGEST_SENTENCE):
+            if not last and after > taken and (end or size < _LONGEST_SENTENCE):
                 break
             yield start + begin, start + after
             end = after
         if last:
             return
         start = start + end
-        size = usual if end else 2 * size  # a sentence longer than a block
+        is_longer = end == 0  # a sentence longer than a block
+        size = 2 * size if is_longer else usual
+
+
+def _has_open_quotations(block: str) -> bool:
+    """Whether many quotation marks of a block are never closed."""
+    if block.isascii():
+        return False
+    low = block.count("„")  # closed by either of the high ones
+    high = block.count("“")
+    closing = block.count("”")
+    curved = low - high - closing if low else high - closing
+    angular = abs(block.count("«") - block.count("»"))
+    corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
+    return max(curved, angular, corner) > _MOST_OPEN
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:

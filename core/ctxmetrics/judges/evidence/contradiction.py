@@ -16,6 +16,13 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
+from ctxmetrics.judges.evidence.contrasts import (
+    BOTH,
+    Value,
+    find_contrary_keys,
+    find_numbers,
+    find_values,
+)
 from ctxmetrics.judges.evidence.words import (
     LISTS,
     OPPOSITES,
@@ -48,6 +55,15 @@ _FOLLOWS = frozenset(("de", "fr", "tr"))
 # White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
 # space is read from its first character only.
 _LOOSE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
+
+
+# Signs that compare, before a number: they say the same as the words of bounds.
+_SIGNS = frozenset("<>≤≥")
+_COMPARED = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
+
+
+def _name_sign(match: re.Match[str]) -> str:
+    return " at most " if match[0][0] in "<≤" else " at least "
 
 
 _NUMBERS = frozenset(("number", "count"))
@@ -88,6 +104,8 @@ class _WordsOfText:
 
     def __init__(self, text: str, language: str, unit: _WordsOfText | None = None) -> None:
         words = text[skip_list_marks(text, language) :]
+        if not _SIGNS.isdisjoint(words):
+            words = _COMPARED.sub(_name_sign, words)
         self.tokens = read_number_words(tokens(_LOOSE_MARK.sub("", words)), language)
         self.language = language
         self._unit = unit or self
@@ -123,6 +141,11 @@ class _WordsOfText:
     def names(self) -> frozenset[str]:
         """The names of opposites of which it has a word: several, for multiple."""
         return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
+
+    @cached_property
+    def values(self) -> Sequence[Value]:
+        """Its phrases that have a contrary, such as "all seats"."""
+        return find_values(self.tokens, self.is_content)
 
     @cached_property
     def counted(self) -> Mapping[str, Mapping[str, int]]:
@@ -276,19 +299,33 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     """
     claim = _read_unit(unit, language)
     sentences = [_WordsOfText(text, language, claim) for text in evidence]
-    checks = (_find_denials_of_unit, _find_denials_of_evidence, _find_other_numbers, _opposite_bounds)
+    checks = (
+        _find_denials_of_unit,
+        _find_denials_of_evidence,
+        _find_other_numbers,
+        _opposite_bounds,
+        _contrary_values,
+    )
     for check in checks:
         for match in check(claim, sentences):
             return match
     return None
 
 
-def states_plainly(unit: str, language: str) -> bool:
-    """Whether a unit denies nothing and holds no number: only evidence with one of `denying_keys` contradicts it."""
+def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
+    """Return the keys of which evidence that contradicts a unit holds one; None where it may hold any."""
     claim = _read_unit(unit, language)
     if claim.negations:
-        return False
-    return not any(token.measures or token.kind in _NUMBERS for token in claim.tokens)
+        return None
+    if any(token.measures or token.kind in _NUMBERS for token in claim.tokens):
+        return None
+    keys = denying_keys(language)
+    for value in claim.values:
+        contrary = find_contrary_keys(value.group, value.value)
+        if contrary is None:
+            return None
+        keys |= contrary
+    return keys
 
 
 def denying_keys(language: str) -> frozenset[str]:
@@ -523,8 +560,11 @@ def _other_labels(
         return
     labels = [text.labels.get(noun.key, {}) for text in evidence]
     is_stated = any(token.key in one for one in labels)
-    # Also apart from the word: "2 in the first game and 3 in the final".
-    if is_stated or any(token.key in text.uncounted for text in evidence):
+    if is_stated:
+        return
+    # Also apart from the word, "2 in the first game and 3 in the final", but not where two numbers are exchanged.
+    is_apart = any(token.key in text.uncounted for text in evidence)
+    if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
     for text, positions in zip(evidence, labels, strict=True):
         if text.shared >= _MOST * len(unit.content):
@@ -532,6 +572,16 @@ def _other_labels(
                 yield Contradiction(
                     "number", unit.spell(position - 1, position), text.spell(place - 1, place)
                 )
+
+
+def _are_exchanged(unit: _WordsOfText, position: int, text: _WordsOfText) -> bool:
+    """Whether a text has the number of a word behind another word of the unit, and the other one's number behind it."""
+    number = unit.tokens[position].key
+    other_numbers = text.labels.get(unit.tokens[position - 1].key, {})
+    for noun, numbers in unit.labels.items():
+        if number in text.labels.get(noun, {}) and not numbers.keys().isdisjoint(other_numbers):
+            return True
+    return False
 
 
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
@@ -592,6 +642,22 @@ def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
             yield Contradiction("number", bound.spelling, opposite[0].spelling)
 
 
+def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
+    """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats."""
+    for value in unit.values:
+        contrary: list[Value] = []
+        is_stated = False
+        for text in evidence:
+            values = [*text.values, *find_numbers(text.tokens)] if value.group == BOTH else text.values
+            same_group = [other for other in values if other.group == value.group]
+            if any(other.value == value.value and other.is_beside(value) for other in same_group):
+                is_stated = True
+            if text.shared >= _MOST * len(unit.content):
+                contrary.extend(other for other in same_group if other.contradicts(value))
+        if contrary and not is_stated:
+            yield Contradiction("number", value.spelling, contrary[0].spelling)
+
+
 def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
     """Look for a quantity of a unit that its evidence has with another value, and not with the unit's.
 
@@ -600,18 +666,30 @@ def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradict
     >>> str(other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
     "number: '8 am' against '9:30'"
     """
-    words = tokens(unit)
-    if not any(token.measures or token.kind == "number" for token in words):
-        return None  # the usual case
     claim = _read_unit(unit, language)
+    has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
+    if not (claim.values or has_value):
+        return None  # the usual case
     sentences = [_WordsOfText(text, language, claim) for text in evidence]
-    for position, token in enumerate(claim.tokens):
+    checks = (_other_named_values, _opposite_bounds, _contrary_values)
+    for check in checks:
+        for match in check(claim, sentences):
+            return match
+    return _other_quantity(unit, evidence)
+
+
+def _other_named_values(
+    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+) -> Iterator[Contradiction]:
+    """Yield the values that the evidence has instead of a day, a month or an ordinal of the unit."""
+    for position, token in enumerate(unit.tokens):
         if is_named(token):
-            for match in _other_values(claim, position, sentences):
-                return match
-    for match in _opposite_bounds(claim, sentences):
-        return match
-    quantities = [token for token in words if token.measures and not is_named(token)]
+            yield from _other_values(unit, position, evidence)
+
+
+def _other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Look for a quantity of a unit that all of its evidence has with another value only."""
+    quantities = [token for token in tokens(unit) if token.measures and not is_named(token)]
     evidence_tokens = [token for text in evidence for token in tokens(text)]
     evidence_keys = frozenset(held_keys(evidence_tokens))
     for quantity in quantities:

@@ -97,6 +97,18 @@ def tokens(text: str) -> list[Token]:
     return _read_numbers(text, chunks, [*map(_chunk, chunks)])
 
 
+def read_phrase(phrase: str) -> list[Token]:
+    """Return the words of a phrase without digits; a number word in it is a word like another."""
+    words: list[Token] = []
+    for match in _pattern(phrase.isascii()).finditer(phrase):
+        if match.lastgroup == "unspaced":
+            words += _pairs(match[0], ends=False)
+        else:
+            key, folded, kind, measures = _read_letters(match[0])
+            words.append(Token(key, folded, kind, match[0], False, measures))
+    return words
+
+
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     """Return the words of a text (`tokens`), and the keys that it holds (`held_keys`)."""
     chunks = text.split()
@@ -164,9 +176,7 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
                 return True
         if index and chunks[index - 1].lower() in ONE_WORDS:
             return True
-        if index < last and (
-            numbers.get(index + 1) is _NumberWords or chunks[index + 1] in TENS_JOINTS
-        ):
+        if index < last and (numbers.get(index + 1) in _MAY_JOIN or chunks[index + 1] in TENS_JOINTS):
             return True
     return False
 
@@ -460,7 +470,8 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                     and words[-1].folded != "v"  # v2.3.1 is version 2.3.1
                     and (not joint or (joint == "-" and words[-1].spelling.isupper()))
                 ):
-                    key = words[-1].key + key  # HC2, COVID-19: the number is a part of the name
+                    # HC2, COVID-19: the number is a part of the name, with its zeros.
+                    key = words[-1].key + (spelling if spelling.isdecimal() else key)
                 parts = (f"{key}~",) if kind == "number" else ()
                 words.append(
                     Token(intern(key), intern(folded), kind, intern(spelling), ends, measures, parts)

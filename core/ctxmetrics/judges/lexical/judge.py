@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest
-from ctxmetrics.judges.evidence.contradiction import denying_keys
+from ctxmetrics.judges.evidence.contradiction import contrary_keys, denying_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
@@ -151,10 +151,14 @@ class LexicalJudge(Rules):
 
 
 def find_keys(request: JudgeRequest) -> frozenset[str]:
-    """Return the keys that a request looks for in its contexts: those of its texts, and of words that deny."""
+    """Return the keys that a request looks for in its contexts: those of its texts, and of words that contradict them."""
     texts = (request.answer, *request.units)
     phrases = [Phrase.of(text, request.language) for text in texts]
-    return denying_keys(request.language).union(*(phrase.find_forms() for phrase in phrases))
+    keys = denying_keys(request.language)
+    for phrase in phrases:
+        keys |= phrase.find_forms()
+        keys |= contrary_keys(phrase.visible, request.language) or frozenset()
+    return keys
 
 
 # Calls a function, `support` or `usefulness` of a judge, with a request, and remembers the last verdicts: metrics that ask the

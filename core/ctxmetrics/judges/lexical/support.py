@@ -14,12 +14,7 @@ from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
 
-from ctxmetrics.judges.evidence.contradiction import (
-    Contradiction,
-    contradiction,
-    denying_keys,
-    states_plainly,
-)
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction, contrary_keys
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 
@@ -93,12 +88,12 @@ def attribute(
         contexts: Their texts.
         language: ISO 639 code of the unit.
     """
-    denying = denying_keys(language)
 
     @cache
     def find_contradiction(sentences: tuple[int, ...]) -> Contradiction | None:
         """Find how some sentences contradict the unit; None if they do not."""
-        if not index.hold_any(sentences, denying) and states_plainly(unit.visible, language):
+        keys = contrary_keys(unit.visible, language)
+        if keys is not None and not index.hold_any(sentences, keys):
             return None
         texts = [index.read(sentence, contexts) for sentence in sentences]
         return None if texts == [unit.visible] else contradiction(unit.visible, texts, language)

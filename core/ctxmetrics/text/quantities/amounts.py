@@ -327,7 +327,9 @@ _DASHED = re.compile(
     re.VERBOSE,
 )
 _SLASHED = re.compile(r"(\d{1,9})/(\d{1,9})(?![/\d]|\.\d)")
-_RATIO = re.compile(r"\d{1,9}(?:\.\d{1,9})?(?:[ ]?:[ ]?\d{1,9}(?:\.\d{1,9})?){1,7}(?![\d:])")
+# Of 3:1, 1:25,000 and 1.5:1.
+_TERM = r"(?:\d{1,3}(?:,\d{3}){1,3}(?!\d)|\d{1,9}(?:\.\d{1,9})?)"
+_RATIO = re.compile(rf"{_TERM}(?:[ ]?:[ ]?{_TERM}){{1,7}}(?![\d:])")
 _LETTERED = re.compile(r"(\d{1,15})-?([A-Z]{1,3}|[a-z]{1,2})(?![^\W_\u2e80-\U0010ffff])")
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "s", "er", "e", "o", "a"))
 
@@ -367,7 +369,8 @@ def _read_terms(text: str, start: int) -> Value | None:
         return Value(slashed.end(), "fraction", f"{int(slashed[1])}/{int(slashed[2])}")
     ratio = _RATIO.match(text, start)
     if ratio is not None:
-        terms = [term.strip().lstrip("0") or "0" for term in ratio[0].split(":")]
+        digits = ratio[0].replace(",", "")
+        terms = [term.strip().lstrip("0") or "0" for term in digits.split(":")]
         return Value(ratio.end(), "ratio", ":".join(terms))
     match = _LETTERED.match(text, start)
     if match is None or match[2] in _ORDINALS or match[2] in MEASURES:

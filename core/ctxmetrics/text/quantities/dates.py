@@ -52,10 +52,19 @@ def read_date(text: str, start: int) -> Value | None:
         date = _read_east_asian(text, start)
         if date is not None:
             return date
-    match = _DAY_FIRST.match(text, start) if len(digits[0]) <= _DAY_DIGITS else None
-    if match is None or not is_month(match[2]):
+    return _read_day_first(text, start) if len(digits[0]) <= _DAY_DIGITS else None
+
+
+def _read_day_first(text: str, start: int) -> Value | None:
+    """Read a date whose day stands before the name of its month."""
+    match = _DAY_FIRST.match(text, start)
+    if match is None:
         return None
-    return build_date(match.end(), match[3], MONTHS[match[2].lower()], int(match[1]))
+    name = match[2].lower()
+    # With a year behind it a small letter is no other word: 12 maj 2024.
+    if is_month(match[2]) or (match[3] and name in MONTHS):
+        return build_date(match.end(), match[3], MONTHS[name], int(match[1]))
+    return None
 
 
 def _read_digits(text: str, start: int) -> Value | None:
