@@ -22,6 +22,7 @@ from ctxmetrics.judges.evidence.contrasts import (
     find_contrary_keys,
     find_numbers,
     find_values,
+    may_hold_values,
 )
 from ctxmetrics.judges.evidence.words import (
     LISTS,
@@ -145,6 +146,8 @@ class _WordsOfText:
     @cached_property
     def values(self) -> Sequence[Value]:
         """Its phrases that have a contrary, such as "all seats"."""
+        if not may_hold_values(self.tokens):
+            return ()  # the usual case
         return find_values(self.tokens, self.is_content)
 
     @cached_property

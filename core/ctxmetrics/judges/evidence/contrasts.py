@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.words import Token, read_phrase
 
+# Faster than by name.
+_get_folded = itemgetter(Token._fields.index("folded"))
 # Words without content that may stand between a phrase and its word.
 _MOST_SKIPPED = 3
 # What "both" is the contrary of.
@@ -52,17 +56,19 @@ class _Phrase(NamedTuple):
 
     Attributes:
         words: Its words, without case; of Cyrillic words their stems.
+        mark: Which of them it is found by: the longest, which stands in few texts.
+        mark_key: The key of that word.
         group: The name of its group.
         value: Which value of the group it is.
         place: Where the word stands that it is about: ``behind``, ``before``, ``around`` or ``anywhere``.
-        first_key: The key of its first word.
     """
 
     words: tuple[str, ...]
+    mark: int
+    mark_key: str
     group: str
     value: str
     place: str
-    first_key: str
 
 
 @lru_cache(maxsize=1)
@@ -85,18 +91,28 @@ def _get_form(token: Token) -> str:
 
 @lru_cache(maxsize=1)
 def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
-    """Read the phrases on first use, by their first word, the longest first."""
+    """Read the phrases on first use, by the word that they are found by."""
     phrases: dict[str, list[_Phrase]] = {}
     for group in _read_groups():
         for value, spellings in group["values"].items():
             for spelling in spellings:
                 words = read_phrase(spelling)
                 forms = tuple(map(_get_form, words))
-                phrase = _Phrase(forms, group["name"], value, group["beside"], words[0].key)
-                phrases.setdefault(forms[0], []).append(phrase)
-    for candidates in phrases.values():
-        candidates.sort(key=lambda phrase: len(phrase.words), reverse=True)
+                mark = forms.index(max(forms, key=len))
+                key = words[mark].key
+                phrase = _Phrase(forms, mark, key, group["name"], value, group["beside"])
+                phrases.setdefault(forms[mark], []).append(phrase)
     return phrases
+
+
+def may_hold_values(words: Sequence[Token]) -> bool:
+    """Whether a text may have a phrase with a contrary. A quick check for the usual case."""
+    phrases = _read_phrases()
+    if not phrases.keys().isdisjoint(map(_get_folded, words)):
+        return True
+    if any(map(_is_letter_behind_number, words, words[1:])):
+        return True
+    return any(_get_form(word) in phrases for word in words if not word.folded.isascii())
 
 
 def find_values(words: Sequence[Token], is_content: Sequence[bool]) -> list[Value]:
@@ -110,23 +126,32 @@ def find_values(words: Sequence[Token], is_content: Sequence[bool]) -> list[Valu
     >>> [(one.value, *one.beside) for one in find_values(tokens("All seats fell."), [False, True, True])]
     [('all', 'seat'), ('down',)]
     """
-    phrases = _read_phrases()
     forms = [*map(_get_form, words)]
     values = [*_find_letters(words)]
-    if phrases.keys().isdisjoint(forms):
-        return values
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
-    for start, word in enumerate(forms):
-        for phrase in phrases.get(word, ()):
-            end = start + len(phrase.words)
-            if start < next_free.get(phrase.group, 0) or tuple(forms[start:end]) != phrase.words:
-                continue
-            next_free[phrase.group] = end
-            beside = _find_beside(words, start, end, phrase.place, is_content)
-            if beside or phrase.place == "anywhere":
-                spelling = " ".join(token.spelling for token in words[start:end])
-                values.append(Value(phrase.group, phrase.value, beside, spelling))
+    for start, phrase in _find_phrases(forms):
+        if start < next_free.get(phrase.group, 0):
+            continue
+        end = start + len(phrase.words)
+        next_free[phrase.group] = end
+        beside = _find_beside(words, start, end, phrase.place, is_content)
+        if beside or phrase.place == "anywhere":
+            spelling = " ".join(token.spelling for token in words[start:end])
+            values.append(Value(phrase.group, phrase.value, beside, spelling))
     return values
+
+
+def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
+    """Return the phrases in some words with the positions where they begin, in order, the longest of a position first."""
+    phrases = _read_phrases()
+    found = []
+    for position, form in enumerate(forms):
+        for phrase in phrases.get(form, ()):
+            start = position - phrase.mark
+            if start >= 0 and tuple(forms[start : start + len(phrase.words)]) == phrase.words:
+                found.append((start, phrase))
+    found.sort(key=lambda place: (place[0], -len(place[1].words)))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -135,7 +160,7 @@ def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     if group in {BOTH, _LETTER}:
         return None
     return frozenset(
-        phrase.first_key
+        phrase.mark_key
         for phrases in _read_phrases().values()
         for phrase in phrases
         if phrase.group == group and _are_contrary(group, phrase.value, value)
@@ -152,11 +177,15 @@ def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
 
 def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the single letters behind a number, and the Latin words that are used like them."""
-    for position, word in enumerate(words[1:], 1):
-        before = words[position - 1]
-        is_letter = word.folded in _LATIN or (len(word.folded) == 1 and word.kind == "word")
-        if is_letter and before.kind == "number" and not before.ends:
+    for before, word in pairwise(words):
+        if _is_letter_behind_number(before, word):
             yield Value(_LETTER, word.folded, frozenset((before.key,)), word.spelling)
+
+
+def _is_letter_behind_number(before: Token, word: Token) -> bool:
+    if before.kind != "number" or before.ends:
+        return False
+    return word.folded in _LATIN or (len(word.folded) == 1 and word.kind == "word")
 
 
 def _overlap(first: Token, second: Token) -> bool:
