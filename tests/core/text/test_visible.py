@@ -83,6 +83,11 @@ TEXTS = [
     "He said 'no', 'never' and 'why'.",
     "C:\\u and D:\\t",
     "5 < 6 <b and b> 7",
+    "a | b | c",
+    "x = docs[doc1] and [doc] here",
+    "{{small}} and {{big",
+    "grep a | sort | uniq\nwc -l | head",
+    "ratio :a:b: and time 10:30:05",
 ]
 
 # Text, and what is seen of it.
@@ -188,6 +193,20 @@ SEEN = [
     ("It leaves.\\nIt is \\u00e9t\\u00e9.", "It leaves.\nIt is été."),
     ("The fee\\nis 20 euros.", "The fee\nis 20 euros."),
     ('He said \\"no\\".', 'He said "no".'),
+    ("the \x1b[1mfee\x1b[0m is 20", "the fee is 20"),
+    ("the __ais-highlight__fee__/ais-highlight__ is 20", "the fee is 20"),
+    # readings, roles, templates, sources, tables without outer bars, and marks of the direction of writing
+    ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字</ruby>を読む", "漢字を読む"),
+    ("See :ref:`the fee` and :class:`Foo`.", "See the fee and Foo."),
+    ("{{nowrap|20 euros}} is the fee", "20 euros is the fee"),
+    ("The rate is $5\\%$.", "The rate is 5%."),
+    ("A\\footnote{Since May.} fee, see~\\ref{fig:a}.", "A fee, see."),
+    ("The fee is 20 [doc1]. It rose [Source 2, 3].", "The fee is 20. It rose."),
+    ("The fee is 20 [@smith2019]. It rose [12, p. 5].", "The fee is 20. It rose."),
+    ("Adult | 20 euros | yes\nChild | 5 euros | no", "Adult\t20 euros\tyes\nChild\t5 euros\tno"),
+    ("naïve \u202btext\u202c", "naïve text"),
+    ("The ferry leaves at\n--- Page 3 ---\nnine.", "The ferry leaves at nine."),
+    ("The ferry leaves at\n3 | Page\nnine.", "The ferry leaves at nine."),
 ]
 
 
@@ -278,7 +297,7 @@ def read_families() -> list[str]:
 # Marks without which a text of the families has no markup: written here, not taken from the code.
 HOLDS_MARKUP = (
     "](", "[edit", "[ edit", "</", "<br", "<http", "&", "**", "##", "$", "\\", "`", "''", "\u00ad", "\u200b", "\ufeff",
-    "[citation", "[ citation", "*", "_", "|", "³", "²", "¹", "₂", "₄", "-\n", "\u2060", "\n12",
+    "[citation", "[ citation", "\u200e", "\u200f", "\u202c", "*", "_", "|", "³", "²", "¹", "₂", "₄", "-\n", "\u2060", "\n12",
 )  # fmt: skip
 
 

@@ -33,7 +33,9 @@ _LINE_MARK = re.compile(
 )
 _CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]*\n")))
 _FIRST_LINE_MARKS = ("#", ">", "=")
-_RARE = re.compile("[\u00ad\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【]")
+_RARE = re.compile(
+    "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【]"
+)
 
 
 def may_hold_markup(text: str) -> bool:
@@ -78,7 +80,7 @@ _KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
     (find_addresses, (">`_",)),
     (find_code, ("`", "~~~")),
     (find_templates, ("{{",)),
-    (find_highlights, ("@@", "<<", "aa-highlight", "[hl]", "[/hl]")),
+    (find_highlights, ("@@", "<<", "aa-highlight", "ais-highlight", "[hl]", "[/hl]", "\x1b")),
     (find_tags, ("<",)),
     (find_tex, ("\\", "$", "``")),
     (find_formulas, ("_",)),

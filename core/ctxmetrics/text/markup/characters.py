@@ -62,7 +62,7 @@ def find_escapes(reading: Reading) -> None:
 
 # One character, or a run of raised digits. It begins with one class of characters, which is searched for fast.
 _RARE_CHARACTER = re.compile(
-    "[\u00ad\u200b\u2060\ufeff\ue000\ue001₀-₉¹²³⁰⁴-⁹](?:(?<=[¹²³⁰⁴-⁹])[¹²³⁰⁴-⁹]+)?"
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\u2060\ufeff\ue000\ue001₀-₉¹²³⁰⁴-⁹](?:(?<=[¹²³⁰⁴-⁹])[¹²³⁰⁴-⁹]+)?"
 )
 _LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 # A word of four letters, or a mark behind one of two.

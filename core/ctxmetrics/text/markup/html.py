@@ -25,11 +25,18 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 # What search engines put around the words of a query.
-_HIGHLIGHT = re.compile(r"<{2,3}/?em>{2,3}|@@/?[A-Z][A-Z_]{1,20}@@|__/?aa-highlight__|\[/?hl\]")
+_HIGHLIGHT = re.compile(
+    r"""
+    <{2,3}/?em>{2,3} | @@/?[A-Z][A-Z_]{1,20}@@ | __/?aa-highlight__ | \[/?hl\]
+    | __/?ais-highlight__
+    | \x1b\[[\d;]{0,12}m                               # the colours of a terminal
+    """,
+    re.VERBOSE,
+)
 _ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]++)>")
 _BREAKS = frozenset(("br", "hr", "wbr"))
 # Elements of which nothing is seen.
-_HIDDEN = frozenset(("script", "style", "noscript", "template", "ref"))
+_HIDDEN = frozenset(("script", "style", "noscript", "template", "ref", "rt", "rp"))
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _POWER = re.compile(r"[+−-]?\d{1,3}")
 _NOTE_MARK = re.compile(

@@ -18,7 +18,7 @@ _DOLLARS = re.compile(
 # What only mathematics holds: a command, a mark of an index or a power, a relation; or one symbol.
 _MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
 _SYMBOL = re.compile(
-    r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?|[A-Z][A-Za-z]?\d?[A-Z]?"
+    r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?(?:\\%)?|[A-Z][A-Za-z]?\d?[A-Z]?"
 )
 _TEX = re.compile(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
 _TEX_OPTION = re.compile(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
@@ -126,6 +126,8 @@ def _read_command(
     if command in _TEX_DROPPED and has_group:
         group = _TEX_GROUP.match(text, brace)
         if group:
+            if reading.before(start) == "~":  # a tie before a reference
+                start -= 1
             reading.drop(start, group.end())
             return group.end()
     if command == "href" and has_group:

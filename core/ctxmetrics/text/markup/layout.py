@@ -61,13 +61,15 @@ def _read_table(reading: Reading, lines: Sequence[tuple[int, int]]) -> None:
     """Drop the marks of a table from a block of neighbouring lines with bars, if the block is a table."""
     text = reading.text
     separator_lines = {span for span in lines if _is_separator_line(text, span)}
+    bars = {text[start:end].count(" | ") for start, end in lines}
+    is_grid = len(lines) > 1 and len(bars) == 1 and max(bars) >= _FEWEST_BARS - 1
     for start, end in lines:
         line = text[start:end].strip()
         is_row = len(lines) > 1 or (line.startswith("| ") and line.endswith(" |"))
         is_row = is_row and line[0] == line[-1] == "|" and line.count("|") >= _FEWEST_BARS
         if (start, end) in separator_lines:
             reading.drop(start, min(end + 1, len(text)))
-        elif separator_lines or is_row:
+        elif separator_lines or is_row or is_grid:
             for first, last in _find_bars(text, start, end):
                 reading.drop(first, last, "" if first == start or last == end else "\t")
 
@@ -97,10 +99,12 @@ _PAGE_WORDS = "|".join(map(re.escape, LISTS["page_words"]))
 _PAGE_TOTALS = "|".join(map(re.escape, LISTS["page_totals"]))
 _PAGE_INITIALS = "".join({re.escape(word[0]) for word in LISTS["page_words"]})
 _PAGE_NUMBER = rf"""
-    (?=[\d–—\-\[{_PAGE_INITIALS}])  # most lines begin with none of them
+    (?=[\d–—=\-\[{_PAGE_INITIALS}])  # most lines begin with none of them
     (?:
         (?P<number>\d{{1,4}}(?:[ \t]?(?:/|of)[ \t]?\d{{1,4}})?)
         |[–—-][ \t]*\d{{1,4}}[ \t]*[–—-]
+        |[–—=-]{{2,5}}[ \t]*(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]*[–—=-]{{2,5}}
+        |\d{{1,4}}[ \t]?\|[ \t]?(?:{_PAGE_WORDS})
         |\[[ \t]?(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]?\]
         |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?
     )

@@ -31,6 +31,16 @@ _WORDY_NOTE = re.compile(
     r"|citation needed|clarification needed|better source needed|not in citation given|edit|(?:when|who|which|where)\?",
     re.IGNORECASE,
 )
+# The name of a source, as systems that answer with sources write it: [doc1], [@smith2019], [12, p. 5].
+_SOURCE = re.compile(
+    r"""
+    (?:doc|docs|document|source|sources|context|chunk|passage|citation|quelle|fuente)\.?:?\s?
+    \d{1,3}(?:\s?,\s?\d{1,3}){0,9}
+    | @[\w:-]{2,40}(?:,\s?pp?\.\s?[\d–-]{1,12})?
+    | \d{1,3},\s?pp?\.\s?[\d–-]{1,12}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _ENDS_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])[^\W\d_]{3,}\Z")
 _LAST_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])([^\W\d_]{2,})[,;]? \Z")
 _CLOSING_MARKS = tuple(".,;!?\"'”’»%。，、；：！？」』…")
@@ -48,8 +58,14 @@ _TEMPLATE = re.compile(
 _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 
 
+# A template of a wiki that shows its text: {{nowrap|20 euros}}
+_SHOWN_TEMPLATE = re.compile(r"(\{\{(?:nowrap|nobr|small|big)\|)[^{}|\n]{1,200}+(\}\})", re.IGNORECASE)
+
+
 def find_templates(reading: Reading) -> None:
-    """Find notes for the writers of a wiki."""
+    """Find notes for the writers of a wiki, and templates that only show a text."""
+    for match in _SHOWN_TEMPLATE.finditer(reading.text):
+        reading.drop_pair(match.span(1), match.span(2))
     for match in _TEMPLATE.finditer(reading.text):
         start = match.start()
         is_apart = reading.before(start) == " " and reading.text[match.end() : match.end() + 1] in " .,"
@@ -192,6 +208,8 @@ def _is_note(reading: Reading, start: int, end: int, content: str) -> bool:
         return False
     if _WORDY_NOTE.fullmatch(content):
         return content[0] != "^" or not before[-1].isspace()
+    if _SOURCE.fullmatch(content):
+        return before[-1].isspace() or before[-1] in _CLOSING_MARKS or before[-1] >= "\u0e00"
     if _NUMBERS.fullmatch(content) and not content.startswith("0"):
         is_chained = reading.taken[start - 1] or (before[-1] in "–-," and reading.taken[start - 2])
         if is_chained and before[-1] != "]":

@@ -9,6 +9,9 @@ from ctxmetrics.text.markup.markup_reading import LISTS, Reading, is_word, match
 
 _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
 _TICKS = re.compile(r"`+")
+# A role of reStructuredText before its text: :ref:`fees`
+_ROLE = re.compile(r"(?<![\w:]):[a-z]{2,12}(?::[a-z]{2,12})?:\Z")
+_LONGEST_ROLE = 30
 
 
 def find_code(reading: Reading) -> None:
@@ -41,6 +44,10 @@ def find_code(reading: Reading) -> None:
         if closing >= 0:
             start, end = runs[number].end(), runs[closing].start()
             if not reading.crosses_blank_line(start, end):
+                opening_tick = runs[number].start()
+                role = _ROLE.search(reading.text, max(0, opening_tick - _LONGEST_ROLE), opening_tick)
+                if role is not None:
+                    reading.drop(*role.span())
                 reading.drop_pair(runs[number].span(), runs[closing].span())
                 reading.protect(start, end)
                 number = closing
