@@ -72,15 +72,16 @@ class _Phrase(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _read_groups() -> Sequence[Mapping[str, Any]]:
-    groups: Sequence[Mapping[str, Any]] = read_data("judges.evidence", "contrasts.json")["groups"]
+def _read_groups() -> Mapping[str, Mapping[str, Any]]:
+    groups: Mapping[str, Mapping[str, Any]] = read_data("judges.evidence", "contrasts.json")["groups"]
     return groups
 
 
 @lru_cache(maxsize=1024)
 def _are_contrary(group: str, value: str, other: str) -> bool:
     """Whether two values of a group say the contrary of each other; some and many do not."""
-    alike = next((one.get("alike", ()) for one in _read_groups() if one["name"] == group), ())
+    groups = _read_groups()
+    alike = groups[group].get("alike", ()) if group in groups else ()
     return value != other and not (value in alike and other in alike)
 
 
@@ -93,14 +94,14 @@ def _get_form(token: Token) -> str:
 def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
     """Read the phrases on first use, by the word that they are found by."""
     phrases: dict[str, list[_Phrase]] = {}
-    for group in _read_groups():
+    for name, group in _read_groups().items():
         for value, spellings in group["values"].items():
             for spelling in spellings:
                 words = read_phrase(spelling)
                 forms = tuple(map(_get_form, words))
                 mark = forms.index(max(forms, key=len))
                 key = words[mark].key
-                phrase = _Phrase(forms, mark, key, group["name"], value, group["beside"])
+                phrase = _Phrase(forms, mark, key, name, value, group["beside"])
                 phrases.setdefault(forms[mark], []).append(phrase)
     return phrases
 
