@@ -307,7 +307,7 @@ def _read_margins(
     """
     from ctxmetrics.evaluation.cli._gates import name_and_value
     from ctxmetrics.evaluation.comparison.compare import choose_metric
-    from ctxmetrics.evaluation.runs.engine import check_metrics
+    from ctxmetrics.evaluation.runs.metric_list import check_metrics
 
     names = [metric.name for metric in check_metrics(metrics, judge)]
     primary = [choose_metric(names, name, "--primary") for name in gates.primary or ()]

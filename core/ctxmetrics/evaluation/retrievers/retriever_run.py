@@ -49,7 +49,8 @@ from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverCompa
 from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import make_folder
-from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation, check_metrics
+from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation
+from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
 from ctxmetrics.evaluation.runs.progress import counting_progress
 from ctxmetrics.evaluation.runs.results import Results

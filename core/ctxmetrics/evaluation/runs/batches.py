@@ -16,7 +16,8 @@ from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_sample
 from ctxmetrics.evaluation.rows.metric_values import REASON
-from ctxmetrics.evaluation.runs.engine import Evaluation, check_metrics, run_in_caller, score_now
+from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller, score_now
+from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.sources import check_id, check_present
 from ctxmetrics.metrics.base import ListMetric, Metric
 from ctxmetrics.metrics.ids import read_grades

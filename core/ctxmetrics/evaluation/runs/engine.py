@@ -11,7 +11,6 @@ import dataclasses
 import logging
 import math
 import os
-import shlex
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,8 @@ from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import OutFile, check_outputs
 from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
+from ctxmetrics.evaluation.runs.joined_contexts import describe_joined, reads_joined
+from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
 from ctxmetrics.evaluation.runs.progress import counting_progress
 from ctxmetrics.evaluation.runs.results import Results
@@ -42,8 +43,6 @@ from ctxmetrics.evaluation.runs.sources import CallerSource, Source
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judging import JudgedMetric, default_judge
-from ctxmetrics.metrics.metric_names import read_metric
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import RunCache, open_store
 from ctxmetrics.models.runtime.limits import Quota
@@ -71,9 +70,6 @@ GRACE = 2.0
 INTERRUPTED = "interrupted"
 # The message of a score that waits for a batch.
 _PENDING = "a batch with a request of this sample is not answered yet"
-
-# Families of metrics over the texts of contexts whose value depends on how many contexts there are.
-_RANKED = frozenset({"precision", "string_precision"})
 
 _log = logging.getLogger("ctxmetrics")
 
@@ -464,8 +460,8 @@ class Evaluation:
                 name, join_first(values),
             )  # fmt: skip
         for field, separator in self._joined.items():
-            if any(_reads_joined(metric, field) for metric in self.metrics):
-                _log.warning("samples: %s", _joined_message(field, separator))
+            if any(reads_joined(metric, field) for metric in self.metrics):
+                _log.warning("samples: %s", describe_joined(field, separator))
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
         """Start the samples one after the other, while there is room."""
@@ -533,8 +529,8 @@ class Evaluation:
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
         """Score a sample, or begin to, where the metric waits."""
         for field, separator in self._joined.items():
-            if _reads_joined(metric, field) and len(getattr(sample, field) or ()) == 1:
-                message = _joined_message(field, separator)
+            if reads_joined(metric, field) and len(getattr(sample, field) or ()) == 1:
+                message = describe_joined(field, separator)
                 return metric.make_score(sample, None, reason_code="joined_contexts", message=message)
         if metric.waits:
             return asyncio.create_task(score_sample(metric, sample))
@@ -649,22 +645,6 @@ def _is_failure(score: object) -> bool:
     return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
 
 
-def _reads_joined(metric: Metric, field: str) -> bool:
-    """Whether the value of a metric says nothing where the texts of a list are joined into one."""
-    compares_texts = "reference_contexts" in metric.requires
-    return compares_texts or (field == "retrieved_contexts" and metric.family in _RANKED)
-
-
-def _joined_message(field: str, separator: str) -> str:
-    """Say why a metric says nothing, and what to write."""
-    what = "context" if field == "retrieved_contexts" else "expected context"
-    effect = "precision says nothing" if field == "retrieved_contexts" else "a comparison says nothing"
-    return (
-        f"the one {what} of each sample holds several passages (separator {separator!r}), so that {effect}. "
-        f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
-    )
-
-
 async def score_sample(metric: Metric, sample: Sample) -> Score:
     """Score one sample with one metric; what goes wrong is recorded in this score alone.
 
@@ -709,48 +689,3 @@ def _raise_failure(row: Row) -> None:
                 f"{who}: {score.metric}: {score.message}",
                 reason_code=codes[0] if codes else str(score.reason_code),
             )
-
-
-def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) -> tuple[Metric, ...]:
-    """Return the metrics with their judges; a text names a metric or a judge as on the command line.
-
-    Raises:
-        ParameterError: One is no metric, two have one name, or there is none.
-        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
-    """
-    if isinstance(metrics, (str, Metric, type)) or not isinstance(metrics, Iterable):
-        raise ParameterError(
-            f"evaluate: metrics must be a list of metrics. Write {_as_list(metrics)} for a single one."
-        )
-    judge = coerce_text(judge)
-    checked: list[Metric] = []
-    for item in metrics:
-        metric: Any = read_metric(item) if isinstance(item, str) else item
-        if isinstance(metric, type) and issubclass(metric, Metric):
-            raise ParameterError(f"evaluate: {metric.__name__} is a class. Write {metric.__name__}().")
-        if not isinstance(metric, Metric):
-            advice = "An adapter's metric belongs into its framework."
-            if isinstance(metric, (Sample, Mapping)):
-                advice = "Write the samples first: evaluate(samples, metrics)."
-            raise ParameterError(
-                f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. {advice}"
-            )
-        if isinstance(metric, JudgedMetric) and metric.judge is None:
-            metric = replace(metric, judge=judge or default_judge())
-        checked.append(metric)
-    if not checked:
-        raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")
-    names = [metric.name for metric in checked]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(
-                f"evaluate: two metrics are named {name!r}: each name can be there once. Leave one out, or change a parameter."
-            )
-    return tuple(checked)
-
-
-def _as_list(metrics: object) -> str:
-    """Write a list of the one metric that stands in place of a list."""
-    if isinstance(metrics, str):
-        return f"[{metrics!r}]"
-    return f"[{type(metrics).__name__}()]" if isinstance(metrics, Metric) else "[ContextRecall()]"

@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.files.several_runs import (
     read_retrieval,
 )
 from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, frame_of, group_table, plain_rows
-from ctxmetrics.evaluation.runs.engine import check_metrics
+from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.sources import check_present
 from ctxmetrics.formulas.checks import check_number

@@ -123,7 +123,7 @@ def test_a_no_with_another_verdict_beside_it_is_contradicted() -> None:
     assert requests == 1
 
 
-def test_a_useful_context_that_is_called_irrelevant_is_contradicted() -> None:
+def test_a_useful_context_called_irrelevant_is_contradicted() -> None:
     told = reply(no("X200"))
     told["useful"]["c2"]["relevance"] = "irrelevant"
     assert judged(told)[0]["c2"] == (True, "contradicted")
