@@ -30,6 +30,12 @@ _TEXT_PATHS = (
     *_KEYS["text_paths"],
     *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
 )
+# The most characters of a title, how much longer a text is at least, and how sentences end.
+_LONGEST_TITLE = 80
+_TIMES_A_TITLE = 2
+_SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！", "।")
+# Keys without dots of a text that may stand beside its title.
+_TEXTS_BESIDE_TITLES = tuple(path for path in _KEYS["text_paths"] if "." not in path)
 # What the parts of a message are called that are texts: OpenAI, Anthropic.
 _PARTS = frozenset(_KEYS["parts"])
 # Where a document says at which character of its source it begins: LangChain (``add_start_index=True``), LlamaIndex,
@@ -64,7 +70,7 @@ def text_of(item: Any) -> Any:
         for key in TEXT_KEYS:
             text = document.get(key)
             if isinstance(text, str):
-                return text
+                return text if len(text) > _LONGEST_TITLE else _text_beside_title(document, key, text)
             if type(text) is list:
                 break
     first = None
@@ -77,6 +83,25 @@ def text_of(item: Any) -> Any:
         if first is None and path in TEXT_KEYS:
             first = value
     return first
+
+
+def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
+    """Return the text that stands beside a title, where the title stands under a key of texts; without one, the text itself.
+
+    A title is short and ends as no sentence does. The text beside it stands under another key of texts. It is much longer, or
+    begins with the title, as a preview is the beginning of its text.
+    """
+    title = text.strip()
+    if "\n" in title or title.endswith(_SENTENCE_ENDS):
+        return text
+    for other in (*TEXT_KEYS, *_TEXTS_BESIDE_TITLES):
+        value = document.get(other) if other not in (key, "context") else None
+        if not isinstance(value, str):
+            continue
+        is_beginning = len(value) > len(title) and value.startswith(title)
+        if is_beginning or len(value) > _TIMES_A_TITLE * len(title):
+            return value
+    return text
 
 
 def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:

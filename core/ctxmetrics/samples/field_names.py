@@ -18,6 +18,8 @@ _USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
 _CLOSE = ((8, 2), (5, 1))
+# The most options of the command line that a message offers.
+_MOST_OPTIONS = 4
 
 
 @lru_cache(maxsize=4096)
@@ -76,6 +78,11 @@ def written_elsewhere(keys: Iterable[str], allowed: Collection[str]) -> dict[str
 def map_options(mappings: Iterable[str]) -> list[str]:
     """Return the options of the command line for ``COLUMN=FIELD``."""
     return [f"--map {shlex.quote(mapping)}" for mapping in mappings]
+
+
+def join_options(mappings: Iterable[str]) -> str:
+    """Join options of the command line of which one is to be written; of many, the first."""
+    return " or ".join(map_options(mappings)[:_MOST_OPTIONS])
 
 
 def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str, str] | None:

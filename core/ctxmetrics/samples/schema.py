@@ -25,6 +25,7 @@ from ctxmetrics.samples.documents import (
     are_typed_parts,
     as_list,
     first_value_at,
+    grades_of,
     is_missing,
     labels_are_spans,
     look_up,
@@ -255,7 +256,20 @@ class Schema:
                 raise MissingFieldError(
                     f"{who} has no {field}: {self._describe_search(record, keys, field)}"
                 )
-        return {"id": name, **values}
+        return {"id": name, **self._read_grades(record, keys, values), **values}
+
+    def _read_grades(
+        self, record: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return, as labels, the grades of what was expected, which stand beside its ids; empty without grades."""
+        ids = values.get("reference_context_ids")
+        if not ids:
+            return {}
+        expected = self._find(record, keys, "reference_context_ids")
+        if expected is None:
+            expected = self._find(record, keys, "reference_contexts")
+        grades = grades_of(relevant("reference_context_ids", to_list(expected)), ids)
+        return {"labels": {"relevance": grades}} if grades else {}
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""

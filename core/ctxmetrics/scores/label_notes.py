@@ -23,12 +23,11 @@ from ctxmetrics.scores.wording import TEXT, clean, plural
 _FEW = 5
 
 
-# A note is written if more than this share of the reference ids were never retrieved. In a run of few samples, it
-# suggests a change of ids only if the change matches at least this share of those ids.
+# A note is written if more than this share of the reference ids were never retrieved.
 _NOTED_SHARE = 0.5
 
 
-# In other runs, it suggests a change that matches at least this share of them ..
+# It suggests a cut that matches at least this share of them ..
 _LEAST_MATCHED_SHARE = 0.2
 # .. and at least so many of them. So many examples are shown.
 _SHOWN = 2
@@ -47,8 +46,17 @@ _DOUBTFUL: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
     ("\\n", "line breaks", "\n", re.compile(r"\r?\n")),
     ("\\n", "line breaks", "\v", re.compile(r"\v")),
     ("\\n", "line breaks", "\u2028", re.compile("[\u2028\u2029]")),
+    ("\\n", "line breaks", "\u2029", re.compile("[\u2028\u2029]")),
     ("\\n", "line breaks, written as their code,", "\\n", re.compile(r"(?:\\n)+")),
     ("; ", "semicolons", ";", re.compile(r"(?<=[.!?。]);\s")),
+    (";", "semicolons", ";", re.compile(r"(?<=[.!?。]);(?=\w)")),
+    (" :: ", "colons", "::", re.compile(r"(?<=[.!?。])\s::\s")),
+    (" — ", "dashes", "—", re.compile(r"(?<=[.!?。])\s—\s")),
+    (" – ", "dashes", "–", re.compile(r"(?<=[.!?。])\s–\s")),
+    (" » ", "marks", "»", re.compile(r"(?<=[.!?。])\s»\s")),
+    (" > ", "marks", ">", re.compile(r"(?<=[.!?。])\s>\s")),
+    (" => ", "arrows", "=>", re.compile(r"(?<=[.!?。])\s=>\s")),
+    ("    ", "runs of blanks", "    ", re.compile(r"(?<=[.!?。]) {4,}")),
     (" + ", "marks", "+", re.compile(r"(?<=[.!?。])\s\+\s")),
     (" -> ", "arrows", "->", re.compile(r"(?<=[.!?。])\s->\s")),
     (" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
@@ -61,6 +69,24 @@ _NUMBERS_BEHIND = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
 _MARK = re.compile(r"(?<=[.!?。])\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)")
 # The name of a line before a colon: doc_7: ..
 _LINE_NAME = re.compile(r"^[a-z][\w-]*\d\w*:\s+")
+# What closes a passage and opens the next one: </p><p>, <|chunk|>, » «.
+_CLOSING_AND_OPENING = re.compile(
+    r"""
+    </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>
+    | <\|[^|<>\s]+\|>
+    | (?<=[.!?。]) (?: »\s*« | ”\s*“ | "\s*,\s*" | \]\s*\[ )
+    """,
+    re.VERBOSE,
+)
+# A label with a number before a passage: (page 3), <chunk 2>, chunk_0=.
+_LABEL = re.compile(
+    r"""
+    (?:^|(?<=[.!?。]\s)|(?<=\n))
+    (?: [(<{\[] [^\W\d_]+ [\s_#.-]* \d{1,3} [)>}\]] (?=\s) | [^\W\d_]+ [_ -]? \d{1,3} = )
+    """,
+    re.VERBOSE,
+)
+_DIGITS = re.compile(r"\d+")
 # The fewest words of a sentence that tells something.
 _FEWEST_WORDS = 3
 
@@ -85,7 +111,7 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
         )
         if are_sentences and not any(_LINE_NAME.sub("", piece)[:1].islower() for piece in pieces):
             return separator, name
-    mark = _find_mark(stripped)
+    mark = _find_closing_and_opening(stripped) or _find_mark(stripped) or _find_label(stripped)
     if mark:
         return mark, "marks"
     if stripped.endswith("]") and len(_NUMBERS_BEHIND.findall(stripped)) >= _SHOWN:
@@ -107,10 +133,32 @@ def _find_mark(text: str) -> str:
     return ""
 
 
+def _find_closing_and_opening(text: str) -> str:
+    """Find the marks, tags or token that close a passage and open the next one; empty text where there are none."""
+    match = _CLOSING_AND_OPENING.search(text)
+    if match is None:
+        return ""
+    pieces = text.split(match[0])
+    are_passages = all(len(piece.split()) >= _FEWEST_WORDS or not piece.isascii() for piece in pieces)
+    return match[0] if are_passages else ""
+
+
+def _find_label(text: str) -> str:
+    """Find the form of the labels with a number before each passage, such as ``(page 3)`` or ``chunk_0=``; empty without them."""
+    first = _LABEL.match(text)
+    if first is None:
+        return ""
+    labels = [label[0].strip() for label in _LABEL.finditer(text)]
+    alike = [label for label in labels if _DIGITS.sub("0", label) == _DIGITS.sub("0", labels[0])]
+    return labels[0] if len({*alike}) >= _SHOWN else ""
+
+
 # What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.
 _BETWEEN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
 # A whole number in any form.
 _NUMBER = re.compile(r"^0*(\d+)(?:\.0+)?$")
+# A number as sheets write large ones: 1E+05, 1.2e6.
+_WITH_EXPONENT = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
 
 
 def _cut_ends(id_: str) -> list[str]:
@@ -123,6 +171,14 @@ def _cut_ends(id_: str) -> list[str]:
 def _cut_beginnings(id_: str) -> list[str]:
     """Return the ends of an id behind each mark."""
     return [id_[match.end() :] for match in _BETWEEN.finditer(id_) if match.end() < len(id_)]
+
+
+def _list_numbers(id_: str) -> list[str]:
+    """Return an id as a whole number without zeros before it; no item for any other id."""
+    if _WITH_EXPONENT.fullmatch(id_):
+        number = float(id_)
+        return [str(int(number))] if number.is_integer() else []
+    return _NUMBER.findall(id_)
 
 
 # Under this key the samples are counted that have texts.
@@ -174,14 +230,14 @@ _Forms = Callable[[str], list[str]]
 
 _Change = tuple[str, _Forms, _Forms]
 # Changes that could make ids match: in words, the forms of a reference id, and the forms of a retrieved id.
-# The lossless changes cut nothing from an id: they are suggested for few samples, too.
+# The lossless changes cut nothing from an id: they are suggested for a single id, too.
 _LOSSLESS_CHANGES: tuple[_Change, ...] = (
     ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
-    ("as numbers", _NUMBER.findall, _NUMBER.findall),
+    ("as numbers", _list_numbers, _list_numbers),
     ("without blanks around them", lambda id_: [id_.strip()], lambda id_: [id_.strip()]),
 )
-_CHANGES: tuple[_Change, ...] = (
-    *_LOSSLESS_CHANGES,
+# The cuts are suggested for many samples, or where each id of a few matches one of its own sample.
+_CUTS: tuple[_Change, ...] = (
     ("with the end of the reference ids cut", _cut_ends, lambda id_: [id_]),
     ("with the end of the retrieved ids cut", lambda id_: [id_], _cut_ends),
     ("with the beginning of the reference ids cut", _cut_beginnings, lambda id_: [id_]),
@@ -208,6 +264,14 @@ def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what the metadata of a sample says of its order: each key with the name that it holds."""
     return [(key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY) if key in metadata]
+
+
+def _describe_change(text: str, change: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Describe the change that would make reference ids match, behind a text that counts them."""
+    examples = [
+        f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}" for label, retrieved in pairs[:_SHOWN]
+    ]
+    return f"{text}; {change} they would match: {', '.join(examples)}"
 
 
 def _describe_order(key: str, name: str, count: int) -> str:
@@ -238,6 +302,7 @@ class Labels:
         samples: How many there are.
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
+        first_pairs: The retrieved and the reference ids of the first samples.
         unanswered: For how many nothing was retrieved.
         without_answer: How many questions have no answer, and for how many of these something was retrieved.
         yes_or_no: How many references are a yes or a no and nothing else.
@@ -262,6 +327,7 @@ class Labels:
     unsure: int = 0
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
+    first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: dict[int, set[int]] = field(default_factory=dict)
@@ -348,6 +414,8 @@ class Labels:
         if ids and wanted and not in_spans(wanted):
             self.retrieved.update(ids)
             self.wanted.append(tuple(filter(None, wanted)))
+            if len(self.first_pairs) < _FEW:
+                self.first_pairs.append((tuple(ids), self.wanted[-1]))
 
     def notes(self, *, by_words: bool) -> tuple[str, ...]:
         """Return what a reader of the means must know, a sentence each; ``by_words``: the embedded judge judged."""
@@ -382,8 +450,8 @@ class Labels:
         if repeats * 2 > self.samples:
             notes.append(
                 f"{repeats} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
-                "reference: if one of these references is enough, write --group-by and --map COLUMN=references; if all are "
-                "needed, --map COLUMN=reference_facts"
+                "reference: group them (--group-by), and map the column of the reference (--map) to references if one of them "
+                "is enough, or to reference_facts if all are needed"
             )
         notes += self.describe_never_retrieved()
         for kind in _CIRCULAR_LABELS:
@@ -415,38 +483,55 @@ class Labels:
         return notes
 
     def describe_never_retrieved(self) -> list[str]:
-        """Describe reference ids that were never retrieved, if they are many, and the change that would make them match."""
+        """Describe reference ids that were never retrieved, if they are many, and the change that would make them match.
+
+        A change that cuts nothing from an id is named for a single id.
+        """
         reference_ids = dict.fromkeys(chain(*self.wanted))
         never = [id_ for id_ in reference_ids if id_ not in self.retrieved]
-        if len(never) <= _NOTED_SHARE * len(reference_ids):
+        if not never:
             return []
         are_few = len(self.wanted) < _FEW
-        if len(never) == len(reference_ids):
-            text = f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
-        else:
-            concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
-            text = (
-                f"{len(never)} of {len(reference_ids)} reference ids were retrieved for no sample; "
-                f"{concerned} of {len(self.wanted)} samples have such labels"
-            )
-        changes = _LOSSLESS_CHANGES if are_few else _CHANGES
-        fewest_matches = max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
-        if are_few:
-            fewest_matches = _NOTED_SHARE * len(never)
-        for change, forms_of_label, forms_of_retrieved in changes:
+        are_many = len(never) > _NOTED_SHARE * len(reference_ids)
+        text = self._count_never_retrieved(never, len(reference_ids))
+        for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES:
             pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
-            matched_ids = {retrieved for _, retrieved in pairs}
-            if matched_ids and len(matched_ids) >= fewest_matches:
-                examples = [
-                    f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
-                    for label, retrieved in pairs[:_SHOWN]
-                ]
-                return [f"{text}; {change} they would match: {', '.join(examples)}"]
+            if pairs:
+                return [_describe_change(text, change, pairs)]
+        if not are_many:
+            return []
+        for change, forms_of_label, forms_of_retrieved in _CUTS:
+            pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
+            matches = {retrieved for _, retrieved in pairs}
+            if are_few:
+                is_meant = self._matches_in_few(forms_of_label, forms_of_retrieved)
+            else:
+                is_meant = len(matches) >= max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
+            if is_meant:
+                return [_describe_change(text, change, pairs)]
         if are_few:
             return []
         return [
             f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
         ]
+
+    def _count_never_retrieved(self, never: Sequence[str], count: int) -> str:
+        """Say how many of the reference ids were never retrieved."""
+        if len(never) == count:
+            return f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
+        concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
+        return (
+            f"{len(never)} of {count} reference ids were retrieved for no sample; "
+            f"{concerned} of {len(self.wanted)} samples have such labels"
+        )
+
+    def _matches_in_few(self, forms_of_label: _Forms, forms_of_retrieved: _Forms) -> bool:
+        """Whether a cut matches each reference id with one that was retrieved for the same sample, in two samples or more."""
+        for ids, wanted in self.first_pairs:
+            forms = {form for id_ in ids for form in forms_of_retrieved(id_)}
+            if any(forms.isdisjoint(forms_of_label(label)) for label in wanted):
+                return False
+        return len(self.first_pairs) >= _SHOWN
 
     def _pair_by_forms(
         self, labels: Iterable[str], forms_of_label: _Forms, forms_of_retrieved: _Forms

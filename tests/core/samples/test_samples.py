@@ -225,6 +225,18 @@ WRITTEN: dict[str, dict[str, Any]] = {
         "ground_truth_answers": ["r"],
         "retrieved_context": ["c"],
     },
+    "patronus": {
+        "evaluated_model_input": "q",
+        "evaluated_model_output": "a",
+        "evaluated_model_gold_answer": "r",
+        "evaluated_model_retrieved_context": "c",
+    },
+    "tonic_validate": {
+        "question": "q",
+        "llm_answer": "a",
+        "reference_answer": "r",
+        "llm_context_list": ["c"],
+    },
     "langwatch": {"input": "q", "output": "a", "expected_output": "r", "contexts": ["c"]},
     "llamaindex": {"query": "q", "response": "a", "reference": "r", "contexts": ["c"]},
     "haystack": {
@@ -311,6 +323,16 @@ def test_ids_come_along_with_documents_and_from_metadata() -> None:
         "retrieval_ground_truth": [{"document_id": "b", "query_relevance_label": 2}],
     }
     assert Sample.from_dict(labelled, "azure").reference_context_ids == ("b",)
+
+
+@pytest.mark.parametrize("field", ["reference_ids", "documents"])
+def test_grades_of_a_record_come_along(field: str) -> None:
+    labelled = [{"id": "a", "relevance": 2}, {"id": "b", "relevance": 1}, {"id": "c", "relevance": 0}]
+    record = {"outputs": {"retrieved_ids": ["b", "a"]}, "reference_outputs": {field: labelled}}
+    needed = ("retrieved_context_ids", "reference_context_ids")
+    sample = Sample(**SCHEMAS["langchain"].read(record, {}, needed))
+    assert sample.reference_context_ids == ("a", "b")
+    assert sample.labels == {"relevance": {"a": 2, "b": 1}}
 
 
 def test_several_reference_answers_are_refused() -> None:

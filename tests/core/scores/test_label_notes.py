@@ -75,6 +75,28 @@ def test_in_few_samples_only_a_sure_change_is_named(wanted: str, found: str, way
         assert said[0] == f"no reference id was ever retrieved, in 1 sample; {way}"
 
 
+def test_in_few_samples_a_cut_that_matches_each_is_named() -> None:
+    (note,) = notes([([f"kb/d{number}", "x"], [f"d{number}"]) for number in (1, 2)])
+    assert "with the beginning of the retrieved ids cut they would match: d1 and kb/d1" in note
+    assert notes([(["kb/d1"], ["d1"]), (["kb/d2"], ["d7"])]) == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "retrieved", "way"),
+    [
+        ("D9", "d9", "in one case they would match: D9 and d9"),
+        ("d9 ", "d9", "without blanks around them they would match: d9 and d9"),
+        ("100000", "1E+05", "as numbers they would match: 100000 and 1E+05"),
+    ],
+)
+def test_one_id_in_another_form_is_named(label: str, retrieved: str, way: str) -> None:
+    pairs = [([f"d{number}"], [f"d{number}"]) for number in range(8)]
+    (note,) = notes([*pairs, ([retrieved], [label])])
+    assert note == (
+        "1 of 9 reference ids were retrieved for no sample; 1 of 9 samples have such labels; " + way
+    )
+
+
 def test_labels_of_a_part_are_counted() -> None:
     """Of 30 samples 20 have labels of an index that was built anew."""
     pairs = [([f"new{n}"], [f"old{n}" if n < 20 else f"new{n}"]) for n in range(30)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
 from ctxmetrics.evaluation.files.aegis import SCALE, Payload
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
-from ctxmetrics.evaluation.files.row_reading import Reading
+from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.runs.sources import check_present
 from ctxmetrics.judges.base import Judge
@@ -26,7 +25,7 @@ from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
 from ctxmetrics.metrics.metric_names import read_metric
 from ctxmetrics.samples.documents import in_spans
-from ctxmetrics.samples.field_names import fields_meant, suggest_field
+from ctxmetrics.samples.field_names import fields_meant, join_options, suggest_field
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 from ctxmetrics.scores.conventions import CONVENTIONS
@@ -114,10 +113,10 @@ def build_task(
     if selection.metric:
         chosen = [build_metric(name, convention) for name in selection.metric]
         if listed:
-            _check_fields(samples, chosen, file.reading)
+            _check_fields(samples, chosen, file.plan)
         return samples, chosen, payload
     if payload is None or not payload.metrics:
-        fitting = metrics_fitting(samples, convention, judge, file.reading.unread, file.reading)
+        fitting = metrics_fitting(samples, convention, judge, file.plan)
         return samples, fitting, payload
     metrics = []
     for name in payload.metrics:
@@ -172,8 +171,7 @@ def metrics_fitting(
     samples: Sequence[Sample],
     convention: str,
     judge: Judge,
-    unread: Sequence[str],
-    reading: Reading | None = None,
+    plan: Plan | None = None,
 ) -> list[Metric]:
     """Build every metric whose fields some sample has.
 
@@ -184,8 +182,7 @@ def metrics_fitting(
         samples: The samples.
         convention: The convention of the metrics.
         judge: What judges.
-        unread: The lists of the file that are no field.
-        reading: How the file is read; it knows its columns.
+        plan: How the file is read; it knows its columns, and the lists that are no field.
 
     Raises:
         ParameterError: No metric fits.
@@ -218,7 +215,7 @@ def metrics_fitting(
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
             "reference_contexts, or retrieved_context_ids with reference_context_ids."
-            f"{suggest_mapping(samples, unread, reading)}"
+            f"{suggest_mapping(samples, plan)}"
         )
     return fitting
 
@@ -245,7 +242,7 @@ def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
     return chosen
 
 
-def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], reading: Reading) -> None:
+def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Plan) -> None:
     """Name all fields that metrics need and no sample has, with the columns that may hold them.
 
     Raises:
@@ -261,23 +258,22 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], reading:
     try:
         check_present(metrics, missing_fields)
     except MissingFieldError as error:
-        options = " ".join(_map_option(name, samples, reading) for name in missing_fields)
+        options = " ".join(_map_option(name, samples, plan) for name in missing_fields)
         raise MissingFieldError(
-            f"{error} Here: {options}.{_list_columns(samples, reading)} ctxmetrics inspect FILE shows them."
+            f"{error} Here: {options}.{_list_columns(samples, plan)} ctxmetrics inspect FILE shows them."
         ) from None
 
 
-def suggest_mapping(
-    samples: Sequence[Sample], unread: Sequence[str], reading: Reading | None = None
-) -> str:
+def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
     """Suggest what to do where no metric fits: which sides are missing, and which columns may hold them."""
-    free_columns = _list_columns(samples, reading)
+    free_columns = _list_columns(samples, plan)
+    unread = () if plan is None else plan.unread
     for retrieved_field, expected_words, expected_field in (
         ("retrieved_contexts", "answer", "reference"),
         ("retrieved_context_ids", "ids", "reference_context_ids"),
     ):
         if any(sample.has(retrieved_field) for sample in samples):
-            option = _map_option(expected_field, samples, reading)
+            option = _map_option(expected_field, samples, plan)
             return (
                 f" Say which column holds the expected {expected_words}: {option}, or give a second file "
                 f"that does: --references FILE.{free_columns}"
@@ -288,12 +284,11 @@ def suggest_mapping(
         return " The file says what is expected. Score a file of what was retrieved, with this one as --references FILE."
     expected = ""
     if not has_reference and not any(sample.has("response") for sample in samples):
-        option = _map_option("reference", samples, reading)
+        option = _map_option("reference", samples, plan)
         expected = f". What is expected is missing, too: {option}.{free_columns}"
-    option = _map_option("retrieved_contexts", samples, reading)
+    option = _map_option("retrieved_contexts", samples, plan)
     if unread:
-        if len(unread) == 1:
-            option = f"--map {shlex.quote(f'{unread[0]}=retrieved_contexts')}"
+        option = join_options(f"{path}=retrieved_contexts" for path in unread)
         return f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: {option}{expected}"
     return (
         " No column that is left holds a list of texts or documents, so the file seems to hold no retrieved texts. "
@@ -306,33 +301,34 @@ def _has_reference(sample: Sample) -> bool:
     return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 
-def _map_option(name: str, samples: Sequence[Sample], reading: Reading | None) -> str:
-    """Write the --map option for a field, with the one column whose name means it, else COLUMN.
+def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
+    """Write the --map option for a field, one for each column that may hold it; without such a column, how to write it.
 
     What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
-    name, it is the only list of texts that is read as no field.
+    name, it is a list of texts that is read as no field.
     """
     columns = []
-    for column in _list_metadata_columns(samples, reading):
+    for column in _list_metadata_columns(samples, plan):
         if name in RETRIEVED:
             is_meant = fields_meant(column) == (name,) and column.lower().endswith("s")
         else:
             is_meant = suggest_field(column) == f" Did you mean {name!r}?"
         if is_meant:
             columns.append(column)
-    if not columns and reading is not None and name == "retrieved_contexts":
-        columns = [*reading.unread]
-    column = columns[0] if len(columns) == 1 else "COLUMN"
-    return f"--map {shlex.quote(f'{column}={name}')}"
+    if not columns and plan is not None and name == "retrieved_contexts":
+        columns = [*plan.unread]
+    if not columns:
+        return f"write the name of its column before '={name}' behind --map"
+    return join_options(f"{column}={name}" for column in columns)
 
 
-def _list_columns(samples: Sequence[Sample], reading: Reading | None) -> str:
+def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:
     """Write the columns that are no field, as the file spells them; empty where there is none."""
-    columns = _list_metadata_columns(samples, reading)
+    columns = _list_metadata_columns(samples, plan)
     return f" Columns that are no field: {join_first(columns)}." if columns else ""
 
 
-def _list_metadata_columns(samples: Sequence[Sample], reading: Reading | None) -> list[str]:
+def _list_metadata_columns(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
     """Return the columns that became metadata, as the file spells them."""
     keys = dict.fromkeys(key for sample in samples for key in sample.metadata)
-    return [key if reading is None else reading.original(key) for key in keys]
+    return [key if plan is None else plan.reading.original(key) for key in keys]

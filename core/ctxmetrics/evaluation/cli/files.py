@@ -57,6 +57,7 @@ def metrics() -> None:
 def inspect(source: SampleFile) -> None:
     """Show the column of each field of a file, the metrics that can run, and the --map option that is needed."""
     from ctxmetrics.evaluation.cli._run import load_samples, open_samples
+    from ctxmetrics.samples.field_names import join_options
 
     file = open_samples(source)
     mapping = list(source.columns or ())
@@ -66,9 +67,9 @@ def inspect(source: SampleFile) -> None:
             mapping.append(_choose_option(file, doubts[0]))
             file = open_samples(replace(source, columns=mapping))
             doubts = _list_doubts(file)
-        has_no_header = file.reading.refusal and not file.reading.mapping
+        has_no_header = file.plan.refusal and not file.reading.mapping
         if has_no_header:  # data stand where names should
-            raise InputFileError(f"{file.path}: {file.reading.refusal}")
+            raise InputFileError(f"{file.path}: {file.plan.refusal}")
         print_result("\n".join(_describe_fields(file)))
         if file.references:
             print_result("\n".join(_describe_fields(file.references)))
@@ -85,13 +86,12 @@ def inspect(source: SampleFile) -> None:
     if not doubts:
         if fitting or mapping:
             print_result(f"score it with: {command}")
-    elif file.reading.unsure or len(doubts[0]) == 1:
+    elif file.plan.unsure or len(doubts[0]) == 1:
         usable = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
         print_result(_suggest_options(file, doubts[0], usable, command))
     else:  # no reading is the likely one
-        print_result(
-            f"Say which list was retrieved: --map COLUMN=retrieved_contexts ({', '.join(file.reading.unread)})"
-        )
+        lists = join_options(f"{path}=retrieved_contexts" for path in file.plan.unread)
+        print_result(f"Say which list was retrieved: {lists}")
     if problem and not doubts:
         message(problem)
         raise typer.Exit(BAD_INPUT)
@@ -158,7 +158,7 @@ def init(
     file = open_samples(source)
     samples = load_samples(file)
     convention = choose_convention(source.schema, None)
-    metrics = metrics_fitting(samples, convention, LexicalJudge(), file.reading.unread, file.reading)
+    metrics = metrics_fitting(samples, convention, LexicalJudge(), file.plan)
     options = {
         **_list_options(replace(source, file=Path(os.path.relpath(source.file, out.parent)))),
         **_list_plan(source, file),
@@ -335,12 +335,11 @@ def _list_doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     """
     from ctxmetrics.samples.schema import TEXTS_OF
 
-    reading = file.reading
     fields_of_contexts = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
-    has_contexts = any(name in fields_of_contexts for name in reading.mapping)
-    if reading.unsure or not reading.unread or has_contexts:
-        return reading.unsure
-    return [[f"{path}=retrieved_contexts" for path in reading.unread]]
+    has_contexts = any(name in fields_of_contexts for name in file.reading.mapping)
+    if file.plan.unsure or not file.plan.unread or has_contexts:
+        return file.plan.unsure
+    return [[f"{path}=retrieved_contexts" for path in file.plan.unread]]
 
 
 def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
@@ -366,7 +365,8 @@ def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
     if reading.unknown_names and not reading.mapping and is_table:
         yield (
             f"no name of a column is known. If the first line is data, write --no-header or --names A,B; else say what the "
-            f"columns hold: --map COLUMN=FIELD. The first line: {', '.join(reading.unknown_names)}"
+            f"columns hold, such as {map_options([f'{reading.unknown_names[0]}=user_input'])[0]}. The first line: "
+            f"{', '.join(reading.unknown_names)}"
         )
     elif reading.unknown_names:
         yield f"carried along as metadata: {', '.join(reading.unknown_names)}"
@@ -396,7 +396,7 @@ def _describe_metrics(
         names = ", ".join(metric_class.base_name for metric_class in fitting)
         yield f"metrics that can run: {names}"
     else:
-        yield f"no metric can run.{suggest_mapping(samples, file.reading.unread, file.reading)}"
+        yield f"no metric can run.{suggest_mapping(samples, file.plan)}"
     unused_fields = [
         name for name in file.reading.mapping if name in OPTIONS and name not in used_fields
     ]

@@ -294,7 +294,7 @@ def _choose_metrics(questions: Sequence[Sample], selection: Selection, judge: Ju
         replace(question, retrieved_contexts=("text",), retrieved_context_ids=("id",))
         for question in questions
     ]
-    return metrics_fitting(filled, convention, judge, ())
+    return metrics_fitting(filled, convention, judge)
 
 
 def _read_margins(

@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import SampleError
+from ctxmetrics.evaluation.files.graded_ids import GRADED, is_graded_pair
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.documents import (
     SPAN_MARK,
@@ -238,6 +239,7 @@ def _is_usable(item: Any, name: str) -> bool:
             is_missing(item)  # it keeps its place
             or ids_of([item]) is not None
             or (isinstance(whole_number(item), (str, int)) and not isinstance(item, bool))
+            or (name == GRADED and is_graded_pair(item))
         )
     return isinstance(text_of(item), str) or bool(in_value(item))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.files.recognition import count_known
+from ctxmetrics.evaluation.files.header_keys import count_known
 from ctxmetrics.evaluation.files.text_files import get_ending, open_text
 from ctxmetrics.samples.cells import find_doubled
 

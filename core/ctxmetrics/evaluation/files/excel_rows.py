@@ -21,7 +21,7 @@ from ctxmetrics.evaluation.files.csv_rows import (
     name_columns,
     read_gaps,
 )
-from ctxmetrics.evaluation.files.recognition import count_known
+from ctxmetrics.evaluation.files.header_keys import count_known
 from ctxmetrics.samples.schema import join_first
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.cell_values import find_fault
 from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
+from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import normalized_key
@@ -75,6 +76,8 @@ def find_plain_field(header: str, value: Any) -> str | None:
     fields = _fields_by_letters()
     field = fields.get(normalized_key(header)) or fields.get(normalized_key(strip_header(header)))
     if field is None or isinstance(value, str):
+        return field
+    if field == GRADED and holds_numbers_by_id(value):
         return field
     items = list_in(value)
     if items is not None and any(

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
-from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, TEXT_NAMES, recognise
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
+from ctxmetrics.evaluation.files.header_keys import TEXT_NAMES
+from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.cells import object_of
 from ctxmetrics.samples.documents import leaves, text_of

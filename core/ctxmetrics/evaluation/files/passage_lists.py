@@ -19,6 +19,7 @@ from ctxmetrics.evaluation.files.several_runs import check_setting, read_retriev
 from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
+from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.schema import RETRIEVED
 
 # If this share of the rows or more look like single passages, all of them are.
@@ -37,6 +38,8 @@ _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passage
 _AROUND = "\"'<>[]{}() "
 # What stands between several names.
 _BETWEEN = re.compile(r"\s*[,;()]\s*")
+# A line break: that of any system, or its code.
+_LINE_BREAK = r"(?:\r?\n|\\n|[\v\u2028\u2029])"
 # What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
 _HEADINGS: Mapping[str, str] = {
     "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",
@@ -280,6 +283,16 @@ def find_joined_lists(lists: Iterable[tuple[Sequence[str], Sequence[str]]]) -> d
     return {field: separator for field, separator in separators.items() if separator is not None}
 
 
+def _write_pattern(separator: str) -> str:
+    """Write a separator as a pattern: a number stands for any number, a line break for one of any system."""
+    literal = separator
+    for character, code in _CODES.items():
+        literal = literal.replace(code, character)
+    if literal == "\n\n":
+        return rf"{_LINE_BREAK}(?:[^\S\n]*{_LINE_BREAK})+"  # a blank line may hold blanks
+    return re.sub(r"\d+", r"\\d+", re.escape(literal)).replace("\\\n", _LINE_BREAK)
+
+
 def split_at(text: str, separator: str) -> list[str]:
     r"""Split a text into its passages.
 
@@ -297,13 +310,7 @@ def split_at(text: str, separator: str) -> list[str]:
         heading = re.compile(_HEADINGS[separator] + _AT_END, re.MULTILINE)
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
-    literal = separator
-    for character, code in _CODES.items():
-        literal = literal.replace(code, character)
-    # A number stands for any number; a line break may be that of another system, or its code.
-    pattern = re.sub(r"\d+", r"\\d+", re.escape(literal)).replace(
-        "\\\n", r"(?:\r?\n|\\n|[\v\u2028\u2029])"
-    )
+    pattern = _write_pattern(separator)
     name = separator[1:-1]
     if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
         # A tag around all is no piece.
@@ -415,11 +422,14 @@ def group_rows(
         raise error.at(next(iter(groups.values()))[0][1]) from None
     for group in groups.values():
         _, first_place = group[0]
-        yield _join_rows([values for values, _ in group], first_place, order), first_place
+        reference = columns.get("reference", "reference")
+        yield _join_rows([values for values, _ in group], first_place, order, reference), first_place
 
 
-def _join_rows(rows: list[dict[str, Any]], where: str, order: Order | None) -> dict[str, Any]:
-    """Join the rows of one question.
+def _join_rows(
+    rows: list[dict[str, Any]], where: str, order: Order | None, reference: str
+) -> dict[str, Any]:
+    """Join the rows of one question; ``reference`` is the column of the reference, for the error.
 
     An expected item that stands in several rows is kept once. If the rows differ in what is expected, a retrieved item is
     kept once too.
@@ -433,7 +443,8 @@ def _join_rows(rows: list[dict[str, Any]], where: str, order: Order | None) -> d
     references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
     if len(references) > 1:
         problem = "differs between the rows of one question."
-        fix = "Parts that are all needed are facts: --map COLUMN=reference_facts. Answers of which one is enough are references."
+        facts, answers = map_options([f"{reference}=reference_facts", f"{reference}=references"])
+        fix = f"Parts that are all needed are facts: {facts}. Answers of which one is enough are references: {answers}."
         raise SampleError(problem, fix).inside(field="reference").at(where)
     rows_differ = False  # in what is expected: these fields come first in `LISTED`
     for name in LISTED:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -21,6 +20,8 @@ from ctxmetrics.evaluation.files.aegis import Payload, read_payload
 from ctxmetrics.evaluation.files.arrow_rows import arrow_rows
 from ctxmetrics.evaluation.files.csv_rows import Header, cell_rows
 from ctxmetrics.evaluation.files.excel_rows import sheet_rows
+from ctxmetrics.evaluation.files.field_locations import parse_cells
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.formats import expand_rows, holds_samples
 from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.joining import Missing, Partners
@@ -33,9 +34,9 @@ from ctxmetrics.evaluation.files.rankings import (
     ranking_rows,
     rankings_in,
 )
-from ctxmetrics.evaluation.files.recognition import AUTO, LOOKAHEAD_ROWS, recognise
+from ctxmetrics.evaluation.files.recognition import AUTO, recognise
+from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
-from ctxmetrics.evaluation.files.row_reading import Reading
 from ctxmetrics.evaluation.files.several_runs import (
     SettingCheck,
     find_value,
@@ -45,9 +46,10 @@ from ctxmetrics.evaluation.files.several_runs import (
 from ctxmetrics.evaluation.files.text_files import check_encoding, get_ending, open_text
 from ctxmetrics.evaluation.files.traces import is_trace, trace_rows
 from ctxmetrics.formulas.checks import check_choice
-from ctxmetrics.samples.cells import read_cells
+from ctxmetrics.samples.cells import list_in, read_cells
 from ctxmetrics.samples.documents import look_up
-from ctxmetrics.samples.schema import TEXTS, join_first
+from ctxmetrics.samples.field_names import join_options
+from ctxmetrics.samples.schema import TEXTS, TEXTS_OF, join_first
 
 _LINES = (".jsonl", ".ndjson")
 # The endings of files that are never TREC runs or qrels.
@@ -309,7 +311,7 @@ class RowFile(Iterator[T], Generic[T]):
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
         for row in self._first_rows:
-            _, parsed_row = self.reading.parse_cells(row)
+            _, parsed_row = parse_cells(self.reading, row)
             value = look_up({**parsed_row, **read_cells(row)}, path)
             if value is not None:
                 return value
@@ -349,7 +351,7 @@ class RowFile(Iterator[T], Generic[T]):
         values_by_question: dict[str, set[str]] = {}
         values: dict[str, None] = {}  # in the order of the rows
         # The rows of one run may be readable although all rows together are refused.
-        plan = Plan(replace(self.reading, refusal=None))
+        plan = replace(self.plan, refusal=None)
         for fields, _ in self._read_fields(plan):
             value = name_value(find_value(self._current_row, by))
             question = find_value(self._current_row, self._group_by) if self._group_by else None
@@ -477,25 +479,38 @@ def _add_path_to_error(
     path = reading.mapping.get(error.field)
     if path is None:
         return error
-    inner = _find_key_of_kind(reading, row, path, error.field) if error.is_whole_field else ""
-    if path == error.field and not inner:
+    option_paths: list[str] = []
+    if error.is_whole_field:
+        option_paths = _find_paths_of_kind(reading, row, path, error.field)
+    elif error.item is not None and error.field in TEXTS_OF.values():
+        option_paths = _find_texts_of_items(reading, row, path)
+    if path == error.field and not option_paths:
         return error
-    option = f"{path}.{inner}={error.field}" if inner else f"COLUMN={error.field}"
-    error.fix = (
-        f"{error.fix} It was read from '{path}'; name another column or path, such as --map "
-        f"{shlex.quote(option)}."
-    ).lstrip()
+    error.fix = f"{error.fix} It was read from '{path}'".lstrip()
+    if option_paths:
+        options = join_options(f"{option_path}={error.field}" for option_path in option_paths)
+        error.fix += f"; name another column or path, such as {options}."
+    else:
+        error.fix += "; ctxmetrics inspect FILE shows all columns."
     return error
 
 
-def _find_key_of_kind(reading: Reading, row: Mapping[str, Any], path: str, field: str) -> str:
-    """Find the key of the object at a path whose value may be the field: ``KEY`` if several may, empty if none may."""
-    _, parsed_row = reading.parse_cells(row)
+def _find_paths_of_kind(reading: Reading, row: Mapping[str, Any], path: str, field: str) -> list[str]:
+    """Find the paths of the values that may be the field in the object at a path."""
+    _, parsed_row = parse_cells(reading, row)
     holder = look_up(parsed_row, path)
     if not hasattr(holder, "items"):
-        return ""
+        return []
     kind = str if field in TEXTS else list
-    keys = [key for key, value in holder.items() if isinstance(value, kind)]
-    if len(keys) > 1:
-        return "KEY"
-    return keys[0] if keys else ""
+    return [f"{path}.{key}" for key, value in holder.items() if isinstance(value, kind)]
+
+
+def _find_texts_of_items(reading: Reading, row: Mapping[str, Any], path: str) -> list[str]:
+    """Find the paths of the texts in the first object of a list."""
+    _, parsed_row = parse_cells(reading, row)
+    items = list_in(look_up(parsed_row, path)) or [None]
+    if not hasattr(items[0], "items"):
+        return []
+    texts = [(key, value) for key, value in items[0].items() if isinstance(value, str)]
+    longest_first = sorted(texts, key=lambda text: len(text[1]), reverse=True)
+    return [f"{path}[].{key}" for key, _ in longest_first]

@@ -1,27 +1,49 @@
 """The plan of a source: what each key of its rows holds is decided once, then a row is looked up and checked.
 
-The careful reader (`ctxmetrics.evaluation.files.row_reading.Reading`) asks of each row what it may mean. A plan asks it once
+The careful reader (`ctxmetrics.evaluation.files.row_reading.read_row`) asks of each row what it may mean. A plan asks it once
 of each key, and keeps the answer. A value of any other form is read by the careful reader, so that a plan and the careful reader give the
-same fields or the same error.
+same fields or the same error. A plan also says what the first rows show of their source: why its rows are refused, if they are,
+and what its reader must know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from types import NoneType
 from typing import Any
 
-from ctxmetrics.errors import SampleError
-from ctxmetrics.evaluation.files.hit_order import may_hold_order
-from ctxmetrics.evaluation.files.row_reading import STAGE, Reading, list_paths, without_paths
+from ctxmetrics.errors import AmbiguousFieldError, SampleError
+from ctxmetrics.evaluation.files.field_locations import (
+    STAGE,
+    find_all_locations,
+    find_list_contexts,
+    find_locations,
+    list_paths,
+    parse_cells,
+    without_paths,
+)
+from ctxmetrics.evaluation.files.hit_order import may_hold_grades, may_hold_order
+from ctxmetrics.evaluation.files.list_values import read_lists
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.evaluation.files.row_names import list_unknown_names
+from ctxmetrics.evaluation.files.row_reading import drop_unusable, name_sample, read_row
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.conversations import PLACES
 from ctxmetrics.samples.documents import HOLDERS
-from ctxmetrics.samples.field_names import find_misspelt
-from ctxmetrics.samples.schema import FIELDS, LISTS, OPTIONS, TEXTS, TEXTS_OF, first_keys
+from ctxmetrics.samples.field_names import find_misspelt, map_options
+from ctxmetrics.samples.schema import (
+    FIELDS,
+    LISTS,
+    OPTIONS,
+    RETRIEVED,
+    TEXTS,
+    TEXTS_OF,
+    first_keys,
+    first_value,
+)
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
 # How many keys are remembered.
@@ -145,14 +167,22 @@ class _Fields:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rows of one source are read. Plans are equal where their careful readers are.
+    """How the rows of one source are read. Plans are equal if the same was decided.
 
     Attributes:
-        reading: The careful reader, with all that was decided.
+        reading: What was decided about a row, for the careful reader.
+        refusal: Why the rows are no samples; None if they are. With a refusal no row is read.
+        unsure: For each field that two columns may hold, the possible ``COLUMN=FIELD``. If there are any, no row is read.
+        joined: By list field, the separator of the passages, if the first rows have several passages in one text.
+        unread: Columns and paths with lists of texts or documents that are no field.
         columns: What each key holds, of those in the rows so far.
     """
 
     reading: Reading
+    refusal: str | None = None
+    unsure: tuple[tuple[str, ...], ...] = ()
+    joined: Mapping[str, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
     columns: dict[Any, KeyContent] = field(default_factory=dict, repr=False, compare=False)
     _objects: dict[Any, HeldFields | None] = field(default_factory=dict, repr=False, compare=False)
 
@@ -161,15 +191,74 @@ class Plan:
     ) -> tuple[dict[str, Any], list[str]]:
         """Read the fields of a row; the rest of it becomes metadata.
 
-        Arguments, result and errors are those of `Reading.row`.
+        Arguments and result are those of `read_row`.
+
+        Raises:
+            AmbiguousFieldError: Two columns may hold one field.
+            SampleError: The rows are no samples, or as `read_row` raises.
         """
+        if self.refusal or self.unsure:
+            raise self._explain_refusal(row, where)
         fields = None
-        if type(row) is dict and self._is_known:
+        if type(row) is dict and not self.reading.schema.unanswerable_ids:  # these ids say more
             try:
                 fields = self._look_up(row, where)
             except (_CarefulReaderError, SampleError):
                 fields = None  # the careful reader raises the error with its place
-        return self.reading.row(row, where) if fields is None else fields
+        return read_row(self.reading, row, where) if fields is None else fields
+
+    def _explain_refusal(self, row: Mapping[str, Any], where: str | None) -> SampleError:
+        """Return the error of a row whose source is refused."""
+        if self.refusal:
+            error = SampleError(self.refusal)
+        else:
+            options = " or ".join(map_options(self.unsure[0]))
+            error = AmbiguousFieldError(
+                f"it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
+                "columns."
+            )
+        name_sample(error, self._find_id(row), where)
+        return error
+
+    def _find_id(self, row: Mapping[str, Any]) -> Any:
+        """Find the id of a row; None if it has none, or cannot be read."""
+        if not hasattr(row, "items"):
+            return None
+        try:
+            _, parsed_row = parse_cells(self.reading, row)
+        except SampleError:
+            return None
+        return first_value(find_locations(self.reading, parsed_row, "id"))
+
+    def column_of(self, name: str, columns: Collection[str]) -> str | None:
+        """Find the column that holds a field; None if there is no such column or several, or if a path is nested."""
+        reading = self.reading
+        needs_rows = self.unsure or self.refusal or reading.split or self.joined
+        has_grades = reading.graded_ids or may_hold_grades(columns)
+        changes_ids = name in TEXTS_OF and (reading.decimal_ids or has_grades)
+        if needs_rows or changes_ids:
+            return None
+        is_ordered = name in RETRIEVED and reading.order != "given"
+        if is_ordered and may_hold_order({column: {"score": None} for column in columns}):
+            return None
+        mapped = reading.mapped_to(name)
+        if len(mapped) > 1:
+            return None
+        if mapped:
+            return mapped[0] if mapped[0] in columns else None
+        columns_by_key = {
+            reading.renamed.get(column, column): column
+            for column in columns
+            if column not in reading.columns
+        }
+        keys = reading.schema.flat_keys[name]
+        keys_of_objects = first_keys(key for key in keys if "." in key)
+        if name in reading.schema.places:
+            keys_of_objects.add(reading.schema.places[name].side)
+        if not keys_of_objects.isdisjoint(columns_by_key):
+            return None
+        matches = [columns_by_key[key] for key in keys if key in columns_by_key]
+        return matches[0] if len(matches) == 1 else None
 
     def _look_up(self, row: dict[Any, Any], where: str | None) -> tuple[dict[str, Any], list[str]]:
         """Read a row by its keys.
@@ -214,14 +303,14 @@ class Plan:
         if not is_plain:
             list_contexts = {}
             if fields.has_order or "searches" in values:
-                _, parsed_row = self.reading.parse_cells(row)
+                _, parsed_row = parse_cells(self.reading, row)
                 locations = {name: [(path, None)] for name, path in fields.paths.items()}
-                list_contexts = self.reading.find_list_contexts(parsed_row, locations)
-            carried |= self.reading.read_lists(values, list_contexts)
+                list_contexts = find_list_contexts(self.reading, parsed_row, locations)
+            carried |= read_lists(self.reading, values, list_contexts)
         if carried:
             values["metadata"] = {**values.get("metadata", {}), **carried}
         if not is_plain:
-            self.reading.drop_unusable(values, values.get("id"), where)
+            drop_unusable(self.reading, values, values.get("id"), where)
         return values, fields.unknown_names
 
     def _add_held(self, fields: _Fields, name: str, value: dict[Any, Any]) -> None:
@@ -260,7 +349,7 @@ class Plan:
         name = self.reading.renamed.get(key, key)
         if self._needs_careful_reader(name):
             return _READ_CAREFULLY
-        is_unknown = bool(self.reading.list_unknown_names({name: None}))
+        is_unknown = bool(list_unknown_names(self.reading, {name: None}))
         may_order = name in _MILVUS_REPLY_KEYS or may_hold_order({name: {"score": None}})
         excluded = name if name != key else None
         if first_keys([name]).isdisjoint(self._searched_keys):
@@ -299,7 +388,7 @@ class Plan:
 
     def _find_only_field(self, name: str, example: Any) -> str | None:
         """Find the field that a value under a key is read as; empty for no field, None if only the careful reader can tell."""
-        locations = self.reading.find_all_locations({name: example})
+        locations = find_all_locations(self.reading, {name: example})
         matches: list[tuple[str, str, Any]] = []
         for field_name, field_locations in locations.items():
             matches += [(field_name, path, value) for path, value in field_locations]
@@ -337,7 +426,7 @@ class Plan:
             return None
         if any(self._depends_on_content(name, inner, item) for inner, item in value.items()):
             return None
-        locations = self.reading.find_all_locations({name: value})
+        locations = find_all_locations(self.reading, {name: value})
         fields: list[tuple[str, str | None]] = []
         for field_name, field_locations in locations.items():
             for path, located in field_locations:
@@ -350,7 +439,7 @@ class Plan:
                     return None
                 fields.append((field_name, inner))
         rest = without_paths({name: value}, list_paths(locations))
-        unknown_names = tuple(self.reading.list_unknown_names(rest))
+        unknown_names = tuple(list_unknown_names(self.reading, rest))
         may_order = may_hold_order({key: {"score": None} for key in value})
         may_order = may_order or not _MILVUS_REPLY_KEYS.isdisjoint(value)
         if rest.get(name) is value:
@@ -383,16 +472,11 @@ class Plan:
         return name in ("page_content", "context") or find_misspelt(name, schema, absent) is not None
 
     @cached_property
-    def _is_known(self) -> bool:
-        """Whether rows are read by their keys: they are not refused, and their ids say nothing else."""
-        reading = self.reading
-        return not (reading.refusal or reading.unsure or reading.schema.unanswerable_ids)
-
-    @cached_property
     def _keeps_lists(self) -> bool:
         """Whether lists of texts and ids are stored as they are: none is split or sorted, and no id ends in a point and a zero."""
         is_split = self.reading.split is not None or bool(self.reading.schema.joined)
-        return not is_split and not self.reading.decimal_ids and self.reading.order in (None, "given")
+        changes_ids = self.reading.decimal_ids or self.reading.graded_ids
+        return not is_split and not changes_ids and self.reading.order in (None, "given")
 
     @cached_property
     def _paths(self) -> frozenset[str]:

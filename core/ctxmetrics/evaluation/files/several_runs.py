@@ -193,7 +193,7 @@ def explain_setting(column: str, values: Sequence[str]) -> str:
     only = shlex.quote(f"{column}={values[0]}")
     return (
         f"a question has several retrievals: {column!r} differs between its rows ({join_first(values, _SHOWN)}). Write --only {only} "
-        f"for one of them (in Python only={{{column!r}: {values[0]!r}}} of read_samples, or keep its rows), or --by "
+        f"for one of them (in Python only={{{column!r}: {values[0]!r}}}, or keep its rows), or --by "
         f"{shlex.quote(column)} (by=) for each as a run of its own; --map {shlex.quote(f'{column}=metadata')} if it is no setting."
     )
 

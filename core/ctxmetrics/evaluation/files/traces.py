@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.evaluation.files.row_reading import without_paths
+from ctxmetrics.evaluation.files.field_locations import without_paths
 from ctxmetrics.samples.cells import list_in, object_in, read_cells
 from ctxmetrics.samples.conversations import find_conversation, read_messages
 from ctxmetrics.samples.documents import as_list, first_value_at, leaves, look_up

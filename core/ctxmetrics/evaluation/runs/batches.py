@@ -27,7 +27,7 @@ from ctxmetrics.samples.fields import plain_texts
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.samples.unanswerable import is_answerability_name
-from ctxmetrics.scores.label_notes import describe_orders
+from ctxmetrics.scores.label_notes import Labels, describe_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -39,8 +39,12 @@ if TYPE_CHECKING:
 Table = TypeVar("Table")
 # Rows whose lists are in memory at a time.
 _ROWS = 256
+# Rows whose ids are compared for a note about ids that were never retrieved.
+_MOST_COMPARED = 1000
 # The field whose items have grades in the labels.
 _GRADED = "reference_context_ids"
+# The fields of ids, which are compared.
+_IDS = frozenset({"retrieved_context_ids", _GRADED})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +156,8 @@ class BatchScorer:
             if any(sample.has(name) for sample in samples):
                 present_fields.add(name)
         log_orders(sample.metadata for sample in samples)
+        if whole:
+            _log_never_retrieved(samples)
         if whole and len(frame):
             check_present(self.metrics, required_fields - present_fields)
         if sample_metrics:
@@ -174,11 +180,11 @@ class BatchScorer:
         # A sample must be made for what the two lists do not say: the searches, and labels that are not grades of ids.
         fields_of_samples = ["searches"] if _GRADED in fields else ["searches", "labels"]
         for name in fields_of_samples:
-            if self.plan.reading.column_of(name, columns) is not None:
+            if self.plan.column_of(name, columns) is not None:
                 return False
         if self._may_lack_answers(columns):
             return False
-        return all(self.plan.reading.column_of(name, columns) for name in fields)
+        return all(self.plan.column_of(name, columns) for name in fields)
 
     def _may_lack_answers(self, columns: Sequence[str]) -> bool:
         """Whether some questions may have no answer: a column says so, or their ids do."""
@@ -200,10 +206,11 @@ class BatchScorer:
         """
         present: set[str] = set()
         metadata: list[Mapping[str, Any]] = []
+        compared: list[Any] = []
         first_values = self._find_first_values(frame)
         self._check_ids(frame, first_row)
-        columns = [str(self.plan.reading.column_of(name, frame.columns)) for name in fields]
-        labels = self.plan.reading.column_of("labels", frame.columns)
+        columns = [str(self.plan.column_of(name, frame.columns)) for name in fields]
+        labels = self.plan.column_of("labels", frame.columns)
         for begin in range(0, len(frame), _ROWS):
             end = begin + _ROWS
             cells_by_field = []  # the cells of both columns, as a sample stores them
@@ -226,8 +233,11 @@ class BatchScorer:
                 else:
                     rows.append(pair)
             present |= {name for name in fields if _has_field(rows, name)}
+            if _IDS.issuperset(fields) and begin < _MOST_COMPARED:
+                compared += rows
             _score_rows(rows, fields, metrics, scored)
         log_orders(metadata)
+        _log_never_retrieved(compared)
         return present
 
     def _find_first_values(self, frame: nw.DataFrame[Any]) -> set[int]:
@@ -279,7 +289,7 @@ class BatchScorer:
         Raises:
             SampleError: Two have.
         """
-        name = self.plan.reading.column_of("id", frame.columns)
+        name = self.plan.column_of("id", frame.columns)
         if name is None:
             return
         ids = frame[name].to_list()
@@ -350,6 +360,18 @@ def _has_field(rows: Sequence[Any], name: str) -> bool:
 def log_orders(metadata: Iterable[Mapping[str, Any]]) -> None:
     """Log what put the retrieved contexts of samples in another order than their lists have, or may have to."""
     for note in describe_orders(metadata):
+        logging.getLogger("ctxmetrics").warning("score_table: %s", note)
+
+
+def _log_never_retrieved(rows: Sequence[Any]) -> None:
+    """Log that ids of the first rows, which are samples or pairs of lists, were never retrieved, and what would make them match."""
+    labels = Labels()
+    for row in rows[:_MOST_COMPARED]:
+        if type(row) is tuple:
+            labels.add_ids(*row)
+        else:
+            labels.add_ids(row.retrieved_context_ids, row.reference_context_ids)
+    for note in labels.describe_never_retrieved():
         logging.getLogger("ctxmetrics").warning("score_table: %s", note)
 
 
@@ -437,7 +459,7 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     grouped = frame[[int(place) for _, place in groups]]
     namespace = nw.get_native_namespace(frame)
     for name in LISTED:
-        column = plan.reading.column_of(name, frame.columns) or plan.reading.mapping.get(name)
+        column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)
         if column in frame.columns:
             lists = [values.get(name) for values, _ in groups]
             grouped = grouped.with_columns(

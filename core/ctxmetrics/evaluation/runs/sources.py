@@ -6,7 +6,7 @@ import asyncio
 import os
 import shlex
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import suppress
@@ -22,6 +22,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED,
@@ -29,7 +30,7 @@ from ctxmetrics.evaluation.files.passage_lists import (
     find_joined_lists,
     to_record,
 )
-from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, recognise
+from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_sample, read_samples
@@ -46,6 +47,8 @@ from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say which retrieval a sample is of.
 _OF_SETTINGS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
+# The most samples of repeated questions that are compared.
+_MOST_REPEATED = 1000
 # Seconds that a sample waits at most for the next ones, to be handed on with them.
 _LONGEST_REST = 0.02
 
@@ -98,7 +101,7 @@ class Source:
         self._samples: Iterator[Any] = iter(samples)
         self._file = samples if isinstance(samples, RowFile) else None
         self._source = self._file
-        self.joined: Mapping[str, str] = samples.reading.joined if isinstance(samples, RowFile) else {}
+        self.joined: Mapping[str, str] = samples.plan.joined if isinstance(samples, RowFile) else {}
         if self._listed:
             with naming_huge_integers(samples):
                 self._check_list([*samples])
@@ -142,8 +145,10 @@ class Source:
         try:
             sample = next(self._samples, None)
         except Exception as error:
+            # The options that our own errors name stay whole.
+            text = str(error) if isinstance(error, CtxMetricsError) else safe_text(error)
             raise SampleError(
-                f"The samples broke off after {self._number}: {type(error).__name__}: {safe_text(error)}"
+                f"The samples broke off after {self._number}: {type(error).__name__}: {text}"
             ) from error
         if sample is not None:
             return self._read_checked(sample)
@@ -160,12 +165,12 @@ class Source:
         try:
             check_present(self._metrics, self._lacking)
         except MissingFieldError as error:
-            reading = self._source.reading if self._source else self._plan and self._plan.reading
+            plan = self._source.plan if self._source else self._plan
             hints = ""
-            if reading and reading.unread and "retrieved_contexts" in self._lacking:
-                hints += f" Lists of texts stand in: {', '.join(reading.unread)}."
-                if len(reading.unread) == 1:
-                    option = shlex.quote(f"{reading.unread[0]}=retrieved_contexts")
+            if plan and plan.unread and "retrieved_contexts" in self._lacking:
+                hints += f" Lists of texts stand in: {', '.join(plan.unread)}."
+                if len(plan.unread) == 1:
+                    option = shlex.quote(f"{plan.unread[0]}=retrieved_contexts")
                     hints += f" If that is what was retrieved: --map {option}."
             if self._source:
                 path = shlex.quote(str(self._source.path))
@@ -271,9 +276,17 @@ def list_samples(
 def _find_setting_key(samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
     """Find the key of the metadata that makes samples several retrievals of their questions; None where none does."""
     if not any(may_hold_setting(sample.metadata) for sample in samples[:LOOKAHEAD_ROWS]):
-        return None
+        samples = _list_repeated_questions(samples)
     rows = (read_retrieval(_read_setting(sample)) for sample in samples)
     return find_setting(row for row in rows if row is not None)
+
+
+def _list_repeated_questions(samples: Sequence[Sample]) -> list[Sample]:
+    """List the samples with metadata whose question another one has; of very many, the first."""
+    with_metadata = [sample for sample in samples if sample.metadata and sample.user_input]
+    counts = Counter(sample.user_input for sample in with_metadata)
+    repeated = [sample for sample in with_metadata if counts[sample.user_input] > 1]
+    return repeated[:_MOST_REPEATED]
 
 
 def _read_setting(sample: Sample) -> dict[str, Any]:

@@ -7,18 +7,23 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import list_texts
-from ctxmetrics.evaluation.files.recognition import LOOKAHEAD_ROWS, recognise
+from ctxmetrics.evaluation.files.recognition import recognise
+from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
-from ctxmetrics.evaluation.files.row_reading import Reading
 from ctxmetrics.evaluation.files.several_runs import (
     check_setting,
+    find_value,
+    keep_rows,
     may_hold_setting,
+    name_value,
     read_retrieval,
 )
 from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, frame_of, group_table, plain_rows
@@ -49,7 +54,13 @@ _LIMITS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute"
 _OF_ONE_PROCESS = ("out", "keep_texts", "tags", "deadline", "progress")
 
 
-def score_dataset(dataset: Any, metrics: Sequence[Metric | str], **options: Any) -> Any:
+def score_dataset(
+    dataset: Any,
+    metrics: Sequence[Metric | str],
+    *,
+    only: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
     """Score a dataset of Hugging Face's ``datasets`` as `score_table` does, and return it with the metrics' columns.
 
     Raises:
@@ -63,6 +74,8 @@ def score_dataset(dataset: Any, metrics: Sequence[Metric | str], **options: Any)
         raise ParameterError(
             f"score_table: {type(dataset).__name__} is a stream. Give it to evaluate()."
         )
+    if only:
+        dataset = dataset.select(_find_rows(dataset, only))
     before = dataset.with_format("arrow")[:]
     scored = score_table(before, metrics, **options)
     for name in scored.column_names:
@@ -81,6 +94,8 @@ def score_table(
     group_by: str | None = None,
     split: str | None = None,
     order: Order | None = None,
+    only: Mapping[str, Any] | None = None,
+    by: str | None = None,
     batch_size: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
@@ -110,6 +125,9 @@ def score_table(
         group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
         split: As for `read_samples`.
         order: As for `read_samples`; what changed an order is logged.
+        only: As for `read_samples`: the table that is returned has only the rows with these values.
+        by: As for `read_samples`: the rows of each value of the column are recognised, joined and scored by themselves, with
+            limits of their own.
         batch_size: The most rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
             takes long (a judge, a function of yours) and no budget or rate is set; of Spark what its own setting says.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
@@ -128,16 +146,34 @@ def score_table(
             f"score_table: {str(table)!r} is a path, no table. Write evaluate({str(table)!r}, metrics)."
         )
     if type(table).__module__.partition(".")[0] == "datasets":
-        reading_options = {
+        reading_options: dict[str, Any] = {
             "schema": schema,
             "columns": columns,
             "group_by": group_by,
             "split": split,
             "order": order,
+            "only": only,
+            "by": by,
         }
         return cast("Table", score_dataset(table, metrics, judge=judge, **reading_options, **options))
     distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
+    if distributed and (group_by is not None or only or by is not None):
+        raise ParameterError(
+            "score_table: group_by=, only= and by= are for one process. Group or filter the rows before."
+        )
     frame: Any = () if distributed else frame_of(table)
+    if only:
+        frame = frame[_find_rows(plain_rows(frame), only)]
+    if by is not None:
+        reading_options = {
+            "schema": schema,
+            "columns": columns,
+            "judge": judge,
+            "group_by": group_by,
+            "split": split,
+            "order": order,
+        }
+        return cast("Table", _score_by(frame, by, metrics, **reading_options, **options))
     if distributed:
         rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
     else:
@@ -162,8 +198,6 @@ def score_table(
         )
     _note_separators(plan.reading, rows)
     if group_by is not None:
-        if distributed:
-            raise ParameterError("score_table: group_by= is for one process. Group the rows before.")
         table = group_table(frame, plan, group_by)
         plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
         frame = frame_of(table)
@@ -173,6 +207,45 @@ def score_table(
         return cast("Table", score_distributed(table, scorer, batch_size))
     with naming_huge_integers(plain_rows(frame), "row"):
         return scorer.score_whole(table)
+
+
+def _find_rows(rows: Iterable[Mapping[str, Any]], only: Mapping[str, Any]) -> list[int]:
+    """Find the numbers of the rows with these values of these columns.
+
+    Raises:
+        ParameterError: No row has one of them.
+    """
+    names = {column: name_value(value) for column, value in only.items()}
+    numbered = ((str(number), row) for number, row in enumerate(rows))
+    return [int(number) for number, _ in keep_rows(numbered, names)]
+
+
+def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: Any) -> Any:
+    """Score the rows of each value of a column by themselves, and join them in the order of the rows; groups, in that of the values.
+
+    Raises:
+        ParameterError: A row has no value there.
+    """
+    import narwhals.stable.v1 as nw
+
+    column = by.removeprefix("metadata.")
+    rows_by_value: dict[str, list[int]] = {}
+    for number, row in enumerate(plain_rows(frame)):
+        value = find_value(row, column)
+        if value is None:
+            raise ParameterError(f"score_table: by={by}: row {number + 1} has no value there.")
+        rows_by_value.setdefault(name_value(value), []).append(number)
+    parts = [
+        frame_of(score_table(frame[numbers].to_native(), metrics, **options))
+        for numbers in rows_by_value.values()
+    ]
+    if not parts:
+        return score_table(frame.to_native(), metrics, **options)
+    joined = nw.concat(parts)
+    if options["group_by"] is None:
+        numbers = [*chain.from_iterable(rows_by_value.values())]
+        joined = joined[sorted(range(len(numbers)), key=numbers.__getitem__)]
+    return joined.to_native()
 
 
 def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -93,7 +93,7 @@ def test_the_option_that_an_error_names_works(
     assert status == 2
     option = FOLLOWED.get(name) or ONE_TEXT[name]
     assert (option in told.splitlines()[-1]) == (name in FOLLOWED)
-    assert name in FOLLOWED or "--map COLUMN=retrieved_contexts" in told.splitlines()[-1]
+    assert name in FOLLOWED or "before '=retrieved_contexts' behind --map" in told.splitlines()[-1]
     status, means, told = scored(monkeypatch, capsys, tmp_path / name, *option.split())
     assert (status, means) == (0, {"context_utilization": 1.0}), (
         told

@@ -36,7 +36,7 @@ pandas = pytest.importorskip("pandas")
 
 INPUTS: list[dict[str, Any]] = [
     item
-    for name in ("inputs.json", "orders.json", "replies.json")
+    for name in ("inputs.json", "orders.json", "replies.json", "tools.json")
     for item in json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 ]
 # Values that JSON does not have, as `inputs.json` writes them.

@@ -7,7 +7,9 @@ import json
 import math
 import pickle
 import random
+import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +20,9 @@ from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.evaluation.files import row_plan
 from ctxmetrics.evaluation.files.formats import ALL_SCHEMAS
 from ctxmetrics.evaluation.files.recognition import recognise
+from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
-from ctxmetrics.evaluation.files.row_reading import Reading
+from ctxmetrics.evaluation.files.row_reading import read_row
 from ctxmetrics.samples.systems import SCHEMAS
 from support.cases import each_case
 from support.exports import FILES
@@ -258,9 +261,13 @@ def read_all(folder: Path, monkeypatch: Any) -> dict[str, list[tuple[Plan, Any]]
 
 
 def check_rows(plan: Plan, rows: list[Any], caplog: Any) -> None:
-    """Compare what a plan and its careful reader make of rows."""
+    """Compare what a plan and its careful reader make of rows; a plan that refuses its source refuses each row."""
     for row in rows:
-        careful = outcome(plan.reading.row, row, caplog)
+        if plan.refusal or plan.unsure:
+            with pytest.raises(CtxMetricsError, match=re.escape(plan.refusal or "it is not known")):
+                plan.apply(row)
+            continue
+        careful = outcome(partial(read_row, plan.reading), row, caplog)
         assert outcome(plan.apply, row, caplog) == careful, (plan.reading, row)
 
 
@@ -316,15 +323,15 @@ def test_rows_of_a_system(name, parses_texts, caplog):
 
 
 def count_calls(monkeypatch: Any, name: str) -> list[Any]:
-    """Count the calls of a method of the careful reader."""
+    """Count the calls of a function that plans use."""
     calls: list[Any] = []
-    original = getattr(Reading, name)
+    original = getattr(row_plan, name)
 
-    def counting(self: Reading, *values: Any) -> Any:
+    def counting(*values: Any) -> Any:
         calls.append(values)
-        return original(self, *values)
+        return original(*values)
 
-    monkeypatch.setattr(Reading, name, counting)
+    monkeypatch.setattr(row_plan, name, counting)
     return calls
 
 
@@ -344,10 +351,10 @@ def test_usual_rows_need_no_care(row, monkeypatch):
     rows = [{**row, "id": f"q{number}"} for number in range(20)]
     plan = recognise(rows)
     plan.apply(rows[0])
-    calls = count_calls(monkeypatch, "parse_cells")
+    calls = count_calls(monkeypatch, "read_row")
     samples = [Sample.from_fields(plan.apply(row)[0], None) for row in rows]
     assert calls == []
-    assert samples == [Sample.from_fields(plan.reading.row(row)[0], None) for row in rows]
+    assert samples == [Sample.from_fields(read_row(plan.reading, row)[0], None) for row in rows]
 
 
 def test_few_calls_a_row_of_the_example():
@@ -413,7 +420,7 @@ def test_a_text_with_the_list_of_a_path_is_read(inner):
     plan = recognise(rows, parses_texts=False)
     for item in rows:
         values, _ = plan.apply(item)
-        assert values == plan.reading.row(item)[0]
+        assert values == read_row(plan.reading, item)[0]
         assert values["retrieved_contexts"] == ["One two three.", "Four five six."]
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ctxmetrics import (
+    ContextPrecision,
     ContextRecall,
     IDBasedContextPrecision,
     IDBasedContextRecall,
@@ -21,6 +22,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import (
+    CtxMetricsError,
     JudgeError,
     MissingExtraError,
     MissingFieldError,
@@ -414,3 +416,58 @@ def test_a_lazy_frame_is_read_whole_or_scored_in_parts():
     schema |= {name: frames.String for name, kind in scorer.columns.items() if kind is str}
     scored = lazy.map_batches(scorer.score, schema=schema).collect()
     assert scored.equals(score_table(lazy.collect(), METRICS))
+
+
+# Two questions, each asked of two retrievers; the useful passage is the second of bm25 for "a?", and the first elsewhere.
+_PASSAGES = {
+    ("a?", "bm25"): ["The lamp is red.", "The pump hums."],
+    ("b?", "bm25"): ["The pump hums.", "The lamp is red."],
+    ("a?", "dense"): ["The pump hums.", "The lamp is red."],
+    ("b?", "dense"): ["The pump hums.", "The lamp is red."],
+}
+_SYSTEMS_AS_ROWS = [
+    {"question": question, "ground_truth": "The pump hums.", "contexts": texts, "system": system}
+    for (question, system), texts in _PASSAGES.items()
+]
+_SYSTEMS_AS_PASSAGES = [
+    {**row, "contexts": text} for row in _SYSTEMS_AS_ROWS for text in row["contexts"]
+]
+
+
+def make_table(kind, rows):
+    make, _ = kind
+    return make({name: [row[name] for row in rows] for name in rows[0]})
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "values"),
+    [
+        (_SYSTEMS_AS_ROWS, {"only": {"system": "bm25"}}, [0.5, 1]),
+        (_SYSTEMS_AS_ROWS, {"by": "system"}, [0.5, 1, 1, 1]),
+        (_SYSTEMS_AS_ROWS[::-1], {"by": "system"}, [1, 1, 1, 0.5]),
+        (_SYSTEMS_AS_PASSAGES, {"only": {"system": "bm25"}, "group_by": "question"}, [0.5, 1]),
+        (_SYSTEMS_AS_PASSAGES, {"by": "system", "group_by": "question"}, [0.5, 1, 1, 1]),
+    ],
+)
+def test_one_or_each_of_several_retrievals_is_scored(kind, rows, options, values):
+    scored = score_table(make_table(kind, rows), [ContextPrecision()], **options)
+    assert column(scored, "context_precision") == values
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "a question has several retrievals: 'system'"),
+        ({"only": {"system": "sparse"}}, "no row has it. There is system: bm25, dense"),
+        ({"by": "engine"}, "by=engine: row 1 has no value there"),
+    ],
+)
+def test_several_retrievals_are_refused(kind, options, problem):
+    with pytest.raises(CtxMetricsError, match=problem):
+        score_table(make_table(kind, _SYSTEMS_AS_ROWS), [ContextPrecision()], **options)
+
+
+def test_ids_that_differ_in_case_are_logged(kind, caplog):
+    row = {"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["D2"]}
+    score_table(make_table(kind, [row]), [IDBasedContextRecall()])
+    assert "in one case they would match: D2 and d2" in caplog.text

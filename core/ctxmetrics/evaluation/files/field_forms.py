@@ -1,0 +1,142 @@
+"""In which form the first rows have each field: where it stands, one text or a list, ids with grades, usable or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ctxmetrics.evaluation.files.cell_values import (
+    are_comma_ids,
+    are_decimals,
+    find_fault,
+    is_id_number,
+    is_text,
+    split_ids,
+)
+from ctxmetrics.evaluation.files.field_locations import (
+    find_all_locations,
+    find_locations,
+    get_first_locations,
+    list_paths,
+    without_paths,
+)
+from ctxmetrics.evaluation.files.first_rows import ParsedRows
+from ctxmetrics.evaluation.files.graded_ids import GRADED, are_graded, read_graded_ids
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.evaluation.files.row_names import list_unknown_names
+from ctxmetrics.samples.cells import is_list_text, list_in
+from ctxmetrics.samples.documents import ids_of, look_up, whole_number
+from ctxmetrics.samples.schema import FIELDS, LISTS, RETRIEVED, TEXTS_OF, first_value
+
+
+def add_forms(
+    reading: Reading, parsed_row: Mapping[str, Any], rows: ParsedRows, *, single: bool
+) -> Reading:
+    """Return the reading with where each field stands in the first rows, in which form, and with the names that no schema knows.
+
+    Args:
+        reading: The reading.
+        parsed_row: The first row.
+        rows: The first rows.
+        single: Whether one text may stand for a list of one, if every row has it so.
+    """
+    locations = find_all_locations(reading, parsed_row)
+    first_locations = get_first_locations(locations)
+    mapping: dict[str, str] = {}
+    for name, (path, _) in first_locations.items():
+        head = path.partition(".")[0]
+        # Where the schema expects an object and the cell is a text, the cell is the field.
+        column = reading.original(head if isinstance(parsed_row.get(head), str) else path)
+        if column:
+            mapping[name] = column
+    single_texts: set[str] = set()
+    if single:
+        for name in LISTS & first_locations.keys():
+            value = first_locations[name][1]
+            is_single_text = isinstance(value, str) and not is_list_text(value)
+            is_single_id = name in TEXTS_OF and is_id_number(value)
+            if is_single_text or is_single_id:
+                single_texts.add(name)
+    names = ("user_input", "response", "reference", *LISTS)
+    paths = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
+    cells = _list_id_cells(paths, rows) if reading.parses_texts else []
+    ids: list[str] = []
+    for cell in cells:
+        ids += [id_.strip() for id_ in split_ids(cell) or [cell]]
+    for _, row in rows if paths else ():
+        for path in paths:
+            items = list_in(look_up(row, path)) or ()
+            ids += [item.strip() for item in items if isinstance(item, str)]
+    return replace(
+        reading,
+        comma_ids=are_comma_ids(cells),
+        decimal_ids=are_decimals(ids),
+        graded_ids=_have_grades(reading, first_locations, rows),
+        absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
+        single=frozenset(single_texts),
+        mapping=mapping,
+        unknown_names=tuple(
+            list_unknown_names(reading, without_paths(parsed_row, list_paths(locations)))
+        ),
+        usable=frozenset(name for name in names if _has_usable(reading, rows, name)),
+        literal=frozenset({"reference"} if _has_literal(reading, rows, "reference") else ()),
+    )
+
+
+def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
+    """List, as texts, the cells of ids in the first rows that hold no list: a number is converted to a text."""
+    cells: list[str] = []
+    for _, parsed_row in rows if paths else ():
+        for path in paths:
+            value = look_up(parsed_row, path)
+            if is_id_number(value):
+                cells.append(str(whole_number(value)))
+            elif isinstance(value, str) and value.strip() and not is_list_text(value):
+                cells.append(value)
+    return cells
+
+
+def _have_grades(
+    reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
+) -> bool:
+    """Whether the texts of expected ids in the first rows have grades behind them; see `are_graded`."""
+    if GRADED not in first_locations:
+        return False
+    path = first_locations[GRADED][0]
+    values: list[Any] = []
+    for _, row in rows:
+        value = look_up(row, path)
+        if not (isinstance(value, (str, list)) and value):
+            continue
+        if read_graded_ids(value) is None:  # as nearly always
+            return False
+        values.append(value)
+    retrieved: set[str] = set()
+    for _, row in rows if values else ():
+        for name in RETRIEVED:
+            cell = first_value(find_locations(reading, row, name))
+            items = split_ids(cell) or [cell] if isinstance(cell, str) else list_in(cell) or []
+            ids = items if name in TEXTS_OF else ids_of(items, reading.schema.id_keys) or []
+            retrieved.update(str(id_).strip() for id_ in ids)
+    return are_graded(values, retrieved)
+
+
+def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:
+    """Whether one of the first rows has a value that a field can use."""
+    for _, parsed_row in rows:
+        for _, value in find_locations(reading, parsed_row, name):
+            if value and not find_fault(value, name):
+                return True
+    return False
+
+
+def _has_literal(reading: Reading, rows: ParsedRows, name: str) -> bool:
+    """Whether a field of one of the first rows is a text that holds no list."""
+    for raw_row, parsed_row in rows:
+        for path, value in find_locations(reading, parsed_row, name):
+            if isinstance(raw_row.get(path), str) and is_text(raw_row[path], value, name):
+                return True
+            if isinstance(value, str):
+                return True
+    return False

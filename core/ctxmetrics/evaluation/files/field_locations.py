@@ -1,0 +1,174 @@
+"""Where the fields of a row stand: under which columns and paths, with which values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ctxmetrics.errors import SampleError
+from ctxmetrics.evaluation.files.cell_values import are_sources, text_within
+from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
+from ctxmetrics.evaluation.files.hit_order import find_fields_beside
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.cells import is_list_text, read_cells
+from ctxmetrics.samples.documents import look_up, text_of
+from ctxmetrics.samples.schema import FIELDS, LISTS, RETRIEVED, TEXTS, TEXTS_OF
+
+# Where a field stands in a row, and the value there.
+Location = tuple[str, Any]
+# What a row has beside a list of hits, and the hits that the list was taken from.
+ListContext = tuple[Mapping[str, Any], Any]
+# The beginning of the name of a column that holds a stage; the name of the stage follows.
+STAGE = "retrieved_contexts."
+# The fields that are lists of passages, or of their ids.
+PASSAGE_FIELDS = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
+
+
+def parse_cells(reading: Reading, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a row under the schema's keys twice: with its cells as they are, and with lists and objects parsed from texts.
+
+    Arrays become lists. The columns ``retrieved_contexts.NAME`` become the stages, in their order.
+
+    Raises:
+        SampleError: There are stages beside such columns.
+    """
+    raw: dict[str, Any] = {}
+    for column, value in row.items():
+        key = reading.renamed.get(column, str(column))
+        if hasattr(value, "tolist"):  # an array
+            raw[key] = value.tolist()
+        else:
+            raw[key] = value
+    stage_keys = [key for key in raw if key.startswith(STAGE) and key not in reading.columns]
+    if stage_keys:
+        if raw.get("stages") is not None:
+            raise SampleError(
+                f"both 'stages' and {stage_keys[0][:80]!r} are given.",
+                "Keep one of them, such as with --map stages=metadata.",
+            )
+        raw["stages"] = {key.removeprefix(STAGE): raw.pop(key) for key in stage_keys}
+    if not reading.parses_texts:
+        return raw, raw
+    return raw, read_cells(raw)
+
+
+def find_all_locations(reading: Reading, row: Mapping[str, Any]) -> dict[str, list[Location]]:
+    """List the places of each field with their values; see `find_locations`."""
+    return {name: find_locations(reading, row, name) for name in FIELDS}
+
+
+def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[Location]:
+    """List the places of a field with their values.
+
+    If the caller maps several columns of one text each to a list, these texts are the list, in the order of the
+    mapping. An object counts as a text only if there is no other text. A list at the place of the retrieved contexts
+    is no text.
+    """
+    mapped = reading.mapped_to(name)
+    if mapped and name != "metadata":
+        locations = _find_mapped_locations(row, name, mapped)
+        if name in TEXTS:
+            locations = [text_within(path, value, name) for path, value in locations]
+        return locations
+    mapped_prefixes = tuple(f"{column}." for column in reading.columns)
+    locations = []
+    for path, value in reading.schema.find_locations(row, {}, name):
+        if name == "references" and are_sources(value):
+            continue
+        is_mapped = f"{path}.".startswith(mapped_prefixes)
+        if not is_mapped and not _holds_mapped_path(reading, path, value, name):
+            locations.append((path, value))
+    if name in TEXTS:
+        return _keep_text_locations(reading, locations, name)
+    return [(path, value) for path, value in locations if _may_be_list(path, value, name)]
+
+
+def _holds_mapped_path(reading: Reading, path: str, value: Any, name: str) -> bool:
+    """Whether an object, or a list without passages, holds a path that the caller maps to a field."""
+    if hasattr(value, "items"):
+        return any(column.startswith(f"{path}.") for column in reading.columns)
+    is_list = isinstance(value, (list, tuple)) and name not in PASSAGE_FIELDS
+    return is_list and any(column.startswith(f"{path}[") for column in reading.columns)
+
+
+def _keep_text_locations(reading: Reading, locations: list[Location], name: str) -> list[Location]:
+    """Keep the locations that may hold a text; without any, those that are no side of the schema."""
+    text_locations: list[Location] = []
+    for place, item in locations:
+        path = place
+        value = item
+        if place not in reading.schema.sides:
+            path, value = text_within(place, item, name)
+        may_be_list = name == "reference" and path not in reading.schema.sides
+        is_list = isinstance(value, (list, tuple))
+        if not hasattr(value, "items") and (may_be_list or not is_list):
+            text_locations.append((path, value))
+    if text_locations:
+        return text_locations
+    return [(path, value) for path, value in locations if path not in reading.schema.sides]
+
+
+def find_list_contexts(
+    reading: Reading, parsed_row: Mapping[str, Any], locations: Mapping[str, list[Location]]
+) -> dict[str, ListContext]:
+    """Find what stands beside each list of what was retrieved; see `find_fields_beside`."""
+    list_contexts: dict[str, ListContext] = {}
+    for name in (*RETRIEVED, "searches", "reference_context_ids"):
+        if not locations.get(name):
+            continue
+        path = locations[name][0][0]
+        if name != "searches" or path in reading.schema.flat_keys[name]:
+            list_contexts[name] = find_fields_beside(parsed_row, path)
+    return list_contexts
+
+
+def _may_be_list(path: str, value: Any, name: str) -> bool:
+    """Whether the value at a path may be a list. An object that is no document, such as the ``context`` of a span, is none."""
+    if name in {path, "stages"} or not hasattr(value, "items"):
+        return True
+    return text_of(value) is not None or (name == GRADED and holds_numbers_by_id(value))
+
+
+def _find_mapped_locations(row: Mapping[str, Any], name: str, columns: list[str]) -> list[Location]:
+    """List the places of a field that the caller maps columns to, with their values."""
+    locations: list[Location] = []
+    texts: list[str] = []
+    for column in columns:
+        value = look_up(row, column)
+        if value is not None:
+            locations.append((column, value))
+            if isinstance(value, str) and not is_list_text(value):
+                texts.append(value)
+    if name in LISTS and len(columns) > 1 and len(texts) == len(locations):
+        return [(column, texts) for column, _ in locations]
+    return locations
+
+
+def list_paths(locations: Mapping[str, list[Location]]) -> set[str]:
+    """List the paths at which fields stand."""
+    paths: set[str] = set()
+    for field_locations in locations.values():
+        paths.update(path for path, _ in field_locations)
+    return paths
+
+
+def without_paths(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
+    """Return a row without the paths that were read, and without None."""
+    rest: dict[str, Any] = {}
+    for key, value in row.items():
+        if key in read or any(path.startswith(f"{key}[") for path in read):
+            continue
+        inner_paths = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
+        if not inner_paths:
+            if value is not None:
+                rest[key] = value
+        elif hasattr(value, "items"):
+            inner_rest = without_paths(value, inner_paths)
+            if inner_rest:
+                rest[key] = inner_rest
+    return rest
+
+
+def get_first_locations(locations: Mapping[str, list[tuple[str, Any]]]) -> dict[str, tuple[str, Any]]:
+    """Return the first location of each field that has one."""
+    return {name: items[0] for name, items in locations.items() if items}

@@ -1,0 +1,92 @@
+"""Grades that stand with the expected ids themselves: ``d3:2, d9:1`` in a cell, ``{"d3": 2, "d9": 1}``, ``[["d3", 2]]``.
+
+In a text, the number behind an id may also be a part of it: a page, or a chunk. The retrieved ids show which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from ctxmetrics.samples.documents import is_missing
+
+# The field whose items may have grades.
+GRADED = "reference_context_ids"
+# The highest grade that a text may hold.
+_HIGHEST = 10
+# An id with a grade behind it: d3:2, d3=2, d3 (2).
+_ID_AND_GRADE = re.compile(
+    r"(?P<id>\S(?:.*\S)?)\s*(?:[:=]\s*(?P<grade>\d{1,2})|\((?P<in_brackets>\d{1,2})\))"
+)
+# What stands between ids in a cell.
+_BETWEEN = re.compile(r"\s*[,;|\n]\s*")
+
+
+def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
+    """Read ids with grades in their texts as objects with an id and a grade; None if an item is anything else.
+
+    Args:
+        value: The text of a cell, or a list of texts.
+    """
+    items = _BETWEEN.split(value.strip(" \t\r\n,;|")) if isinstance(value, str) else value
+    if not isinstance(items, list) or not items:
+        return None
+    graded: list[dict[str, Any]] = []
+    for item in items:
+        match = _ID_AND_GRADE.fullmatch(item.strip()) if isinstance(item, str) else None
+        grade = int(match["grade"] or match["in_brackets"]) if match else _HIGHEST + 1
+        if match is None or grade > _HIGHEST:
+            return None
+        graded.append({"id": match["id"], "relevance": grade})
+    return graded
+
+
+def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
+    """Whether the texts of expected ids have grades behind them: the ids before the grades were retrieved, and no whole text.
+
+    Args:
+        values: The cells or lists of expected ids, without empty ones.
+        retrieved: The retrieved ids.
+    """
+    ids: set[str] = set()
+    for value in values:
+        graded = read_graded_ids(value)
+        if graded is None:
+            return False
+        texts = _BETWEEN.split(value) if isinstance(value, str) else value
+        if any(text.strip() in retrieved for text in texts):
+            return False
+        ids.update(item["id"] for item in graded)
+    return not ids.isdisjoint(retrieved)
+
+
+def holds_numbers_by_id(value: Any) -> bool:
+    """Whether an object holds a number for each of its keys, as qrels have grades by ids; a table may fill gaps with None."""
+    if not isinstance(value, Mapping):
+        return False
+    numbers = [number for number in value.values() if not is_missing(number)]
+    return bool(numbers) and all(map(_is_number, numbers))
+
+
+def list_graded(value: Any) -> Any:
+    """Return grades by id, or pairs of an id and a grade, as a list of objects; anything else as it is."""
+    if holds_numbers_by_id(value):
+        pairs = [(id_, number) for id_, number in value.items() if not is_missing(number)]
+    elif isinstance(value, (list, tuple)) and value and all(map(is_graded_pair, value)):
+        pairs = [tuple(pair) for pair in value]
+    else:
+        return value
+    return [{"id": id_, "relevance": grade} for id_, grade in pairs]
+
+
+def is_graded_pair(item: Any) -> bool:
+    """Whether an item is a pair of an id and a number."""
+    is_pair = isinstance(item, (list, tuple)) and len(item) == 2  # noqa: PLR2004 - a pair
+    return is_pair and isinstance(item[0], str) and _is_number(item[1])
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,96 @@
+"""The list that stands in the text of a cell: as JSON, or as ids and texts with something between them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ctxmetrics.errors import SampleError
+from ctxmetrics.evaluation.files.cell_values import (
+    check_pieces,
+    have_scores,
+    is_grouped,
+    is_id_number,
+    split_ids,
+    without_point,
+)
+from ctxmetrics.evaluation.files.graded_ids import GRADED, list_graded, read_graded_ids
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.cells import is_list_text, list_in
+from ctxmetrics.samples.documents import whole_number
+from ctxmetrics.samples.schema import TEXTS_OF
+
+
+def read_list(reading: Reading, cell: Any, name: str) -> Any:
+    """Read the list of a field: of a text, of a number that is an id, or of ids with grades. Any other value stays as it is.
+
+    Raises:
+        SampleError: As `parse_list` raises.
+    """
+    if name == GRADED:
+        graded = read_graded_ids(cell) if reading.graded_ids else None
+        cell = list_graded(cell) if graded is None else graded
+    if reading.parses_texts and name in TEXTS_OF and is_id_number(cell):
+        cell = str(whole_number(cell))
+    if reading.parses_texts and isinstance(cell, str):
+        cell = parse_list(reading, cell, name)
+    if reading.decimal_ids and name in TEXTS_OF and isinstance(cell, list):
+        cell = [without_point(item) if isinstance(item, str) else item for item in cell]
+    return cell
+
+
+def parse_list(reading: Reading, text: str, name: str) -> Any:
+    """Read the list that stands in a text. A text without a list is returned as it is; a `Sample` refuses it.
+
+    A text with the schema's separator is split there.
+
+    Raises:
+        SampleError: The separator seems to be a part of the texts, or the text is a list that cannot be read.
+    """
+    items = list_in(text)
+    if items is not None:
+        return items
+    is_list = is_list_text(text)
+    separator = reading.schema.separator
+    if not is_list and separator and separator in text:
+        pieces = text.split(separator)
+        if name in TEXTS_OF.values():
+            check_pieces(pieces, separator, name)
+        return pieces
+    ids = _parse_ids(reading, text, name) if name in TEXTS_OF and not is_list else None
+    if ids is not None:
+        return ids
+    if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
+        problem = 'must be a JSON list in its cell, such as ["first", "second"].'
+        raise SampleError(problem, wrong_kind=True).inside(field=name)
+    return [text] if name in reading.single else text
+
+
+def _parse_ids(reading: Reading, text: str, name: str) -> list[str] | None:
+    """Return the ids of a cell; None where it holds no or one id, and the field has lists.
+
+    Raises:
+        SampleError: The text may be one number, or several ids.
+    """
+    ids = split_ids(text)
+    if ids is not None and have_scores(ids):
+        raise SampleError(
+            f"holds ids with scores, such as {ids[0][:40]!r}.",
+            'Write a JSON list: [{"id": "d4", "score": 0.87}, ..].',
+        ).inside(field=name)
+    if ids is not None and is_grouped(text):  # such as 1,234
+        digits = text.replace(",", "").strip()
+        if reading.comma_ids is None:
+            raise SampleError(
+                f"holds {text[:40]!r}, which may be one number or {len(ids)} ids.",
+                f'Write a JSON list: ["{digits[:40]}"] or {json.dumps(ids[:4])}.',
+            ).inside(field=name)
+        if not reading.comma_ids:
+            ids = [digits]
+    has_separator = re.search(r"[,;|\s]", text.strip()) is not None
+    if ids is None and name in reading.single and not has_separator:
+        ids = [text]
+    if ids is not None and reading.decimal_ids:
+        ids = [without_point(id_) for id_ in ids]
+    return ids

@@ -1,0 +1,193 @@
+"""What the lists of a row hold: ids, documents with their texts and ids, and the grades of what was expected."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmetrics.errors import SampleError
+from ctxmetrics.evaluation.files.cell_values import restore_text
+from ctxmetrics.evaluation.files.field_locations import PASSAGE_FIELDS, ListContext
+from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_inner_list
+from ctxmetrics.evaluation.files.hit_order import find_grades_beside
+from ctxmetrics.evaluation.files.list_cells import read_list
+from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
+from ctxmetrics.evaluation.files.passage_lists import split_at
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.cells import is_list_text, object_in
+from ctxmetrics.samples.documents import (
+    grades_of,
+    have_texts,
+    ids_of,
+    labels_are_spans,
+    own_id,
+    relevant,
+    text_of,
+    to_list,
+)
+from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.schema import LISTS, TEXTS_OF
+
+
+def read_lists(
+    reading: Reading, values: dict[str, Any], list_contexts: Mapping[str, ListContext]
+) -> dict[str, Any]:
+    """Turn single texts and texts of lists into lists, put what was retrieved in order, and take the ids of documents.
+
+    Args:
+        reading: How the rows are read.
+        values: The fields.
+        list_contexts: What stands beside each list of what was retrieved, and the hits that it was taken from; see `find_fields_beside`.
+
+    Returns:
+        As metadata: what decided the order, and the ids of what was retrieved with equal scores.
+    """
+    list_fields = [name for name in values if name in LISTS]
+    for name in list_fields:
+        values[name] = read_list(reading, values[name], name)
+    order = arrange_retrieved(reading, values, list_contexts)
+    order_notes = arrange_stages_and_searches(reading, values, list_contexts, order)
+    ties = {}
+    if not order.scores:
+        hits = values.get("retrieved_context_ids") or values.get("retrieved_contexts")
+        ties = find_ties(unwrap_inner_list(hits), reading.schema.id_keys)
+    expected = unwrap_inner_list(
+        values.get("reference_context_ids") or values.get("reference_contexts")
+    )
+    for name in list_fields:
+        if name in PASSAGE_FIELDS:
+            values[name] = _flatten_items(reading, values[name], name)
+    _read_documents(reading, values)
+    if reading.split is not None and isinstance(values.get("searches"), list):
+        values["searches"] = [_split_search(search, reading.split) for search in values["searches"]]
+    fields_beside, _ = list_contexts.get("reference_context_ids", ({}, None))
+    _add_grades(values, expected, fields_beside)
+    ids_in_order = values.get("retrieved_context_ids")
+    if order.scores and isinstance(ids_in_order, list) and len(ids_in_order) == len(order.scores):
+        ties = group_ties(zip(order.scores, ids_in_order, strict=True))
+    return {**ties, **order_notes}
+
+
+def _read_documents(reading: Reading, values: dict[str, Any]) -> None:
+    """Make a list of what stands in each field of texts, and take the ids of its documents; their spans if the gold is spans."""
+    ids_are_spans = labels_are_spans(
+        values.get("reference_context_ids"), values.get("reference_contexts"), reading.schema.id_keys
+    )
+    for id_field, text_field in TEXTS_OF.items():
+        if text_field not in values:
+            continue
+        values[text_field] = _list_documents(reading, values[text_field], text_field)
+        if id_field not in values:
+            documents = relevant(id_field, to_list(values[text_field]))
+            own_ids = ids_of(documents, reading.schema.id_keys, spans=ids_are_spans)
+            if own_ids:
+                values[id_field] = own_ids
+    retrieved = values.get("retrieved_contexts")
+    if isinstance(retrieved, list) and values.get("retrieved_context_ids") is not None:
+        # The ids were read: the sample needs only the texts of these documents.
+        values["retrieved_contexts"] = [_replace_by_text(document) for document in retrieved]
+
+
+def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[str, Any]) -> None:
+    """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it."""
+    labels = values.get("labels") or {}
+    if not isinstance(expected, list) or not hasattr(labels, "items") or "relevance" in labels:
+        return
+    items = relevant("reference_context_ids", expected)
+    ids = values.get("reference_context_ids")
+    grades = grades_of(items, ids)
+    if not grades and isinstance(ids, list):
+        listed = find_grades_beside(fields_beside, len(ids))
+        if listed is not None:
+            graded = [{"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)]
+            items = relevant("reference_context_ids", graded)
+            values["reference_context_ids"] = [item["id"] for item in items]
+            grades = grades_of(items, values["reference_context_ids"])
+    if grades:
+        values["labels"] = {**labels, "relevance": grades}
+
+
+def _flatten_items(reading: Reading, value: Any, name: str) -> Any:
+    """Flatten inner lists, and replace objects in a list of ids by their ids.
+
+    Raises:
+        SampleError: An inner list has several ids or texts of what was expected: one of them is enough, as AutoRAG
+            counts, and each would count here.
+    """
+    items = unwrap_inner_list(value)
+    if name.startswith("reference") and items is not value and len(items) > len(value):
+        raise SampleError(
+            f"has an inner list of {len(items)} alternatives, of which one is enough; here each counts.",
+            f"If all are needed, write --map {shlex.quote(f'{reading.mapping.get(name, name)}[][]={name}')}.",
+        ).inside(field=name)
+    if name in TEXTS_OF and isinstance(items, list) and all(hasattr(item, "items") for item in items):
+        keys = reading.schema.id_keys
+        have_no_ids = all(own_id(item, keys) is None for item in items)
+        return ids_of(relevant(name, items), keys, spans=have_no_ids) or items
+    return items
+
+
+def _list_documents(reading: Reading, documents: Any, name: str) -> Any:
+    """Return the documents of a row as a list.
+
+    A document that was printed becomes its text. A text that holds several passages is split.
+    """
+    if reading.schema.single_string:
+        if _is_list_as_text(documents):
+            problem = "is a list that is written as a text."
+            fix = "Read it with json.loads first."
+            raise SampleError(problem, fix).inside(field=name)
+        documents = to_list(documents)
+    if isinstance(documents, (list, tuple)):
+        documents = [
+            item if type(item) is dict else restore_text(item, name, number)
+            for number, item in enumerate(documents, 1)
+        ]
+    separator = reading.split or reading.schema.joined.get(name)
+    if separator is None or not isinstance(documents, list):
+        return documents
+    if name == "retrieved_contexts" or (name == "reference_contexts" and len(documents) == 1):
+        return _split_texts(documents, separator)
+    return documents
+
+
+def _split_texts(documents: list[Any], separator: str) -> list[str]:
+    """Split the texts of documents into passages; a document without a text has none."""
+    passages: list[str] = []
+    for document in documents:
+        text = text_of(document)
+        if text is not None:
+            passages += split_at(text, separator)
+    return passages
+
+
+def _is_list_as_text(documents: Any) -> bool:
+    """Whether a text holds a list of texts or documents as JSON, or an object with a list of documents."""
+    if is_list_text(documents):
+        return documents.lstrip()[:2] in ('["', "[{")
+    holder = object_in(documents) if isinstance(documents, str) else None
+    lists = (
+        [value for value in holder.values() if isinstance(value, list)]
+        if isinstance(holder, dict)
+        else []
+    )
+    return any(items and have_texts(items) for items in lists if set(map(type, items)) == {dict})
+
+
+def _replace_by_text(document: Any) -> Any:
+    """Replace a document by its text; a picture, or a document without a text, stays as it is."""
+    if type(document) is not dict or in_value(document):
+        return document
+    text = text_of(document)
+    return text if isinstance(text, str) else document
+
+
+def _split_search(search: Any, separator: str) -> Any:
+    """Split the texts of a search into passages; a search with ids stays as it is."""
+    if not hasattr(search, "items") or search.get("ids") is not None:
+        return search
+    documents = search.get("contexts")
+    if not documents:
+        return search
+    return {**search, "contexts": _split_texts(documents, separator)}

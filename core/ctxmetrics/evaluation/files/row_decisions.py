@@ -1,0 +1,78 @@
+"""What was decided about how the rows of a source are read; `ctxmetrics.evaluation.files.recognition` decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from ctxmetrics._internal.near_names import suggest
+from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.formats import ALL_SCHEMAS
+from ctxmetrics.evaluation.files.hit_order import Order
+from ctxmetrics.formulas.checks import check_choice
+from ctxmetrics.samples.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How the rows of one source are read.
+
+    Attributes:
+        name: The name of the schema.
+        columns: Which column or path holds which field, where that is not what the schema says. ``metadata`` takes any
+            number of columns.
+        renamed: The schema's key for each column whose name is written in another way.
+        absent: Fields that none of several rows has. None: a single row is read, and only its own fields count.
+        single: List fields for which every row has one text instead of a list.
+        mapping: Where each field stands in the first rows: its column, or the path in it.
+        parses_texts: Whether a text may hold a list or an object, as in files.
+        unknown_names: Names in the first rows that no schema knows; a nested one as its path.
+        usable: Fields for which at least one of the first rows has a usable value. Then an unusable value costs its own sample only.
+        literal: Fields for which at least one cell is a text and no list. Then a cell that looks like a list is a text, too.
+        split: What separates the passages of a retrieved text, and of the only expected one; see `ctxmetrics.evaluation.files.passage_lists.split_at`.
+        order: What decides the order of what was retrieved; see `ctxmetrics.evaluation.files.hit_order`.
+        comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
+        decimal_ids: Whether ids are whole numbers of which some end in ``.0``: this end is no part of them.
+        graded_ids: Whether the texts of expected ids have a grade each behind them: ``d3:2``.
+    """
+
+    name: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    absent: frozenset[str] | None = None
+    single: frozenset[str] = frozenset()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    parses_texts: bool = False
+    unknown_names: tuple[str, ...] = ()
+    literal: frozenset[str] = frozenset()
+    usable: frozenset[str] = frozenset()
+    split: str | None = None
+    order: Order | None = None
+    comma_ids: bool | None = None
+    decimal_ids: bool = False
+    graded_ids: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in ALL_SCHEMAS:
+            raise ParameterError(
+                f"schema={self.name!r} is unknown.{suggest(self.name, ALL_SCHEMAS)} Choose from: auto, {', '.join(ALL_SCHEMAS)}."
+            )
+        if self.order is not None:
+            check_choice("order", self.order, get_args(Order))
+
+    @property
+    def schema(self) -> Schema:
+        """The schema."""
+        return ALL_SCHEMAS[self.name]
+
+    def original(self, path: str) -> str:
+        """Return a path as the row has it, from one under the schema's keys."""
+        for column, key in self.renamed.items():
+            if key == path:
+                return column
+        return path
+
+    def mapped_to(self, name: str) -> list[str]:
+        """Return the columns that the caller maps to a field."""
+        return [column for column, field_name in self.columns.items() if field_name == name]

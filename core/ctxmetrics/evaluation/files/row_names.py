@@ -1,0 +1,84 @@
+"""The names in a row: those that no schema knows, and those that are refused because they seem to be misspelt."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmetrics.errors import UnknownFieldError
+from ctxmetrics.evaluation.files.field_locations import Location
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.field_names import (
+    check_keys,
+    find_misspelt,
+    is_ambiguous,
+    map_options,
+    written_elsewhere,
+)
+from ctxmetrics.samples.schema import FIELDS, first_keys
+from ctxmetrics.samples.unanswerable import is_answerability_name
+
+
+def check_names(
+    reading: Reading,
+    row: Mapping[str, Any],
+    parsed_row: Mapping[str, Any],
+    locations: Mapping[str, list[Location]],
+) -> None:
+    """Refuse a name that is close to the name of an absent field, and a ``context`` with two possible meanings."""
+    known = reading.schema.known_keys | first_keys(reading.columns)
+    absent = reading.absent
+    if absent is None:
+        absent = frozenset(name for name in FIELDS if not locations[name])
+    for key in row:
+        if key in known or key.partition(".")[0] in reading.schema.heads:
+            continue
+        if key == "page_content" or (key == "context" and is_ambiguous(parsed_row[key], absent)):
+            check_keys([key], (), reading.original)
+        match = find_misspelt(str(key), reading.schema, absent)
+        if match:
+            field_name, close_key = match
+            if field_name in {"response", "reference"} and isinstance(parsed_row[key], list):
+                field_name = "references"  # a list is no text
+            misspelt_keys = [
+                str(other)[:80]
+                for other in row
+                if find_misspelt(str(other), reading.schema, absent) == match
+            ]
+            raise _misspelt_error(reading, str(key)[:80], close_key, field_name, misspelt_keys)
+
+
+def check_system(reading: Reading, row: Mapping[str, Any]) -> None:
+    """Refuse a row that has names of another system's fields and no field of its own system."""
+    fields_of_other_systems = written_elsewhere(row, reading.schema.known_keys)
+    if fields_of_other_systems:
+        names = ", ".join(f"'{key[:80]}' is '{name}'" for key, name in fields_of_other_systems.items())
+        raise UnknownFieldError(
+            f"no key is a field of the schema '{reading.name}', and some are another system's: {names}.",
+            "Write schema='auto', the name of the system, or our names.",
+        )
+
+
+def _misspelt_error(
+    reading: Reading, key: str, close_key: str, field_name: str, misspelt_keys: list[str]
+) -> UnknownFieldError:
+    """Build the error of a misspelt key, with a ``--map`` option for each key that is misspelt in the same way."""
+    options = " ".join(map_options(f"{other}={field_name}" for other in misspelt_keys))
+    return UnknownFieldError(
+        f"unknown field '{key}' (schema '{reading.name}').",
+        f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
+        f"{shlex.quote(f'{key}=metadata')} to carry it along.",
+    )
+
+
+def list_unknown_names(reading: Reading, rest: Mapping[str, Any]) -> list[str]:
+    """List the names in the rest of a row that no schema has, in the row's order; a nested name as its path."""
+    names: list[str] = []
+    for key, value in rest.items():
+        if key in reading.schema.heads and hasattr(value, "items"):
+            names.extend(f"{key}.{inner}" for inner in value)
+        else:
+            names.append(key)
+    known = reading.schema.carried.union(reading.columns)
+    return [name for name in names if name not in known and not is_answerability_name(name)]

@@ -1,0 +1,239 @@
+"""Which schema fits the first rows best, and which fields the columns hold that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ctxmetrics.evaluation.files.cell_values import are_sources, find_fault
+from ctxmetrics.evaluation.files.field_locations import (
+    find_all_locations,
+    get_first_locations,
+    parse_cells,
+    without_paths,
+)
+from ctxmetrics.evaluation.files.formats import (
+    ALL_SCHEMAS,
+    NOT_RETRIEVED,
+    find_store_answers,
+    has_marks,
+    texts_beside_ids,
+    unwrap_inner_list,
+)
+from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
+from ctxmetrics.evaluation.files.header_keys import fields_called
+from ctxmetrics.evaluation.files.headers import find_numbered_columns, find_plain_field
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.evaluation.files.services import find_reply
+from ctxmetrics.evaluation.files.unread_lists import are_passages, is_passage
+from ctxmetrics.samples.cells import list_in
+from ctxmetrics.samples.documents import look_up, text_of
+from ctxmetrics.samples.field_names import fields_meant
+from ctxmetrics.samples.schema import OPTIONS, RETRIEVED, TEXTS, TEXTS_OF, first_keys
+
+# Names that mean a field only beside other names of the same system.
+_NEVER_ALONE = frozenset({"value", "context"})
+# Names that are too general to be a second column for a field.
+_GENERAL_NAMES = frozenset({"data", "prompt"})
+# Fields that say what was retrieved.
+_RETRIEVED_FIELDS = frozenset({*RETRIEVED, "stages", "searches"})
+# How many levels deep lists of texts are looked for in a row.
+_DEPTH = 5
+
+
+class _SchemaFit(NamedTuple):
+    """How well a schema fits the first rows.
+
+    Attributes:
+        score: The number of fields that it finds, whether the rows have its marks, and minus the number of columns that it
+            does not read. The highest score fits best.
+        reading: The reading with the schema.
+        paths: The path of each field that a metric can use.
+        rest: The columns that it does not read.
+    """
+
+    score: tuple[int, bool, int]
+    reading: Reading
+    paths: dict[str, str]
+    rest: dict[str, Any]
+
+
+# For each field that two columns may hold, the possible ``COLUMN=FIELD``.
+Unsure = tuple[tuple[str, ...], ...]
+
+
+def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Unsure]:
+    """Choose the schema that fits best, and find the columns that other schemas know.
+
+    Returns:
+        The reading with both, and what two columns may hold.
+    """
+    _, parsed_row = parse_cells(reading, row)
+    fits: list[_SchemaFit] = []
+    for name in ALL_SCHEMAS:
+        fit = _try_schema(replace(reading, name=name), parsed_row)
+        if fit is not None:
+            fits.append(fit)
+    highest_score = max(fit.score for fit in fits)
+    best_fit, *equal_fits = [fit for fit in fits if fit.score == highest_score]
+    fields = {path: field for field, path in best_fit.paths.items()}
+    unsure: list[tuple[str, ...]] = []
+    for fit in equal_fits:
+        for field, path in fit.paths.items():
+            has_other_meaning = fields.get(path, field) != field
+            is_messages = path == best_fit.paths.get(
+                "searches"
+            )  # several fields are read from messages
+            if has_other_meaning and not is_messages:
+                column = reading.original(path)
+                unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
+    columns = _add_columns(best_fit, parsed_row, unsure)
+    if not _RETRIEVED_FIELDS.intersection({*best_fit.paths, *columns.values()}):
+        columns |= find_numbered_columns(best_fit.rest, columns)
+    if not unsure:
+        answer_columns = _find_answer_columns(best_fit, columns, parsed_row)
+        mapped = best_fit.reading.columns
+        columns = {
+            column: field
+            for column, field in columns.items()
+            if column in mapped or field not in answer_columns.values()
+        }
+        columns |= answer_columns
+    return replace(best_fit.reading, columns=columns), tuple(unsure)
+
+
+def _find_answer_columns(
+    fit: _SchemaFit, columns: Mapping[str, str], parsed_row: Mapping[str, Any]
+) -> dict[str, str]:
+    """Find the columns with the answer of a store or search engine, if no other column holds what was retrieved."""
+    paths = {**fit.paths, **{field: column for column, field in columns.items()}}
+    if paths.keys() & {"retrieved_context_ids", "stages", "searches"}:
+        return {}
+    path = paths.pop("retrieved_contexts", None)
+    if path is not None and (path in fit.reading.columns or _path_holds_texts(parsed_row, path)):
+        return texts_beside_ids(parsed_row, path)
+    reply = find_reply(parsed_row)
+    if reply:
+        return {path: field for path, field in reply.items() if field not in paths}
+    if path is not None:
+        return {}
+    rest = without_paths(parsed_row, {*paths.values(), *columns})
+    answers = find_store_answers(rest, _DEPTH)
+    answers = {path: field for path, field in answers.items() if not NOT_RETRIEVED.search(path)}
+    fields = [*answers.values()]
+    return answers if len(fields) == len({*fields}) else {}
+
+
+def _path_holds_texts(row: Mapping[str, Any], path: str) -> bool:
+    """Whether texts or documents stand at a path."""
+    value = look_up(row, path)
+    return isinstance(value, str) or not find_fault(unwrap_inner_list(value), "retrieved_contexts")
+
+
+def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit | None:
+    """Measure how well the schema of a reading fits the first rows; None if it does not fit."""
+    if not has_marks(reading.schema, parsed_row):
+        return None
+    places = get_first_locations(find_all_locations(reading, parsed_row))
+    paths: dict[str, str] = {}
+    for name, (path, value) in places.items():
+        if name in OPTIONS and _may_hold(name, value):
+            paths[name] = path
+    sides = reading.schema.sides
+    if sides and sides.isdisjoint(first_keys(parsed_row)):
+        return None
+    names_of_schema = [path for name, path in paths.items() if path != name]
+    if names_of_schema == ["context"]:  # this name has another meaning in other systems
+        return None
+    # A second column for a field counts as a column that is not read.
+    rest = without_paths(parsed_row, {path for path, _ in places.values()})
+    return _SchemaFit((len(paths), bool(reading.schema.marks), -len(rest)), reading, paths, rest)
+
+
+def _may_hold(field: str, value: Any) -> bool:
+    """Whether a value may be a field's: an object is no text and no list, and of the texts only a reference may be a list."""
+    if field == GRADED and holds_numbers_by_id(value):
+        return True
+    may_be_list = field not in TEXTS or field == "reference"
+    return isinstance(value, str) or (may_be_list and not hasattr(value, "items"))
+
+
+def _add_columns(
+    fit: _SchemaFit, parsed_row: Mapping[str, Any], unsure: list[tuple[str, ...]]
+) -> dict[str, str]:
+    """Return the columns of a reading, and the columns that its schema does not read and other schemas know.
+
+    Args:
+        fit: The schema that fits best.
+        parsed_row: The first rows as one.
+        unsure: A list to which the columns are appended of which two may hold one field.
+    """
+    mapped = fit.reading.columns
+    columns = dict(mapped)
+    taken = {**fit.paths, **{field: column for column, field in mapped.items()}}
+    for key, value in fit.rest.items():
+        if key in mapped or key in _NEVER_ALONE or are_sources(value):
+            continue
+        fields = fields_called(key)
+        for ids, texts in TEXTS_OF.items():
+            if {ids, texts} <= fields:
+                fields -= {ids if _hold_texts(value, parsed_row) else texts}
+        plain = find_plain_field(fit.reading.original(key), value)
+        if plain is not None and not fields:
+            fields = {plain}
+        # An object under the name of a text is an answer of a store; under that of a list, an error says what is wrong.
+        free = [
+            field for field in fields - taken.keys() if field not in TEXTS or _may_hold(field, value)
+        ]
+        if len(fields) == len(free) == 1:
+            columns[key] = free[0]
+            taken[free[0]] = key
+        elif key not in _GENERAL_NAMES:
+            for field in sorted(fields & taken.keys()):
+                is_mapped = field in mapped.values()
+                read_value = look_up(parsed_row, taken[field])
+                if not is_mapped and _is_second_value(field, value, read_value):
+                    original = fit.reading.original
+                    unsure.append((f"{original(taken[field])}={field}", f"{original(key)}={field}"))
+    return columns
+
+
+def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
+    """Find columns with a name of ids that hold texts, and whose name means texts in other systems: ``retrieved_documents``."""
+    columns: dict[str, str] = {}
+    for ids, texts in TEXTS_OF.items():
+        for key in reading.schema.flat_keys[ids]:
+            value = row.get(key) if key != ids and key not in reading.columns else None
+            if value and texts in fields_meant(key) and _hold_texts(value, row):
+                columns[key] = texts
+    return columns
+
+
+def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
+    """Whether values under a name of ids are texts: documents with a text, or strings of several words.
+
+    If the expected ids are strings of several words too, these are ids.
+    """
+    items = list_in(value) or ([value] if isinstance(value, str) else [])
+    if not items or not all(isinstance(text_of(item), str) for item in items):
+        return False
+    if not any(isinstance(item, str) for item in items):
+        return True  # documents
+    if not all(map(is_passage, items)):
+        return False
+    expected = [
+        list_in(value) or ()
+        for key, value in row.items()
+        if "reference_context_ids" in fields_meant(str(key))
+    ]
+    return not any(isinstance(item, str) and is_passage(item) for ids in expected for item in ids)
+
+
+def _is_second_value(field: str, value: Any, read_value: Any) -> bool:
+    """Whether a value may be a field's, and differs from the value that is read for the field."""
+    if value == read_value:
+        return False
+    if isinstance(value, str) or isinstance(read_value, str):
+        return isinstance(value, str) and isinstance(read_value, str)
+    return isinstance(value, list) and are_passages(value) == (field not in TEXTS_OF)

@@ -1,0 +1,100 @@
+"""Lists of passages in the first rows that are read as no field, and may be what was retrieved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmetrics.evaluation.files.field_locations import (
+    find_all_locations,
+    get_first_locations,
+    without_paths,
+)
+from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED, SEARCHES
+from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.cells import list_in
+from ctxmetrics.samples.documents import are_messages, as_list, join_parts, leaves, look_up, text_of
+from ctxmetrics.samples.schema import OPTIONS, TEXTS
+
+# How many levels deep lists of texts are looked for in a row.
+_DEPTH = 5
+# Names of a question.
+_QUESTION_NAMES = re.compile(
+    "question|quer(?:y|ies)|prompt|input_?record|user_?input|instruction|histor", re.IGNORECASE
+)
+# Names of lists of the parts of an answer.
+_ANSWER_NAMES = re.compile(
+    r"(?:response|output|repl(?:y|ies)|completion|message|content|parts|summary|generations?)(?:\[\w*\])?$",
+    re.IGNORECASE,
+)
+
+
+def find_unread_passages(reading: Reading, parsed_row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of lists of passages that are read as no field, and may be what was retrieved."""
+    first_locations = get_first_locations(find_all_locations(reading, parsed_row))
+    read_paths = set(reading.columns)
+    for name in OPTIONS:
+        if name in first_locations:
+            read_paths.add(first_locations[name][0])
+    paths: list[str] = []
+    for path, value in leaves(without_paths(parsed_row, read_paths), _DEPTH):
+        if are_passages(value):
+            paths.append(path)
+        else:
+            paths += _find_inner_passages(path, value)
+    texts_of_row = {
+        value
+        for name, (_, value) in first_locations.items()
+        if name in TEXTS and isinstance(value, str)
+    }
+    return tuple(
+        path for path in paths if _may_be_retrieved(path, look_up(parsed_row, path), texts_of_row)
+    )
+
+
+def _find_inner_passages(path: str, value: Any) -> list[str]:
+    """Return the paths of passages in the items of a list: in objects that are no documents, or in rows of a database."""
+    items = list_in(value) or [None]
+    first_item = items[0]
+    if isinstance(first_item, list):
+        cells = [(f"[{place}]", cell) for place, cell in enumerate(first_item)]
+    elif hasattr(first_item, "items") and not are_messages(items):
+        cells = [(f".{key}", cell) for key, cell in leaves(first_item, _DEPTH)]
+    else:
+        return []
+    paths: list[str] = []
+    for key, cell in cells:
+        if SEARCHES.search(path) and is_passage(cell):
+            paths.append(f"{path}[]{key}")
+        elif hasattr(first_item, "items") and are_passages(cell):
+            paths.append(f"{path}[]{key}[]")
+    return paths
+
+
+def _may_be_retrieved(path: str, value: Any, texts_of_row: set[str]) -> bool:
+    """Whether the value at a path may be what was retrieved: no question, no answer, and nothing that is expected.
+
+    Args:
+        path: The path.
+        value: The value.
+        texts_of_row: The question, the answers and the reference of the row.
+    """
+    if NOT_RETRIEVED.search(path) or _QUESTION_NAMES.search(path):
+        return False
+    if _ANSWER_NAMES.search(path) and join_parts(value) is not None:
+        return False
+    texts = set(map(text_of, as_list(value) or ()))
+    return not texts <= texts_of_row
+
+
+def are_passages(value: Any) -> bool:
+    """Whether a value is a list of documents, or of texts of more than a word."""
+    items = value if isinstance(value, tuple) else list_in(value) or ()
+    return bool(items) and not are_messages(items) and all(is_passage(item) for item in items)
+
+
+def is_passage(item: Any) -> bool:
+    """Whether an item has a text of several words, or a text in another script."""
+    text = text_of(item)
+    return isinstance(text, str) and (" " in text.strip() or not text.isascii())
