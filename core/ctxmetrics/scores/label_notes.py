@@ -317,6 +317,7 @@ class Labels:
         empty: How many retrieved and reference ids are empty.
         repeated: How many retrieved contexts repeat one above, by their texts or else their ids, and in how many samples.
         circles: For each kind of circular label, in how many samples it is circular (True), and in how many it is not (False).
+        last_never: What `describe_never_retrieved` said last, after the number of samples that it was about.
     """
 
     samples: int = 0
@@ -336,6 +337,7 @@ class Labels:
     empty: Counter[str] = field(default_factory=Counter)
     repeated: Counter[str] = field(default_factory=Counter)
     circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    last_never: tuple[int, list[str]] = (0, [])
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
         """Add a sample, with what a file of results says about it beside its fields."""
@@ -487,6 +489,12 @@ class Labels:
 
         A change that cuts nothing from an id is named for a single id.
         """
+        if self.last_never[0] != len(self.wanted):
+            self.last_never = (len(self.wanted), self._describe_never())
+        return self.last_never[1]
+
+    def _describe_never(self) -> list[str]:
+        """Describe the reference ids that were never retrieved; see `describe_never_retrieved`."""
         reference_ids = dict.fromkeys(chain(*self.wanted))
         never = [id_ for id_ in reference_ids if id_ not in self.retrieved]
         if not never:

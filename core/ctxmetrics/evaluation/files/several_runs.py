@@ -216,7 +216,9 @@ class SettingCheck:
         Raises:
             SampleError: A column of a usual name differs from that of an earlier row of the question.
         """
-        metadata = values.get("metadata") or {}
+        metadata = values.get("metadata")
+        if not metadata:
+            return
         named = {key: value for key, value in _flatten(metadata).items() if _is_system(key)}
         row = read_retrieval({**values, "metadata": named}, self._excluded) if named else None
         if row is not None and row.columns:

@@ -9,8 +9,9 @@ import hashlib
 import json
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ctxmetrics.evaluation.rows.row import Row
@@ -24,12 +25,27 @@ _TEXT = 4
 _QUESTION = 7
 KEY = 5
 _HASH = re.compile("[0-9a-f]{32}")
-_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def digest(value: object) -> str:
-    """Return the first 128 bits of the SHA-256 of plain data, in hexadecimal digits."""
-    return hashlib.sha256(_SORTED.encode(value).encode()).hexdigest()[:32]
+    """Return the first 128 bits of the SHA-256 of plain data, in hexadecimal digits.
+
+    What is hashed is its JSON in UTF-8, without blanks between its parts, the keys of a mapping sorted.
+    """
+    if isinstance(value, dict):
+        value = dict(sorted(value.items()))
+    try:
+        data = _get_encoder()(value)
+    except ValueError:  # half a character, which UTF-8 cannot hold
+        data = json.dumps(value).encode()
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@cache
+def _get_encoder() -> Callable[[object], bytes]:
+    from pydantic_core import to_json
+
+    return to_json
 
 
 def shorten(hash_: str, size: int = _TEXT) -> str:

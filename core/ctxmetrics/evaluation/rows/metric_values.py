@@ -73,26 +73,15 @@ class MetricValues:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
-        deferred = get_deferred(score)
-        verdicts = score.verdicts if deferred is None else ()
-        values = [verdict.value for verdict in verdicts]
-        missing = values.count(None)
-        if missing:
-            self._add_causes(verdicts)
         if score.reason_code == "metric_error":
             self.words.setdefault(score.reason_code, score.message or "")
-        count = len(verdicts if deferred is None else deferred)
-        self.answered = self.answered or missing < count
-        self.verdicts += count
-        if score.provenance.judge:
-            self._add_answers(values)
-            self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
-        doubts = score.doubtful if verdicts else {}
-        if doubts:
-            self.doubts.update(doubts)
-        self.doubtful.append(sum(doubts.values()))
-        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
-            self._add_contradictions(score)
+        deferred = get_deferred(score)
+        if deferred is None:
+            self._add_verdicts(score)
+        else:  # of no judge: each is a yes or a no, and none is doubtful
+            self.answered = self.answered or len(deferred) > 0
+            self.verdicts += len(deferred)
+            self.doubtful.append(0)
         self.convention = score.provenance.convention
         if score.reason_code in FAILURES:
             self.failed += 1
@@ -101,6 +90,24 @@ class MetricValues:
             self.tie_ranges.append((score.value - ties[0], ties[1] - score.value))
         if score.threshold is not None:
             self.threshold = score.threshold
+
+    def _add_verdicts(self, score: Score) -> None:
+        """Count the verdicts of a score: those that are missing, those of a judge, and the doubtful ones."""
+        values = [verdict.value for verdict in score.verdicts]
+        missing = values.count(None)
+        if missing:
+            self._add_causes(score.verdicts)
+        self.answered = self.answered or missing < len(values)
+        self.verdicts += len(values)
+        if score.provenance.judge:
+            self._add_answers(values)
+            self.unnamed += sum(["unnamed" in verdict.details for verdict in score.verdicts])
+        doubts = score.doubtful
+        if doubts:
+            self.doubts.update(doubts)
+        self.doubtful.append(sum(doubts.values()))
+        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
+            self._add_contradictions(score)
 
     def _add_answers(self, values: Sequence[bool | None]) -> None:
         """Count what a judge said."""

@@ -561,15 +561,15 @@ class Evaluation:
     def _finish_scores(self, job: _Job) -> list[Score]:
         """Return the scores of a sample; those that were stopped are ``cancelled``."""
         scores: list[Score] = []
-        why = f"not scored: {self._stopped or 'cancelled'}"
         for metric, item in zip_longest(job.metrics, job.scores):
             try:
                 score = item.result() if asyncio.isfuture(item) else item
             except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
                 score = None
-            scores.append(
-                score or metric.make_score(job.sample, None, reason_code="cancelled", message=why)
-            )
+            if score is None:
+                why = f"not scored: {self._stopped or 'cancelled'}"
+                score = metric.make_score(job.sample, None, reason_code="cancelled", message=why)
+            scores.append(score)
         if not job.waits_for and not _has_pending(scores):
             return scores
         # No value of a sample is final before all its replies are there: those to one metric change another's.
