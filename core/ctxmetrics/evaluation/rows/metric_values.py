@@ -93,15 +93,16 @@ class MetricValues:
 
     def _add_verdicts(self, score: Score) -> None:
         """Count the verdicts of a score: those that are missing, those of a judge, and the doubtful ones."""
-        values = [verdict.value for verdict in score.verdicts]
+        verdicts = score.verdicts
+        values = [verdict.value for verdict in verdicts]
         missing = values.count(None)
         if missing:
-            self._add_causes(score.verdicts)
+            self._add_causes(verdicts)
         self.answered = self.answered or missing < len(values)
         self.verdicts += len(values)
         if score.provenance.judge:
             self._add_answers(values)
-            self.unnamed += sum(["unnamed" in verdict.details for verdict in score.verdicts])
+            self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
         doubts = score.doubtful
         if doubts:
             self.doubts.update(doubts)
