@@ -203,6 +203,7 @@ def _read_lexicons() -> dict[str, _Lexicon]:
         separator = "" if language in _UNSPACED else " "
         parts: dict[str, str] = {}
         denials = set()
+        denying_phrases = []
         sizes: dict[str, set[int]] = {}  # by the first unit of a phrase
         for part, letters in _PARTS.items():
             for word in words_by_part.get(part, ()):
@@ -210,8 +211,14 @@ def _read_lexicons() -> dict[str, _Lexicon]:
                 key = separator.join(units)
                 parts[key] = parts.get(key, "") + letters
                 sizes.setdefault(units[0], set()).add(len(units))
-                if "N" in letters or "L" in letters:
-                    denials.add(key if language in _UNSPACED else units[0])
+                if "N" not in letters and "L" not in letters:
+                    continue
+                if language in _UNSPACED or len(units) == 1:
+                    denials.add(key)
+                else:
+                    denying_phrases.append(units)
+        # "Can not" is found by "not", so that few texts are read for "can".
+        denials.update([units[0] for units in denying_phrases if denials.isdisjoint(units)])
         longest_first = {unit: sorted(own, reverse=True) for unit, own in sizes.items()}
         lexicons[language] = _Lexicon(parts, longest_first, frozenset(denials))
     return lexicons
