@@ -22,7 +22,7 @@ from _shared import docs
 from _shared.verdicts import fingerprint
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence import words
+from ctxmetrics.judges.evidence import chunks, word_data, words
 from ctxmetrics.judges.lexical import LexicalJudge, index, phrase, support
 from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import CLAPNQ, agreement, make_parser, read, require, usefulness
@@ -215,7 +215,7 @@ def without(part: str):
     """Judge without a part that is no parameter."""
     replaced = []
     if part == "stems":
-        replaced = [mock.patch.object(words, "_stem", lambda word: word)]
+        replaced = [mock.patch.object(chunks, "stem", lambda word: word)]
     elif part == "lead-ins":
         replaced = [mock.patch.dict(phrase.LEAD_INS, clear=True)]
     elif part in {"negation", "number"}:
@@ -227,7 +227,7 @@ def without(part: str):
 
         replaced = [mock.patch.object(support, "contradiction", other)]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(words.LISTS, WITHOUT.get(part, {})))
+        stack.enter_context(mock.patch.dict(word_data.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:
             stack.enter_context(patch)
         _forget()
@@ -236,8 +236,8 @@ def without(part: str):
 
 
 def _forget() -> None:
-    words._chunk.__self__.clear()
-    words._plain_chunks.clear()
+    chunks.read_chunk.__self__.clear()
+    chunks._plain_chunks.clear()
     words._stretches.clear()
     words.word_list.cache_clear()
     words.stem_keys.cache_clear()

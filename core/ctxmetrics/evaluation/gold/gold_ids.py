@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.values import find_telling, has_other_number
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
-from ctxmetrics.judges.evidence.words import Token
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.samples.documents import SPAN_MARK
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise

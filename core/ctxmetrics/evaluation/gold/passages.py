@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
-from ctxmetrics.judges.evidence.words import Token, tokens
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.visible import see

@@ -9,7 +9,8 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, list_gold
-from ctxmetrics.judges.evidence.words import Token, word_list
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.words import word_list
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.languages import detect_language
 

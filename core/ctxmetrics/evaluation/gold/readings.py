@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.gold.values import (
     list_values,
     spell,
 )
-from ctxmetrics.judges.evidence.words import Token
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.languages import detect_language
 

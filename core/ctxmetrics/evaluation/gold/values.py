@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 
-from ctxmetrics.judges.evidence.words import OPPOSITES, Token, word_list
+from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
+from ctxmetrics.judges.evidence.words import word_list
 
 # The kinds of words that are numbers.
 NUMBERS = frozenset({"number", "count"})

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.judges.evidence.words import Token, tokens
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.words import tokens
 
 # What measures no amount, so that "until 20:00" is no bound.
 _NO_AMOUNT = frozenset(("time", "date", "code", "zone"))

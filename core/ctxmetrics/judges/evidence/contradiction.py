@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
+from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.contrasts import (
     BOTH,
     Value,
@@ -24,13 +25,9 @@ from ctxmetrics.judges.evidence.contrasts import (
     find_values,
     may_hold_values,
 )
+from ctxmetrics.judges.evidence.word_data import LISTS, base_language
 from ctxmetrics.judges.evidence.words import (
-    LISTS,
-    OPPOSITES,
-    Token,
-    base_language,
     held_keys,
-    is_named,
     read_number_words,
     split_date,
     split_times,

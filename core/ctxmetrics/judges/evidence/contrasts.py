@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.judges.evidence.words import Token, read_phrase
+from ctxmetrics.judges.evidence.chunks import Token, read_phrase
 
 # Faster than by name.
 _get_folded = itemgetter(Token._fields.index("folded"))

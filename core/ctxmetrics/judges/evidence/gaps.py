@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.judges.evidence.words import Token, base_language, tokens, word_list
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.word_data import base_language
+from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all
 # languages: words that name the kind of a value ("euros", "hours").

@@ -22,14 +22,8 @@ from ctxmetrics.judges.evidence.gaps import hides_statement
 from ctxmetrics.judges.evidence.quote_marks import take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.words import (
-    LISTS,
-    base_language,
-    held_keys,
-    stem_keys,
-    tokens,
-    word_list,
-)
+from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.words import held_keys, stem_keys, tokens, word_list
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.normal_form import normalise

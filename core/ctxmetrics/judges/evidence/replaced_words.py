@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
-from ctxmetrics.judges.evidence.words import Token, base_language, tokens, word_list
+from ctxmetrics.judges.evidence.word_data import base_language
+from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # The share of the unit's other content words that a sentence has at least if it is about the same.
 _LEAST_SHARE = 0.5

@@ -10,8 +10,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
-from ctxmetrics.judges.evidence.words import LISTS, Token, base_language, tokens, word_list
+from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # The share of the unit's content words that the sentence holds.
 _NEARLY_ALL = 0.7

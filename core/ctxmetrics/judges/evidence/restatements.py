@@ -11,9 +11,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import contradiction, other_name, other_value
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.words import Token, read_words_and_keys, stem_keys, tokens, word_list
+from ctxmetrics.judges.evidence.words import read_words_and_keys, stem_keys, tokens, word_list
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 

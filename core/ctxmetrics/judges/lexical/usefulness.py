@@ -11,7 +11,8 @@ from operator import or_
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import Token, tokens
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.words import tokens
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, fullest

@@ -1,0 +1,356 @@
+"""The words of one chunk, a piece of a text between white space.
+
+What a chunk holds does not depend on its neighbours: each is read once and remembered.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from sys import intern
+from typing import Any, Literal, NamedTuple
+
+from ctxmetrics.judges.evidence.stems import fold, stem, stem_cyrillic
+from ctxmetrics.judges.evidence.word_data import LISTS
+from ctxmetrics.judges.evidence.word_patterns import split_characters, word_pattern
+from ctxmetrics.text.quantities import JOINED_WORDS, NUMBER_NAMES, NUMBER_WORDS, SPOKEN_MARKS
+
+# ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
+# without spaces, ``character`` one that stands alone.
+Kind = Literal["word", "number", "count", "characters", "character"]
+
+
+class Token(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        key: What makes it comparable.
+        folded: The word without case and accents, not stemmed.
+        kind: See `Kind`.
+        spelling: The word as it is written; white space in a quantity is one blank.
+        ends: Whether a mark that may end a clause follows it.
+        measures: What a quantity measures (`Quantity.kind`); of a word with an opposite its name (`OPPOSITES`); empty for
+            other words.
+        parts: The keys of coarser quantities and of words that a quantity holds: 12 May 2024 holds 2024. A number that
+            may count anything is ``5~``.
+        size: As how many words it counts: a quantity as many as it is written with.
+    """
+
+    key: str
+    folded: str
+    kind: Kind
+    spelling: str
+    ends: bool
+    measures: str = ""
+    parts: tuple[str, ...] = ()
+    size: int = 1
+
+
+class Digits(tuple[Token, ...]):
+    """The words of a chunk with digits."""
+
+    __slots__ = ()
+
+
+class PlainDigits(Digits):
+    """The word of a chunk of digits and the end of a clause: without its neighbours it is no quantity."""
+
+    __slots__ = ()
+
+
+class NumberWords(tuple[Token, ...]):
+    """The words of a chunk with a number word and without digits."""
+
+    __slots__ = ()
+
+
+class ClockWords(tuple[Token, ...]):
+    """A word that a time in words may have: half, quarter."""
+
+    __slots__ = ()
+
+
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+
+
+# Numbers whose name without its accents is another word: três, pět.
+_ACCENTED_NUMBERS: Mapping[str, str] = {
+    name: number
+    for name, number in NUMBER_WORDS.items()
+    if not name.isascii() and name not in NUMBER_NAMES and name not in LISTS["counts"]
+}
+
+# What a name and digits measure alike: "twice" is "2 times".
+_QUANTITIES = frozenset(("time", "s", "%"))
+_KEYED_BY_VALUE = _QUANTITIES | {"ordinal", "times", "fraction"}
+
+
+def _find_values(
+    lists: Mapping[str, Mapping[str, Sequence[str]]],
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the words that name a value, each with what it measures and its key: a number, a time, or the name of both."""
+    for measures, values in lists.items():
+        for value, names in values.items():
+            key = value if measures in _KEYED_BY_VALUE else f"{measures} {value}"
+            for name in names:
+                yield name, (measures, key)
+
+
+# From each name of a pair to the other one: single and several.
+OPPOSITES: Mapping[str, str] = {
+    name: opposite for pair in LISTS["opposites"] for name, opposite in (tuple(pair), tuple(pair)[::-1])
+}
+_NAMES_OF_OPPOSITES: Mapping[str, str] = {
+    word: name for pair in LISTS["opposites"] for name, words in pair.items() for word in words
+}
+_NAMED = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
+LISTS["numbers"] = {fold(name): number for name, number in NUMBER_NAMES.items()}
+LISTS["values"] = {fold(name): value for name, value in _find_values(LISTS["values"])}
+LISTS["exact_values"] = dict(_find_values(LISTS["exact_values"]))
+# Numbers and days whose name has a hyphen or an apostrophe.
+_HYPHENATED = frozenset(
+    name for name in (*LISTS["numbers"], *LISTS["values"], *_ACCENTED_NUMBERS) if not name.isalpha()
+)
+
+
+def is_named(token: Token) -> bool:
+    """Whether a word names one of a few values: a day, a month, an ordinal."""
+    if token.measures == "fraction":
+        return token.kind == "word"
+    return token.measures in _NAMED or token.measures.startswith("numeral")
+
+
+# Characters of a chunk that is remembered. Chunks that are remembered: about 20 MB.
+LONGEST_CHUNK = 64
+MOST_KEPT = 1 << 16
+
+
+# Those of them that hold no number.
+_plain_chunks: dict[str, tuple[Token, ...]] = {}
+
+
+class _Chunks(dict[str, tuple[Token, ...]]):
+    """The words of each short chunk met so far; emptied when there are too many."""
+
+    def __missing__(self, chunk: str) -> tuple[Token, ...]:
+        """Read the words of a chunk."""
+        word = chunk.strip(MARKS_AROUND)
+        if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
+            return self._read(chunk)
+        words = self.get(word)
+        if words is None:
+            words = _build_words(word, _read_number(word) if word.isdecimal() else _read_letters(word))
+            if word.lower() in SPOKEN_MARKS:
+                words = ClockWords(words)
+            self._keep(word, words)
+        if word != chunk:
+            tail = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
+            if type(words) is PlainDigits and not (
+                word + tail == chunk and _PLAIN_END.issuperset(tail)
+            ):
+                words = Digits(words)
+            if not CLAUSE_END.isdisjoint(tail):
+                key, folded, kind, spelling, _, measures, parts, size = words[0]
+                ending = Token(key, folded, kind, spelling, True, measures, parts, size)
+                words = type(words)((ending,))
+            self._keep(chunk, words)
+        return words
+
+    def _keep(self, chunk: str, words: tuple[Token, ...]) -> None:
+        """Remember the words of a short chunk."""
+        if len(chunk) <= LONGEST_CHUNK:
+            if len(self) >= MOST_KEPT:
+                self.clear()
+                _plain_chunks.clear()
+            self[chunk] = words
+            if type(words) is tuple:
+                _plain_chunks[chunk] = words
+
+    def _read(self, chunk: str) -> tuple[Token, ...]:
+        """Read the words of a chunk that may hold several, or digits."""
+        text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
+        words: list[Token] = []
+        is_numeric = False
+        joint = ""  # what stands between a word and the one before it
+        matches = [*word_pattern(text.isascii()).finditer(text)]
+        ends_of_gaps = [*(match.start() for match in matches[1:]), len(text)]
+        for match, after in zip(matches, ends_of_gaps, strict=False):
+            gap = text[match.end() : after]
+            ends = not CLAUSE_END.isdisjoint(gap)
+            spelling = match.group()
+            is_number = match.lastgroup == "number"
+            if match.lastgroup == "unspaced":
+                words += _pairs(spelling, ends=ends)
+            else:
+                if is_number:
+                    key, folded, kind, measures = _read_number(spelling)
+                else:
+                    key, folded, kind, measures = _read_letters(spelling)
+                if kind != "word" or folded in NUMBER_WORDS:
+                    is_numeric = True
+                if joint == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
+                    before = words.pop()
+                    key = before.key[0] + key
+                    kind = "number"
+                    spelling = f"{before.spelling}-{spelling}"
+                elif (
+                    is_number
+                    and words
+                    and words[-1].kind == "word"
+                    and words[-1].folded != "v"  # v2.3.1 is version 2.3.1
+                    and (not joint or (joint == "-" and words[-1].spelling.isupper()))
+                ):
+                    # HC2, COVID-19: the number is a part of the name, with its zeros.
+                    key = words[-1].key + (spelling if spelling.isdecimal() else key)
+                parts = (f"{key}~",) if kind == "number" else ()
+                words.append(
+                    Token(intern(key), intern(folded), kind, intern(spelling), ends, measures, parts)
+                )
+            joint = gap
+        if chunk.lower().rstrip(MARKS_AROUND) in SPOKEN_MARKS:  # o'clock
+            result: tuple[Token, ...] = ClockWords(words)
+            self._keep(chunk, result)
+            return result
+        result = _classify(chunk, words) if is_numeric or not chunk.isascii() else tuple(words)
+        self._keep(chunk, result)
+        return result
+
+
+def _is_one_word(chunk: str) -> bool:
+    """Whether a chunk holds only letters, of scripts with spaces, or only the digits of ASCII: most chunks do."""
+    if chunk.isascii():
+        return chunk.isalpha() or chunk.isdecimal()
+    return chunk.isalpha() and max(chunk) < _FIRST_UNSPACED
+
+
+def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token, ...]:
+    """Build the words of a chunk that is one word, from its key, folded form, kind and measure."""
+    key, folded, kind, measures = reading
+    parts = (f"{key}~",) if kind == "number" else ()
+    words = (Token(intern(key), intern(folded), kind, intern(word), False, measures, parts),)
+    spelling = word.lower()
+    if kind == "word" and spelling not in NUMBER_WORDS and spelling not in JOINED_WORDS:
+        return words
+    return PlainDigits(words) if word.isdecimal() else NumberWords(words)
+
+
+def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
+    """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
+    if _DIGIT.search(chunk):
+        return Digits(words)
+    if any(word.kind in {"number", "count"} or word.folded in NUMBER_WORDS for word in words):
+        return NumberWords(words)
+    return tuple(words)
+
+
+read_chunk = _Chunks().__getitem__
+
+
+find_plain_chunk: Callable[[str], Any] = _plain_chunks.get
+
+_ONES = frozenset("123456789")
+_TENS = frozenset(f"{ten}0" for ten in "23456789")
+CLAUSE_END = frozenset(".,;:!?，。；：！？、")
+# Those behind which digits are nothing but a number.
+_PLAIN_END = frozenset(".,;:!?")
+# Marks before and behind a word that are no part of it; with an underscore, which is no letter.
+MARKS_AROUND = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
+# Letters before this one belong to scripts with spaces.
+_FIRST_UNSPACED = "\u0e00"
+
+
+def _read_number(text: str) -> tuple[str, str, Kind, str]:
+    """Return key, folded form, kind and measure of a number; its key is its digits, with a point before its fraction."""
+    measures = "ordinal" if _ORDINAL.search(text) else ""
+    text = text.rstrip("+")
+    digits = text
+    if not (text.isascii() and text.isdecimal()):
+        digits = "".join(
+            str(unicodedata.decimal(character, character)) for character in _ORDINAL.sub("", text)
+        )
+    if _GROUPED.fullmatch(digits):
+        digits = digits.replace(next(character for character in digits if not character.isdigit()), "")
+    integer, point, fraction = digits.replace(",", ".").partition(".")
+    key = integer.lstrip("0") or "0"
+    key += point + fraction if fraction.strip("0") else ""
+    return key, key, "number", measures
+
+
+def _read_letters(word: str) -> tuple[str, str, Kind, str]:
+    """Return key, folded form, kind and measure of a word."""
+    folded = word.lower()
+    if not word.isascii():
+        number = _ACCENTED_NUMBERS.get(folded)
+        folded = fold(word)
+        if number is not None:
+            return number, folded, "number", ""
+    exact = LISTS["exact_values"].get(word)
+    if exact is not None:
+        measures, key = exact
+        return key, folded, "word", measures
+    if "'" in folded:
+        folded = _CLITIC.sub("", folded).replace("'", "")
+    if folded in LISTS["numbers"]:
+        return LISTS["numbers"][folded], folded, "number", ""
+    if folded in LISTS["counts"]:
+        return LISTS["counts"][folded], folded, "count", ""
+    value = LISTS["values"].get(folded)
+    if value is None:
+        find_stem = stem_cyrillic if "\u0400" <= folded[-1:] <= "\u052f" else stem
+        return find_stem(folded), folded, "word", _NAMES_OF_OPPOSITES.get(word.lower(), "")
+    measures, key = value
+    return key, folded, _KINDS_OF_VALUES.get(measures, "word"), measures
+
+
+_KINDS_OF_VALUES: Mapping[str, Kind] = {"ordinal": "count", "s": "number", "%": "number"}
+
+
+_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")
+_GROUPED = re.compile(
+    r"""
+    \d{1,3}(?:[,']\d{3})+(?:\.\d+)?
+    |\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?
+    |\d{1,3}(?:\.\d{3}){2,}
+    |\d{1,3}(?:\.\d{3})+,\d+
+    """,
+    re.VERBOSE,
+)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
+
+
+def read_phrase(phrase: str) -> list[Token]:
+    """Return the words of a phrase without digits; a number word in it is a word like another."""
+    words: list[Token] = []
+    for match in word_pattern(phrase.isascii()).finditer(phrase):
+        if match.lastgroup == "unspaced":
+            words += _pairs(match[0], ends=False)
+        else:
+            key, folded, kind, measures = _read_letters(match[0])
+            words.append(Token(key, folded, kind, match[0], False, measures))
+    return words
+
+
+def _pairs(run: str, *, ends: bool) -> list[Token]:
+    """Return the overlapping pairs of characters of a run as words; the one character of a run of one."""
+    characters = split_characters(run)
+    kind: Kind = "characters" if len(characters) > 1 else "character"
+    pairs = [first + second for first, second in pairwise(characters)] or [run]
+    words: list[Token] = []
+    for pair in pairs:
+        key = intern(unicodedata.normalize("NFKC", pair))
+        words.append(Token(key, key, kind, pair, False, _measure_pair(key)))
+    return [*words[:-1], words[-1]._replace(ends=ends)]
+
+
+# Chinese and Japanese numerals; one also stands for "a".
+_NUMERALS = frozenset("二三四五六七八九十百千两")
+
+
+def _measure_pair(pair: str) -> str:
+    """Return what two characters measure: a named value, or a numeral what is counted by the character behind it."""
+    value = LISTS["values"].get(pair)
+    if value is not None:
+        return str(value[0])
+    return f"numeral {pair[1:]}" if pair[0] in _NUMERALS else ""
