@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question
-from ctxmetrics.evaluation.gold.values import find_telling, has_other_number
+from ctxmetrics.evaluation.gold.values import find_telling, has_other_number, have_opposites
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.samples.documents import SPAN_MARK
@@ -26,7 +26,7 @@ _FEWEST_WORDS = 10
 # How many passages a gold passage is compared with.
 _MOST_COMPARED = 3
 # Doubles are searched by so many of the words of a passage, the rarest ones.
-_SEARCHED_WORDS = 20
+_SEARCHED_WORDS = 12
 # Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
 # LlamaIndex a fifth).
 _LEAST_OVERLAP = 0.3
@@ -354,6 +354,9 @@ def _are_doubles(words: Sequence[Token], others: Sequence[Token], language: str)
     if (own & other).total() < _LEAST_EQUAL * (own | other).total():
         return False
     different = (own - other).keys() | (other - own).keys()
+    replaced = [word for word in words if word.key in different]
+    if have_opposites(replaced, [word for word in others if word.key in different]):
+        return False
     return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
 
 

@@ -22,9 +22,9 @@ from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.languages import detect_language
 
 # How many passages are looked at for a question.
-_MOST_COMPARED = 5
+_MOST_COMPARED = 3
 # A passage is searched by so many words at most, the rarest ones.
-_SEARCHED_WORDS = 20
+_SEARCHED_WORDS = 12
 # Two sentences say the same with another number or name if the second one has this share of the other words of the first ..
 _SAME_BUT_ANSWER = 0.7
 # .. and at least so many.

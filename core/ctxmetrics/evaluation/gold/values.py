@@ -1,4 +1,4 @@
-"""What changes a statement if it is replaced: numbers, names, negations and words with an opposite."""
+"""What changes a statement if it is replaced: numbers, names, negations and opposites."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
 
 
 def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
-    """Find the keys of the words that change what a text states: numbers, words with a digit, names, negations, opposites."""
+    """Find the keys of the words that change what a text states: numbers, words with a digit, names, and negations."""
     denying = word_list("negations", language)
     telling: set[str] = set()
     for word in words:
         is_number = word.kind in NUMBERS or any(map(str.isdigit, word.spelling))
-        if is_number or word.folded in denying or word.measures in OPPOSITES:
+        if is_number or word.folded in denying:
             telling.add(word.key)
     return find_names(words) | telling
 
@@ -115,6 +115,12 @@ def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
 def spell(words: Iterable[Token], keys: frozenset[str]) -> str:
     """Spell the words of a text that have certain keys."""
     return " ".join(word.spelling for word in words if word.key in keys)
+
+
+def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
+    """Tell whether one of some words is the opposite of one of others."""
+    other_names = {word.measures for word in others}
+    return any(OPPOSITES.get(word.measures) in other_names for word in words)
 
 
 def _is_day_or_year(value: str) -> bool:
