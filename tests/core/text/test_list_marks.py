@@ -20,6 +20,8 @@ MARKS = [
     ("(1)", "Press the button.", "en"),
     ("1 -", "Press the button.", "en"),
     ("1:", "Press the button.", "en"),
+    ("[1]", "Press the button.", "en"),
+    ("①", "Press the button.", "en"),
     ("1.1.", "Press the button.", "en"),
     ("1.1", "Press the button.", "en"),
     ("- 1.1", "Press the button.", "en"),
