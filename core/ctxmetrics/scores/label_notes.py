@@ -236,7 +236,7 @@ _LOSSLESS_CHANGES: tuple[_Change, ...] = (
     ("as numbers", _list_numbers, _list_numbers),
     ("without blanks around them", lambda id_: [id_.strip()], lambda id_: [id_.strip()]),
 )
-# The cuts are suggested for many samples, or where each id of a few matches one of its own sample.
+# The cuts are suggested for many samples, or where one of each of a few samples matches an id of its own.
 _CUTS: tuple[_Change, ...] = (
     ("with the end of the reference ids cut", _cut_ends, lambda id_: [id_]),
     ("with the end of the retrieved ids cut", lambda id_: [id_], _cut_ends),
@@ -534,10 +534,10 @@ class Labels:
         )
 
     def _matches_in_few(self, forms_of_label: _Forms, forms_of_retrieved: _Forms) -> bool:
-        """Whether a cut matches each reference id with one that was retrieved for the same sample, in two samples or more."""
+        """Whether a cut matches a reference id of each sample with one that was retrieved for it, in two samples or more."""
         for ids, wanted in self.first_pairs:
             forms = {form for id_ in ids for form in forms_of_retrieved(id_)}
-            if any(forms.isdisjoint(forms_of_label(label)) for label in wanted):
+            if all(forms.isdisjoint(forms_of_label(label)) for label in wanted):
                 return False
         return len(self.first_pairs) >= _SHOWN
 

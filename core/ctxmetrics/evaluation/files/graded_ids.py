@@ -6,7 +6,7 @@ In a text, the number behind an id may also be a part of it: a page, or a chunk.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -16,9 +16,11 @@ from ctxmetrics.samples.documents import is_missing
 GRADED = "reference_context_ids"
 # The highest grade that a text may hold.
 _HIGHEST = 10
-# An id with a grade behind it: d3:2, d3=2, d3 (2).
-_ID_AND_GRADE = re.compile(
-    r"(?P<id>\S(?:.*\S)?)\s*(?:[:=]\s*(?P<grade>\d{1,2})|\((?P<in_brackets>\d{1,2})\))"
+# An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3.
+_ID_AND_GRADE = (
+    re.compile(r"(?P<id>\S(?:.*\S)?)\s*[:=/^]\s*(?P<grade>\d{1,2})"),
+    re.compile(r"(?P<id>\S(?:.*\S)?)\s*[(\[](?P<grade>\d{1,2})[)\]]"),
+    re.compile(r"(?P<grade>\d{1,2})\s*[:=]\s*(?P<id>\S(?:.*\S)?)"),
 )
 # What stands between ids in a cell.
 _BETWEEN = re.compile(r"\s*[,;|\n]\s*")
@@ -33,13 +35,21 @@ def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
     items = _BETWEEN.split(value.strip(" \t\r\n,;|")) if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         return None
+    for pattern in _ID_AND_GRADE:
+        graded = _read_items(items, pattern)
+        if graded is not None:
+            return graded
+    return None
+
+
+def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str, Any]] | None:
+    """Read items of one form as objects with an id and a grade; None if an item is anything else."""
     graded: list[dict[str, Any]] = []
     for item in items:
-        match = _ID_AND_GRADE.fullmatch(item.strip()) if isinstance(item, str) else None
-        grade = int(match["grade"] or match["in_brackets"]) if match else _HIGHEST + 1
-        if match is None or grade > _HIGHEST:
+        match = pattern.fullmatch(item.strip()) if isinstance(item, str) else None
+        if match is None or int(match["grade"]) > _HIGHEST:
             return None
-        graded.append({"id": match["id"], "relevance": grade})
+        graded.append({"id": match["id"], "relevance": int(match["grade"])})
     return graded
 
 
