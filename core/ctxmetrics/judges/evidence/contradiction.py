@@ -18,7 +18,6 @@ from typing import NamedTuple
 from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.contrasts import (
-    BOTH,
     Value,
     find_contrary_keys,
     find_numbers,
@@ -146,6 +145,15 @@ class _WordsOfText:
         if not may_hold_values(self.tokens):
             return ()  # the usual case
         return find_values(self.tokens, self.is_content)
+
+    @cached_property
+    def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
+        """These phrases and the numbers before a word, by their group and the word that they are about; of each value one."""
+        by_word: dict[tuple[str, str], dict[str, Value]] = {}
+        for value in chain(self.values, find_numbers(self.tokens)):
+            for word in value.beside or ("",):
+                by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
+        return by_word
 
     @cached_property
     def counted(self) -> Mapping[str, Mapping[str, int]]:
@@ -644,16 +652,18 @@ def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
 
 def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
     """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats."""
-    for value in unit.values:
+    for value in dict.fromkeys(unit.values):
         contrary: list[Value] = []
         is_stated = False
         for text in evidence:
-            values = [*text.values, *find_numbers(text.tokens)] if value.group == BOTH else text.values
-            same_group = [other for other in values if other.group == value.group]
-            if any(other.value == value.value and other.is_beside(value) for other in same_group):
-                is_stated = True
-            if text.shared >= _MOST * len(unit.content):
-                contrary.extend(other for other in same_group if other.contradicts(value))
+            is_close = text.shared >= _MOST * len(unit.content)
+            for word in value.beside or ("",):
+                same_group = text.values_by_word.get((value.group, word), {})
+                if value.value in same_group:
+                    is_stated = True
+                elif is_close:
+                    others = (other for other in same_group.values() if other.contradicts(value))
+                    contrary.extend(islice(others, 1))
         if contrary and not is_stated:
             yield Contradiction("number", value.spelling, contrary[0].spelling)
 
