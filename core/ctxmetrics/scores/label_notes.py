@@ -542,13 +542,15 @@ class Labels:
         return len(self.first_pairs) >= _SHOWN
 
     def _pair_by_forms(
-        self, labels: Iterable[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
+        self, labels: Sequence[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
     ) -> list[tuple[str, str]]:
-        """Pair reference ids with the retrieved ids that have a form in common with them."""
+        """Pair reference ids with the retrieved ids that have a form in common with them: of several, the last by name."""
+        label_forms = {form for label in labels for form in forms_of_label(label)}
         retrieved_by_form: dict[str, str] = {}
-        for id_ in sorted(self.retrieved):
+        for id_ in self.retrieved:
             for form in forms_of_retrieved(id_):
-                retrieved_by_form[form] = id_
+                if form in label_forms:
+                    retrieved_by_form[form] = max(id_, retrieved_by_form.get(form, id_))
         pairs: list[tuple[str, str]] = []
         for label in labels:
             forms = [form for form in forms_of_label(label) if form in retrieved_by_form]
