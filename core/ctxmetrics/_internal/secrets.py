@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
-from itertools import islice, repeat
+from itertools import islice
+from math import ceil
 from types import FunctionType, MethodType, ModuleType
 
 from ctxmetrics._internal.display import visible
@@ -32,10 +33,10 @@ _KEYS = re.compile(
     r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
 )
 _LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0-9_\-*]{16,}")
-# So many characters of a key in a row are masked.
-_RUN = 8
-# Characters of a key that is masked as a whole word.
-_LEAST = 4
+# A window is a part of a key of this many characters. Wherever a text has one, it is masked.
+_WINDOW_LENGTH = 8
+# A key that is shorter than a window is masked as a whole word, if it has at least so many characters.
+_SHORTEST_KEY = 4
 # The most keys that are remembered.
 _MOST_KEYS = 256
 # A character as a URL, JSON, Python or HTML writes it.
@@ -44,7 +45,7 @@ _ESCAPE = re.compile(
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos|sol|plus|equals);"
 )
 # How often a text may be escaped: a JSON error inside a JSON string inside a URL.
-_NESTED = 3
+_MOST_UNESCAPINGS = 3
 # Environment variables that hold a key.
 _VARIABLE = re.compile(
     r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE
@@ -56,7 +57,7 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _MOST_OBJECTS = 3000
-_MOST_ITEMS = 300
+_MOST_ENTRIES = 300
 # How often an object is read again that changes while it is read.
 _READINGS = 3
 # Types of objects in which no key is looked for.
@@ -64,7 +65,7 @@ _OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
 # The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
 # another, in any thread.
-_known: dict[str, None] = {}
+_remembered_keys: dict[str, None] = {}
 
 
 def safe_text(error: object) -> str:
@@ -113,12 +114,14 @@ def masked(text: str) -> str:
     Args:
         text: Untrusted.
     """
-    keys = tuple(_known)
+    keys = tuple(_remembered_keys)
+    if not keys:
+        return text
     for key in keys:
-        if len(key) < _RUN and key in text:
-            text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)
-    windows = _windows(frozenset(keys)) if keys else None
-    return _without(text, windows) if windows else text
+        if len(key) < _WINDOW_LENGTH and key in text:
+            text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)  # as a whole word
+    windows = _list_windows(frozenset(keys))
+    return _mask_windows(text, windows) if windows else text
 
 
 def remember_key(key: str | None) -> None:
@@ -127,12 +130,19 @@ def remember_key(key: str | None) -> None:
     Args:
         key: The key; of more than 256 the one remembered longest ago is forgotten.
     """
-    if not key or (len(key) < _RUN and (len(key) < _LEAST or not any(map(str.isdigit, key)))):
+    if not key:
         return
-    _known.pop(key, None)
-    _known[key] = None
-    for oldest in tuple(_known)[:-_MOST_KEYS]:
-        _known.pop(oldest, None)
+    if len(key) < _WINDOW_LENGTH and not _is_short_key(key):
+        return
+    _remembered_keys.pop(key, None)  # so that it comes to the end
+    _remembered_keys[key] = None
+    for oldest_key in tuple(_remembered_keys)[:-_MOST_KEYS]:
+        _remembered_keys.pop(oldest_key, None)
+
+
+def _is_short_key(word: str) -> bool:
+    """Whether a word of few characters is a key, and not a word such as ``EMPTY`` that a local server takes for one."""
+    return len(word) >= _SHORTEST_KEY and any(character.isdigit() for character in word)
 
 
 def remember_api_keys_of(thing: object) -> None:
@@ -148,30 +158,36 @@ def remember_api_keys_of(thing: object) -> None:
     pending: deque[object] = deque([thing])
     visited: dict[int, object] = {}
     while pending and len(visited) < _MOST_OBJECTS:
-        item = pending.popleft()
-        if id(item) in visited:
+        owner = pending.popleft()
+        if id(owner) in visited:
             continue
-        visited[id(item)] = item  # alive, so that its address stays its own
-        for name, value in _parts_now(item):
+        visited[id(owner)] = (
+            owner  # kept alive: the id of an object that is deleted may become another object's
+        )
+        for name, value in _read_parts(owner):
             with suppress(Exception):  # an object of another library may raise anything
-                pending.extend(_look_at(name, value))
+                pending.extend(_remember_value(name, value))
 
 
-def _look_at(name: str, value: object) -> list[object]:
-    """Remember a value that is a key; return it where it is an object that may hold one."""
+def _remember_value(name: str, value: object) -> list[object]:
+    """Remember a value if it is a key; return the objects in which a key is to be looked for next: itself, or none."""
     if isinstance(value, _OPAQUE):
         return []
-    reveal = getattr(value, "get_secret_value", None)
-    secret = reveal() if callable(reveal) else value
-    if isinstance(secret, bytes):
-        secret = secret.decode("latin-1")
-    if isinstance(secret, _OPAQUE):
+    content = value
+    get_secret = getattr(value, "get_secret_value", None)  # Pydantic's types for secrets have it
+    is_secret = callable(get_secret)
+    if callable(get_secret):
+        content = get_secret()
+    if isinstance(content, bytes):
+        content = content.decode("latin-1")
+    if isinstance(content, _OPAQUE):
         return []
-    if not isinstance(secret, str):
-        return [secret]
-    if callable(reveal) or _ATTRIBUTE.search(name):
-        words = secret.split(maxsplit=1)
-        remember_key(words[-1] if words else "")  # of "Bearer KEY" the key
+    if not isinstance(content, str):
+        return [content]
+    if is_secret or names_key(name):
+        words = content.split(maxsplit=1)
+        if words:
+            remember_key(words[-1])  # of "Bearer KEY" the key
     return []
 
 
@@ -189,17 +205,17 @@ def mask_logs_of(package: str) -> None:
 def _masked_record(record: logging.LogRecord) -> bool:
     """Mask the keys in a log record; the record is always logged."""
     with suppress(TypeError, ValueError):  # its arguments do not fit; the handler says so
-        text = record.getMessage()
-        hidden = masked(text)
-        if hidden != text:
-            record.msg = hidden
-            record.args = ()
+        message = record.getMessage()
+        masked_message = masked(message)
+        if masked_message != message:
+            record.msg = masked_message
+            record.args = ()  # they are in the message already
     if record.exc_info and record.exc_info[1] is not None:
-        text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        hidden = masked(text)
-        if hidden != text:
-            record.exc_info = None
-            record.exc_text = hidden
+        trace = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+        masked_trace = masked(trace)
+        if masked_trace != trace:
+            record.exc_info = None  # else it would be formatted again, with the key
+            record.exc_text = masked_trace
     return True
 
 
@@ -211,83 +227,107 @@ def _remember_environment() -> None:
 
 
 @lru_cache(maxsize=8)
-def _windows(keys: frozenset[str]) -> frozenset[str]:
-    """Return the shortest parts of keys that are masked.
+def _list_windows(keys: frozenset[str]) -> frozenset[str]:
+    """Return all windows of keys: those of the key as it is, and those of it in Base64.
 
     In Base64 a key looks different after 0, 1 or 2 other characters, and its edges depend on what stands beside it.
     """
     forms = set(keys)
     for key in keys:
-        for before in range(3):
-            text = b64encode(b" " * before + key.encode(errors="surrogatepass")).decode().rstrip("=")
-            inner = text[-(-before * 8 // 6) : -1]
-            forms |= {inner, inner.replace("+", "-").replace("/", "_")}
-    return frozenset(form[at : at + _RUN] for form in forms for at in range(len(form) - _RUN + 1))
+        for characters_before in range(3):
+            content = b" " * characters_before + key.encode(errors="surrogatepass")
+            encoded = b64encode(content).decode().rstrip("=")
+            # A character of Base64 holds 6 bits, one before it 8. Those that hold bits of another character are cut off.
+            start = ceil(characters_before * 8 / 6)
+            standard_form = encoded[start:-1]
+            url_form = standard_form.replace("+", "-").replace("/", "_")
+            forms |= {standard_form, url_form}
+    windows: set[str] = set()
+    for form in forms:
+        windows.update(
+            form[start : start + _WINDOW_LENGTH] for start in range(len(form) - _WINDOW_LENGTH + 1)
+        )
+    return frozenset(windows)
 
 
-def _without(text: str, windows: frozenset[str]) -> str:
-    """Mask every place of a text that is one of the windows, or is when its escapes are read."""
-    plain = text
-    places: Sequence[int] = range(len(text) + 1)  # where each character of the plain text begins
-    hidden: list[tuple[int, int]] = []
-    for _ in range(_NESTED + 1):
-        hidden += [
-            (places[at], places[at + _RUN])
-            for at in range(len(plain) - _RUN + 1)
-            if plain[at : at + _RUN] in windows
+def _mask_windows(text: str, windows: frozenset[str]) -> str:
+    """Mask every part of a text that is one of the windows, as it stands or after its escapes are read.
+
+    The text is unescaped step by step. `origins` says for each character of the unescaped text where it begins in the
+    original text, because there it is masked.
+    """
+    unescaped = text
+    origins: Sequence[int] = range(len(text) + 1)
+    masked_spans: list[tuple[int, int]] = []  # in the original text
+    for _ in range(_MOST_UNESCAPINGS + 1):
+        masked_spans += [
+            (origins[start], origins[start + _WINDOW_LENGTH])
+            for start in range(len(unescaped) - _WINDOW_LENGTH + 1)
+            if unescaped[start : start + _WINDOW_LENGTH] in windows
         ]
-        escapes = list(_ESCAPE.finditer(plain))
+        escapes = list(_ESCAPE.finditer(unescaped))
         if not escapes:
             break
-        origins: list[int] = []  # where each character of the text with its escapes read came from
+        new_origins: list[int] = []
         end = 0
         for escape in escapes:
-            origins += [*places[end : escape.start()], places[escape.start()]]
+            # The characters before the escape stay; the escape becomes one character.
+            new_origins += [*origins[end : escape.start()], origins[escape.start()]]
             end = escape.end()
-        plain = _ESCAPE.sub(_meaning, plain)
-        places = [*origins, *places[end:]]
+        origins = [*new_origins, *origins[end:]]
+        unescaped = _ESCAPE.sub(_unescape, unescaped)
+    return _mask_spans(text, masked_spans)
+
+
+def _mask_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Put ``[key]`` in the place of the spans; one for spans that overlap."""
     pieces = []
-    end = 0
-    for start, stop in sorted(hidden):
-        if start >= end:
-            pieces += [text[end:start], "[key]"]
-        end = max(end, stop)
-    return "".join([*pieces, text[end:]])
+    masked_until = 0
+    for start, end in sorted(spans):
+        if start >= masked_until:
+            pieces += [text[masked_until:start], "[key]"]
+        masked_until = max(masked_until, end)
+    return "".join([*pieces, text[masked_until:]])
 
 
-def _meaning(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     """Return the one character that an escape stands for."""
     text = escape.group()
-    if text[0] == "&":
+    if text[0] == "&":  # HTML: "&amp;", "&#38;"
         return unescape(text)[:1] or " "
-    digits = text[1:] if text[0] == "%" else text[2:]
-    if not digits:
+    if text[0] == "%":  # a URL: "%2F"
+        return chr(int(text[1:], 16))
+    hexadecimal_digits = text[2:]  # JSON or Python: after a backslash and "u" or "x"
+    if not hexadecimal_digits:  # a backslash before a sign
         return text[1]
-    return chr(int(digits, 16))
+    return chr(int(hexadecimal_digits, 16))
 
 
-def _parts_now(item: object) -> tuple[tuple[str, object], ...]:
-    """Return what an object holds; nothing where it cannot be read, because that must not cost a judgement."""
+def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
+    """Return the parts of an object; none where they cannot be read, because that must not cost a judgement."""
     for _ in range(_READINGS):
         with suppress(Exception):
-            return tuple(_list_attributes(item))
+            return tuple(_list_parts(owner))
     return ()
 
 
-def _list_attributes(item: object) -> Iterator[tuple[str, object]]:
-    """Yield the name and the value of each part of an object."""
-    if isinstance(item, (Mapping, list, tuple, set, frozenset, deque)):
-        pairs = item.items() if isinstance(item, Mapping) else zip(repeat(""), item)
-        for name, value in tuple(islice(pairs, _MOST_ITEMS)):
-            yield (name if isinstance(name, str) else ""), value
+def _list_parts(owner: object) -> Iterator[tuple[str, object]]:
+    """Yield the name and the value of each part of an object: its entries or attributes; "" for a part without a name."""
+    if isinstance(owner, Mapping):
+        for key, value in tuple(islice(owner.items(), _MOST_ENTRIES)):
+            yield (key if isinstance(key, str) else ""), value
         return
-    if isinstance(item, MethodType):
-        yield "", item.__self__
-    if isinstance(item, BaseException):
-        yield "", (item.__cause__, item.__context__, item.args)
-    yield from tuple(getattr(item, "__dict__", {}).items())
-    for kind in type(item).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        names = {slots} if isinstance(slots, str) else set(slots)
-        for name in names - {"__dict__", "__weakref__"}:
-            yield name, getattr(item, name, None)
+    if isinstance(owner, (list, tuple, set, frozenset, deque)):
+        for value in tuple(islice(owner, _MOST_ENTRIES)):
+            yield "", value
+        return
+    if isinstance(owner, MethodType):
+        yield "", owner.__self__
+    if isinstance(owner, BaseException):
+        yield "", (owner.__cause__, owner.__context__, owner.args)
+    yield from tuple(getattr(owner, "__dict__", {}).items())
+    for class_ in type(owner).__mro__:
+        slots = vars(class_).get("__slots__", ())
+        slot_names = {slots} if isinstance(slots, str) else set(slots)
+        for name in slot_names - {"__dict__", "__weakref__"}:
+            yield name, getattr(owner, name, None)

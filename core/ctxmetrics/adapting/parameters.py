@@ -138,12 +138,14 @@ class MetricClasses(Generic[_Class]):
         core: Any = getattr(import_module(METRIC_MODULES[core_name]), core_name)
         summary = (core.__doc__ or "").split("\n\n")[0]
         attributes = {"__module__": self._package, "__doc__": f"`ctxmetrics.{core_name}`: {summary}"}
-        new: type[_Class] = new_class(
+        # As if the adapter's module had: `class NAME(BASE, core=CORE):` with these attributes.
+        made_class: type[_Class] = new_class(
             name, (self._base,), {"core": core}, lambda body: body.update(attributes)
         )
         # If two threads ask at once, both get the class of the first.
-        kept: type[_Class] = vars(import_module(self._package)).setdefault(name, new)
-        return kept
+        module_attributes = vars(import_module(self._package))
+        first_class: type[_Class] = module_attributes.setdefault(name, made_class)
+        return first_class
 
     def load(self) -> list[type[_Class]]:
         """Return all classes, those that the adapter writes itself among them."""
@@ -165,12 +167,13 @@ def build_metric(
     Raises:
         ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
     """
-    extra = {name: value for name, value in settings.items() if value is not None}
-    parameters = {**params, **extra}
+    given_settings = {name: value for name, value in settings.items() if value is not None}
+    parameters = {**params, **given_settings}
     check_parameters(metric, parameters, suggestions=suggestions)
     return metric(**parameters)
 
 
 def rename(metric: Metric, framework_name: str | None) -> str:
     """Return a metric's name with its parameters, under the framework's own name for the metric where it has one."""
-    return (framework_name or metric.base_name) + metric.name.removeprefix(metric.base_name)
+    parameters = metric.name.removeprefix(metric.base_name)  # such as "[top_k=5]", or nothing
+    return (framework_name or metric.base_name) + parameters

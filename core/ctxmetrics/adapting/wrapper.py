@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.judging import JudgedMetric
 
+# The parameters that say under which key of a record a field is found; all others are the metric's own.
 _KEYS = KeyParams.__optional_keys__
 
 
@@ -113,7 +114,10 @@ class Wrapper:
         keys: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
         for name, value in params.items():
-            (keys if name in _KEYS else parameters)[name] = value
+            if name in _KEYS:
+                keys[name] = value
+            else:
+                parameters[name] = value
         built = build_metric(metric, parameters, suggestions=_KEYS, **settings)
         return cls.of(built, None, keys, schema, telemetry=telemetry)
 
@@ -203,11 +207,13 @@ class Wrapper:
         """
         if strict and not isinstance(error, NotTextError):
             raise error
-        code = error.code if isinstance(error, (MissingFieldError, NotTextError)) else "metric_error"
+        reason_code = "metric_error"
+        if isinstance(error, (MissingFieldError, NotTextError)):
+            reason_code = error.code
         message = safe_text(error)
-        if code != "not_text":
+        if reason_code != "not_text":
             message = f"{type(error).__name__}: {message}"
-        return self.metric.make_score(Sample(), None, reason_code=code, message=message)
+        return self.metric.make_score(Sample(), None, reason_code=reason_code, message=message)
 
 
 class SampleWrapper(Wrapper):

@@ -27,12 +27,12 @@ _SEED = 1
 _DRAWS = 300
 # The share of the changes that a good judge sees.
 _SEEN = 0.8
-# The share of the unchanged samples in which it sees a change.
+# The share of the unchanged samples in which a good judge sees a change.
 _INVENTED = 0.05
-# The loss that a judge which sees nothing misses, in margins.
-_MARGINS = 2
-# The smallest such loss.
-_LEAST_LOSS = 0.05
+# For a judge that sees no change the true loss is twice the margin ..
+_MISSED_MARGINS = 2
+# .. and at least this share of the scale.
+_SMALLEST_LOSS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class LabelledGate:
             judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
         """
         source = np.random.default_rng(_SEED)
-        without = labelled = 0
+        decided_without = 0
+        decided_with_labels = 0
         for _ in range(_DRAWS):
             people, values = _draw_differences(source, changes, judge, self.samples)
             judged = paired_mean(values.tolist(), scale=self.scale)
@@ -76,10 +77,10 @@ class LabelledGate:
                 alone = decide_no_loss(judged.interval, None, self.margin)
                 decision = decide_no_loss(judged.interval, labels, self.margin)
             if alone:
-                without += 1
+                decided_without += 1
             if decision:
-                labelled += 1
-        return without / _DRAWS, labelled / _DRAWS
+                decided_with_labels += 1
+        return decided_without / _DRAWS, decided_with_labels / _DRAWS
 
     def _label(
         self, source: np.random.Generator, people: _Numbers, judge: _Numbers
@@ -142,29 +143,30 @@ def describe_labels(
     gate = LabelledGate(option, margin, len(run.samples), labels, run.scale)
     model = run.build_model()
     head = f"{labels} labels by label --compare"
-    good = f"a judge that sees {100 * _SEEN:g} % of the changes and invents {100 * _INVENTED:g} %"
+    good_judge = f"a judge that sees {100 * _SEEN:g} % of the changes and invents {100 * _INVENTED:g} %"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
         if losses is None or losses.samples is None:
             return f"{head}: so few samples show no loss, with labels or without"
         changes = model.build(losses.samples, changed, whole=True)
-        found = gate.simulate(changes, "good")
-        invented = gate.simulate(changes, "inventing")
+        red_for_true = gate.simulate(changes, "good")
+        red_for_invented = gate.simulate(changes, "inventing")
         return (
-            f"{head}: a true loss of {losses.samples:.3g} is red in {_percent(found)} with {good}; "
-            f"such a loss that the judge invents, in {_percent(invented)}"
+            f"{head}: a true loss of {losses.samples:.3g} is red in {_percent(red_for_true)} with {good_judge}; "
+            f"such a loss that the judge invents, in {_percent(red_for_invented)}"
         )
-    loss = min(max(_MARGINS * margin, _LEAST_LOSS * run.scale), model.find_largest_loss())
-    missed = gate.simulate(model.lose_samples(loss), "blind")
+    loss = max(_MISSED_MARGINS * margin, _SMALLEST_LOSS * run.scale)
+    loss = min(loss, model.find_largest_loss())
+    passed_with_loss = gate.simulate(model.lose_samples(loss), "blind")
     share = CHANGED if changed is None else changed
-    passed = gate.simulate(model.change(0.0, share, whole=True), "good")
+    passed_without_loss = gate.simulate(model.change(0.0, share, whole=True), "good")
     return (
-        f"{head}: without a true difference {_percent(passed)} pass with {good}; "
-        f"of true losses of {loss:.3g} that the judge does not see, {_percent(missed)}"
+        f"{head}: without a true difference {_percent(passed_without_loss)} pass with {good_judge}; "
+        f"of true losses of {loss:.3g} that the judge does not see, {_percent(passed_with_loss)}"
     )
 
 
 def _percent(shares: tuple[float, float]) -> str:
-    """Write two shares of a test: with labels, and without."""
-    without, labelled = shares
-    return f"{100 * labelled:.0f} % ({100 * without:.0f} % without)"
+    """Write the two shares that `LabelledGate.simulate` returns: first the one with labels, then the one without."""
+    without_labels, with_labels = shares
+    return f"{100 * with_labels:.0f} % ({100 * without_labels:.0f} % without)"

@@ -1,4 +1,4 @@
-"""The options of a run: one definition for every function that starts one."""
+"""The options of a run: one definition for all_options function that starts one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DEFAULTS: Mapping[str, Any] = FrozenDict(
     }
 )
 # The smallest value of each number: of counts, and of seconds.
-_LEAST = {
+_SMALLEST_VALUES = {
     "max_concurrency": 1,
     "max_retries": 0,
     "max_calls": 0,
@@ -80,17 +80,18 @@ def check_options(options: RunOptions) -> dict[str, Any]:
         if name not in DEFAULTS:
             meant = " Did you mean 'judge'?" if name in _JUDGE_ELSEWHERE else suggest(name, DEFAULTS)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}.{meant}")
-        if (least := _LEAST.get(name)) is not None:
-            whole = isinstance(least, int)
+        smallest_value = _SMALLEST_VALUES.get(name)
+        if smallest_value is not None:
+            is_count = isinstance(smallest_value, int)
             optional = DEFAULTS[name] is None
-            check_number(f"evaluate: {name}", value, least, whole=whole, optional=optional)
-    every = {**DEFAULTS, **options}
-    if every["progress"] is None:
-        every["progress"] = sys.stderr is not None and sys.stderr.isatty()
-    if not isinstance(every["batch"], Batch | None):
-        mode = every["batch"] if every["batch"] in BATCH_MODES else "submit"
+            check_number(f"evaluate: {name}", value, smallest_value, whole=is_count, optional=optional)
+    all_options = {**DEFAULTS, **options}
+    if all_options["progress"] is None:
+        all_options["progress"] = sys.stderr is not None and sys.stderr.isatty()
+    if not isinstance(all_options["batch"], Batch | None):
+        mode = all_options["batch"] if all_options["batch"] in BATCH_MODES else "submit"
         raise ParameterError(f"evaluate: batch must be a Batch. Write batch=Batch(mode={mode!r}).")
-    if isinstance(every["tags"], str):
-        raise ParameterError(f"evaluate: tags must be a list. Write tags=[{every['tags']!r}].")
-    check_choice("evaluate: on_error", every["on_error"], ("record", "raise"))
-    return every
+    if isinstance(all_options["tags"], str):
+        raise ParameterError(f"evaluate: tags must be a list. Write tags=[{all_options['tags']!r}].")
+    check_choice("evaluate: on_error", all_options["on_error"], ("record", "raise"))
+    return all_options

@@ -12,6 +12,7 @@ from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.intervals import mean_interval
 from ctxmetrics.evaluation.statistics.paired import POWER, paired_mean
 from ctxmetrics.evaluation.statistics.power import ChangeModel, ValueParts, find_first, simulate
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.wording import plural
@@ -20,9 +21,10 @@ from ctxmetrics.scores.wording import plural
 GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
 # The share of samples that change where the means of both runs are equal, unless the user knows it.
 CHANGED = 0.2
-# The verdicts of a kind of which each is changed to see what one changes: about so many, evenly apart, where there are more.
-_MOST_PLACES = 64
-# Each one simulates as many comparisons again.
+# To see by how much one verdict changes a value, each hit (and each miss) is changed by itself; of more than so many, about
+# so many that are evenly apart.
+_MOST_CHANGED = 64
+# The steps of the search for the smallest loss. Each step halves the range, and simulates all comparisons again.
 _HALVINGS = 14
 
 
@@ -45,7 +47,7 @@ class RunValues:
     @property
     def values(self) -> list[float]:
         """The values."""
-        return [item.value for item in self.samples]
+        return [sample.value for sample in self.samples]
 
     def build_model(self) -> ChangeModel:
         """Build what makes the changes between this run and a later one."""
@@ -54,7 +56,8 @@ class RunValues:
     def mirror(self) -> RunValues:
         """Return the values with gains in the place of losses."""
         samples = [
-            ValueParts(self.scale - item.value, item.to_win, item.to_lose) for item in self.samples
+            ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
+            for sample in self.samples
         ]
         return RunValues(self.metric, self.scale, tuple(samples), self.part)
 
@@ -78,17 +81,33 @@ def _read_parts(score: Score, scale: float) -> ValueParts:
     metric = metric_named(score.metric, score.provenance.convention)
     if not hits:
         return ValueParts(value)
-    counts = {True: hits.count(True), False: hits.count(False)}
+    to_lose = hits.count(True)
+    to_win = hits.count(False)
     if metric is not None and metric.scaled(metric.to_value(hits)) == value:
-        for kind, whole in ((True, value), (False, scale - value)):
-            steps = []
-            places = [place for place, hit in enumerate(hits) if hit is kind]
-            for place in places[:: len(places) // _MOST_PLACES + 1]:
-                other = [*hits[:place], not kind, *hits[place + 1 :]]
-                steps.append(abs(value - (metric.scaled(metric.to_value(other)) or 0.0)))
-            step = sum(steps) / len(steps) if steps else 0.0
-            counts[kind] = round(whole / step) if step else 1
-    return ValueParts(value, max(counts[True], 1), max(counts[False], 1))
+        loss = _average_change(metric, hits, value, changed=True)
+        win = _average_change(metric, hits, value, changed=False)
+        to_lose = round(value / loss) if loss else 1
+        to_win = round((scale - value) / win) if win else 1
+    return ValueParts(value, max(to_lose, 1), max(to_win, 1))
+
+
+def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: bool) -> float:
+    """Return by how much a value changes on average if one hit becomes a miss, or one miss a hit; 0 if there is none.
+
+    Args:
+        metric: Computes the value.
+        hits: Whether each verdict is a hit.
+        value: The value of these verdicts.
+        changed: True: each hit is changed; false: each miss is.
+    """
+    indexes = [index for index, hit in enumerate(hits) if hit is changed]
+    step = len(indexes) // _MOST_CHANGED + 1
+    changes = []
+    for index in indexes[::step]:
+        changed_hits = [*hits[:index], not changed, *hits[index + 1 :]]
+        changed_value = metric.scaled(metric.to_value(changed_hits)) or 0.0
+        changes.append(abs(value - changed_value))
+    return sum(changes) / len(changes) if changes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +125,18 @@ class Range:
     part: str
 
     def __str__(self) -> str:
-        ends = sorted(value for value in (self.parts, self.samples) if value is not None)
-        return " to ".join(dict.fromkeys(f"{value:.3g}" for value in ends))
+        figures = sorted(figure for figure in (self.parts, self.samples) if figure is not None)
+        texts = [f"{figure:.3g}" for figure in figures]
+        all_equal = len(set(texts)) == 1
+        return texts[0] if all_equal else " to ".join(texts)
 
     def explain(self, verb: str, short: str) -> str:
         """Explain what the ends stand for; empty if both are equal."""
-        low, high = (None if end is None else f"{end:.3g}" for end in (self.parts, self.samples))
-        if low == high:
+        parts = "none" if self.parts is None else f"{self.parts:.3g}"
+        samples = "none" if self.samples is None else f"{self.samples:.3g}"
+        if parts == samples:
             return ""
-        return f": {low or 'none'} if single {self.part}s {verb}, {high or 'none'} if whole samples {short}"
+        return f": {parts} if single {self.part}s {verb}, {samples} if whole samples {short}"
 
 
 def describe_gate(
@@ -154,16 +176,19 @@ def _describe_margin(run: RunValues, option: str, margin: float, changed: float 
     """Describe which loss a gate of a comparison finds."""
     size = plural(len(run.samples), "sample")
     end = GATES[option]
-    lost = [-value for value in run.values]
-    worst = paired_mean(lost, scale=run.scale).interval if lost else None
-    if worst is None or worst[end or 0] >= -margin:
+    # The worst that can happen: every sample loses its whole value.
+    worst_differences = [-value for value in run.values]
+    worst_interval = None
+    if worst_differences:
+        worst_interval = paired_mean(worst_differences, scale=run.scale).interval
+    if worst_interval is None or worst_interval[end or 0] >= -margin:
         return f"cannot fail with {size}, even if every value falls to 0"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
         if losses is None:
             return f"{size} show no larger loss in 4 of 5 comparisons"
         return f"{describe_power(str(losses))} comparisons of {size}{losses.explain('are lost', 'are')}"
-    if len({*run.values}) == 1:
+    if len(set(run.values)) == 1:
         return f"all values of {size} are equal: they do not say what changes without a true difference"
     share = CHANGED if changed is None else changed
     margins = find_margins(run, share)
@@ -178,7 +203,7 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
     model = run.build_model()
 
     def find(whole: bool) -> float | None:
-        """Find the figure for changes by whole values, or by parts."""
+        """Find the loss if whole samples change (``whole``), or if single parts do."""
 
         def is_seen(loss: float) -> bool:
             """Whether the gate fails often enough for a true loss."""
@@ -202,6 +227,7 @@ def find_margins(run: RunValues, changed: float) -> Range:
     model = run.build_model()
 
     def find(whole: bool) -> float:
+        """Find the margin if whole samples change (``whole``), or if single parts do."""
         changes = model.change(0.0, changed, whole=whole)
         compared = simulate(changes, len(run.samples), scale=run.scale)
         return max(0.0, -float(np.quantile(compared.low, 1 - POWER)))

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 # Names of files of results.
-_RESULTS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+_RESULT_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 # What is remembered of the files of a folder.
 CACHE_NAME = ".ctxmetrics-view.json"
 # The characters of an id of a run.
-_ID = 12
+_ID_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,11 @@ def find_obstacle(first: RunFile, second: RunFile) -> str | None:
     if first.questions.isdisjoint(second.questions):
         return "no question in common"
     for name in names:
-        for item in find_differences(first.metrics[name].origins, second.metrics[name].origins):
-            return f"another {item.field}: {item.before or 'none'} / {item.after or 'none'}"
+        differences = find_differences(first.metrics[name].origins, second.metrics[name].origins)
+        for difference in differences:  # the first one is enough
+            before = difference.before or "none"
+            after = difference.after or "none"
+            return f"another {difference.field}: {before} / {after}"
     return None
 
 
@@ -170,21 +173,23 @@ class RunFolder:
     def read(self) -> list[RunFile]:
         """Return the files, also new ones: runs by their start, the oldest first."""
         files = {}
-        for place in sorted(self.path.rglob("*.jsonl*")):
-            name = place.relative_to(self.path).as_posix()
-            if not name.endswith(_RESULTS) or any(part.startswith(".") for part in Path(name).parts):
+        for path in sorted(self.path.rglob("*.jsonl*")):
+            name = path.relative_to(self.path).as_posix()
+            if not name.endswith(_RESULT_ENDINGS) or any(
+                part.startswith(".") for part in Path(name).parts
+            ):
                 continue
             try:
-                status = place.stat()
+                status = path.stat()
             except OSError:  # it went meanwhile
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue
             stamp = f"{status.st_size} {status.st_mtime_ns}"
-            known = self._files.get(name)
-            if known is None or known.stamp != stamp:
-                known = _read_file(place, name, stamp)
-            files[name] = known
+            file = self._files.get(name)
+            if file is None or file.stamp != stamp:
+                file = _read_file(path, name, stamp)
+            files[name] = file
         if self._stores and files != self._files:
             _write_cache(self.path / CACHE_NAME, files)
         self._files = files
@@ -204,7 +209,7 @@ class RunFolder:
 
 def make_id(text: str) -> str:
     """Make the id of a run or a question in addresses, of its name."""
-    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:_ID]
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:_ID_LENGTH]
 
 
 def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
@@ -215,41 +220,46 @@ def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
     return None
 
 
-def _read_file(place: Path, name: str, stamp: str) -> RunFile:
+def _read_file(path: Path, name: str, stamp: str) -> RunFile:
     """Read what is known of a file."""
     id_ = make_id(name)
     try:
         if name.endswith(LABELS_ENDING):
-            with place.open("rb") as lines:
+            with path.open("rb") as lines:
                 note = plural(sum(1 for _ in lines), "line")
             return RunFile(id=id_, name=name, stamp=stamp, kind="labels", note=note)
-        return RunFile(id=id_, name=name, stamp=stamp, **_describe_run(place))
+        return RunFile(id=id_, name=name, stamp=stamp, **_describe_run(path))
     except (CtxMetricsError, OSError) as error:
         note = clean(str(error), 4 * TEXT)
         return RunFile(id=id_, name=name, stamp=stamp, kind="other", note=note)
 
 
-def _describe_run(place: Path) -> dict[str, Any]:
+def _describe_run(path: Path) -> dict[str, Any]:
     """Read a file of results, and return what the list of runs shows."""
-    results, origin = read_run(place)
+    results, origin = read_run(path)
     records = [row.record for row in results if row.record and "hash" in row.record]
     is_baseline = any("key" in record for record in records)
     metrics = {}
-    for name, item in results.summary().items():
-        interval = ""
-        if item.interval is not None:
-            interval = " ({:.3f} to {:.3f})".format(*item.interval)
-        passed = ""
-        if item.passed is not None:
-            passed = f"pass mark: {item.passed} of {item.scored}"
+    for name, summary in results.summary().items():
+        interval_text = ""
+        if summary.interval is not None:
+            low, high = summary.interval
+            interval_text = f" ({low:.3f} to {high:.3f})"
+        mean_text = "-"
+        if summary.mean is not None:
+            mean_text = f"{summary.mean:.3f}{interval_text}"
+        passed_text = ""
+        if summary.passed is not None:
+            passed_text = f"pass mark: {summary.passed} of {summary.scored}"
         metrics[name] = RunMetric(
-            text="-" if item.mean is None else f"{item.mean:.3f}{interval}",
-            share=item.share,
-            scored=f"{item.scored} of {item.samples}",
-            passed=passed,
+            text=mean_text,
+            share=summary.share,
+            scored=f"{summary.scored} of {summary.samples}",
+            passed=passed_text,
             origins=collect_origins(row[name] for row in results if name in row),
         )
-    commit = " ".join(filter(None, [(origin.commit or "")[:SHORT], origin.branch]))
+    commit_parts = [(origin.commit or "")[:SHORT], origin.branch]
+    commit = " ".join(part for part in commit_parts if part)
     return {
         "kind": "baseline" if is_baseline else "results",
         "started": origin.started or "",
@@ -266,7 +276,7 @@ def _describe_run(place: Path) -> dict[str, Any]:
 def _read_cache(path: Path) -> dict[str, RunFile]:
     """Read what is remembered; nothing of what another version or program wrote."""
     try:
-        memory = _get_form().validate_json(path.read_bytes())
+        memory = _get_validator().validate_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     if memory.ctxmetrics_view != __version__:
@@ -276,13 +286,13 @@ def _read_cache(path: Path) -> dict[str, RunFile]:
 
 def _write_cache(path: Path, files: Mapping[str, RunFile]) -> None:
     """Remember what is known of the files; a folder that cannot be written is read again next time."""
-    data = _get_form().dump_json(_Memory(__version__, tuple(files.values())))
+    data = _get_validator().dump_json(_Memory(__version__, tuple(files.values())))
     with suppress(CtxMetricsError):
         write_whole(path, [data])
 
 
 @cache
-def _get_form() -> TypeAdapter[_Memory]:
+def _get_validator() -> TypeAdapter[_Memory]:
     """Return the validator of the remembered descriptions."""
     from pydantic import TypeAdapter
 

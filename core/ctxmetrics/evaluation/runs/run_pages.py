@@ -45,9 +45,9 @@ _FILTERS = ("judge", "metric", "data", "group", "gates")
 
 # The columns of the page of a question.
 _QUESTION_COLUMNS: Sequence[Column[RunRow]] = (
-    Column("run", lambda part: part[0].name, address=lambda part: f"#{part[0].id}"),
-    Column("judge", lambda part: part[0].judge),
-    Column("values", lambda part: _join_values(part[1])),
+    Column("run", lambda run_row: run_row[0].name, address=lambda run_row: f"#{run_row[0].id}"),
+    Column("judge", lambda run_row: run_row[0].judge),
+    Column("values", lambda run_row: _join_values(run_row[1])),
 )
 
 
@@ -62,9 +62,10 @@ class RunPages:
     Args:
         folder: The runs.
         link: Builds the address of a page from the kind of the page and the ids of its runs.
-        every: Whether every two runs are compared. If false, a run is compared with the run before it and with the newest.
-        asks: Whether each question has a page of its own.
-        held: The most runs that are kept in memory.
+        compares_all: Whether every two runs are compared. If false, a run is compared with the run before it and with the
+            newest.
+        has_questions: Whether each question has a page of its own.
+        most_cached: The most runs that are kept in memory.
     """
 
     def __init__(
@@ -72,15 +73,15 @@ class RunPages:
         folder: RunFolder,
         link: Callable[..., str],
         *,
-        every: bool = True,
-        asks: bool = True,
-        held: int = 0,
+        compares_all: bool = True,
+        has_questions: bool = True,
+        most_cached: int = 0,
     ) -> None:
         self.folder = folder
         self._link = link
-        self._every = every
-        self._asks = asks
-        self._read = lru_cache(held)(Results.from_jsonl)
+        self._compares_all = compares_all
+        self._has_questions = has_questions
+        self._read_results = lru_cache(most_cached)(Results.from_jsonl)
 
     def list_runs(self, first: RunFile | None = None) -> str:
         """Return the page of all runs; with a first run, what can be compared with it."""
@@ -88,15 +89,17 @@ class RunPages:
         runs = [file for file in files if file.metrics]
         choices: dict[str, list[str]] = {}
         for field in _FILTERS:
-            values = {value for run in runs for value in run.filters[field]}
-            choices[field] = sorted(filter(None, values))
+            values = {value for run in runs for value in run.filters[field] if value}
+            choices[field] = sorted(values)
         metrics = choices["metric"]
         rows = []
-        for run in runs[::-1]:
+        for run in reversed(runs):
+            # What the page's script filters by: "judge0" is the first of the judges that can be chosen.
             flags = [
                 f"{field}{choices[field].index(value)}"
                 for field, values in run.filters.items()
-                for value in filter(None, values)
+                for value in values
+                if value
             ]
             shares = [run.metrics[name].share if name in run.metrics else None for name in metrics]
             rows.append((run, flags, shares, self._list_comparisons(runs, run, first)))
@@ -108,8 +111,8 @@ class RunPages:
             first=first,
             filters=choices,
             names=sorted(run.name for run in runs),
-            every=self._every,
-            asks=self._asks,
+            every=self._compares_all,
+            asks=self._has_questions,
             link=self._link,
         )
 
@@ -125,7 +128,7 @@ class RunPages:
         for text, other in others.items():
             if other is not None and other is not run and find_obstacle(other, run) is None:
                 links.append((text, self.link_comparison(other, run)))
-        if self._every:
+        if self._compares_all:
             links.append(("with another", self._link("index", run.id)))
         return links
 
@@ -143,7 +146,7 @@ class RunPages:
                 continue
             for key, row in self.read_questions(run):
                 texts.setdefault(key, row.fields.user_input or row.sample_id or row.name)
-        counts = {key: sum(key in run.questions for run in runs) for key in texts}
+        counts = {key: len([run for run in runs if key in run.questions]) for key in texts}
         return render(
             "questions.html",
             title=f"{self.folder.path.resolve().name}: questions",
@@ -162,10 +165,10 @@ class RunPages:
 
     def find_question(self, id_: str) -> str:
         """Return the page of a question by its id."""
-        found = self.collect_questions(id_)
-        if not found:
+        rows = self.collect_questions(id_).get(id_)
+        if rows is None:
             raise InputFileError("no run of the folder has this question any more.")
-        return self.question(*found.values())
+        return self.question(rows)
 
     def collect_questions(self, id_: str | None = None) -> dict[str, list[RunRow | CtxMetricsError]]:
         """Collect the rows about each question, by its id, those of the newest run first; each run is read once.
@@ -173,7 +176,7 @@ class RunPages:
         Args:
             id_: Collect one question only; None: all.
         """
-        found: dict[str, list[RunRow | CtxMetricsError]] = {}
+        rows_by_id: dict[str, list[RunRow | CtxMetricsError]] = {}
         for run in reversed(self.folder.list_runs()):
             ids = {make_id(key) for key in run.questions}
             if id_ is not None:
@@ -181,13 +184,14 @@ class RunPages:
             try:
                 rows = list(self.read_questions(run)) if ids else []
             except CtxMetricsError as error:
-                for key in ids:
-                    found.setdefault(key, []).append(error)
+                for question_id in ids:
+                    rows_by_id.setdefault(question_id, []).append(error)
                 continue
             for key, row in rows:
-                if make_id(key) in ids:
-                    found.setdefault(make_id(key), []).append((run, row))
-        return found
+                question_id = make_id(key)
+                if question_id in ids:
+                    rows_by_id.setdefault(question_id, []).append((run, row))
+        return rows_by_id
 
     def question(self, rows: Sequence[RunRow | CtxMetricsError]) -> str:
         """Return a question in all runs that have it, each with its values, verdicts, contexts and matrix.
@@ -200,28 +204,33 @@ class RunPages:
         """
         render_sample = get_macro("sample.html", "sample_of")
         parts = []
-        for part in rows:
-            if isinstance(part, CtxMetricsError):
-                raise part
-            run, row = part
+        run_rows: list[RunRow] = []
+        for row_or_error in rows:
+            if isinstance(row_or_error, CtxMetricsError):
+                raise row_or_error
+            run, row = row_or_error
+            run_rows.append(row_or_error)
             view = build_sample_view(row.sample, row)
             parts.append((run, row, render_sample(view, f"r{run.id}-{row.index}", "en")))
-        names = [row.fields.user_input or row.name for _, row, _ in parts]
-        title = f"{clean(next(filter(None, names), ''), TEXT)}: all runs"
-        table = Table.build(_QUESTION_COLUMNS, [(run, row) for run, row, _ in parts])
+        # A baseline has no texts, so that the first row may have none.
+        names = [row.fields.user_input or row.name for _, row in run_rows]
+        first_name = next((name for name in names if name), "")
+        title = f"{clean(first_name, TEXT)}: all runs"
+        table = Table.build(_QUESTION_COLUMNS, run_rows)
         return render("question.html", title=title, table=table, parts=parts, link=self._link)
 
     def report(self, run: RunFile) -> str:
         """Return the report of a run."""
-        results = self._read(self.folder.path / run.name)
+        results = self._read_results(self.folder.path / run.name)
         return render_html(results.report(), title=f"{run.name}: report", gates=run.gates)
 
     def compare(self, first: RunFile, second: RunFile) -> str:
         """Return the comparison of two runs."""
-        results = [self._read(self.folder.path / run.name) for run in (first, second)]
-        return compare(*results).html(
-            title=f"{first.name}, {second.name}: comparison", gates=second.gates
-        )
+        first_results = self._read_results(self.folder.path / first.name)
+        second_results = self._read_results(self.folder.path / second.name)
+        comparison = compare(first_results, second_results)
+        title = f"{first.name}, {second.name}: comparison"
+        return comparison.html(title=title, gates=second.gates)
 
     def history(self) -> str:
         """Return the history; each point leads to the comparison with the one before it."""
@@ -309,27 +318,34 @@ def write_pages(folder: RunFolder, out: Path) -> Sequence[Path]:
     """
     runs = folder.list_runs()
     samples = sum(run.samples for run in runs)
-    asks = samples <= _MOST_ROWS
-    every = len(runs) <= _MOST_RUNS and samples <= _MOST_PAIRED_ROWS
-    pages = RunPages(folder, _link_to_file, every=every, asks=asks, held=_MOST_RUNS if every else 2)
+    has_questions = samples <= _MOST_ROWS
+    compares_all = len(runs) <= _MOST_RUNS and samples <= _MOST_PAIRED_ROWS
+    pages = RunPages(
+        folder,
+        _link_to_file,
+        compares_all=compares_all,
+        has_questions=has_questions,
+        most_cached=_MOST_RUNS if compares_all else 2,
+    )
     make_folder(out, "--out")
-    texts: dict[str, Callable[[], str]] = {"index.html": pages.list_runs}
+    makers: dict[str, Callable[[], str]] = {"index.html": pages.list_runs}
     if runs:
-        texts["history.html"] = pages.history
-    if runs and asks:
-        texts["questions.html"] = pages.list_questions
+        makers["history.html"] = pages.history
+    if runs and has_questions:
+        makers["questions.html"] = pages.list_questions
         for id_, rows in pages.collect_questions().items():
-            texts[_link_to_file("question", id_)] = partial(pages.question, rows)
-    for place, run in enumerate(runs):
-        texts[_link_to_file("run", run.id)] = partial(pages.report, run)
-        earlier: Sequence[RunFile | None] = [find_before(runs, run)]
-        if every or run is runs[-1]:
-            earlier = runs[:place]
-        for other in earlier:
-            if other is not None and find_obstacle(other, run) is None:
-                texts[pages.link_comparison(other, run)] = partial(pages.compare, other, run)
-        if every:
-            texts[_link_to_file("index", run.id)] = partial(pages.list_runs, run)
-    for name, make in texts.items():
-        write_whole(out / name, [render_page(name, make)[1]])
-    return [out / name for name in texts]
+            makers[_link_to_file("question", id_)] = partial(pages.question, rows)
+    for position, run in enumerate(runs):
+        makers[_link_to_file("run", run.id)] = partial(pages.report, run)
+        earlier_runs: Sequence[RunFile | None] = [find_before(runs, run)]
+        if compares_all or run is runs[-1]:
+            earlier_runs = runs[:position]
+        for earlier in earlier_runs:
+            if earlier is not None and find_obstacle(earlier, run) is None:
+                makers[pages.link_comparison(earlier, run)] = partial(pages.compare, earlier, run)
+        if compares_all:
+            makers[_link_to_file("index", run.id)] = partial(pages.list_runs, run)
+    for file_name, make in makers.items():
+        _status, text = render_page(file_name, make)
+        write_whole(out / file_name, [text])
+    return [out / file_name for file_name in makers]
