@@ -270,10 +270,10 @@ class AnyDeepEvalMetric:
         if self.result is None:
             return None
         verdicts = []
-        for item in self.result.verdicts:
-            if item.value is not None:
-                reason = f"{item.text}: {adapting.explain_verdict(item, self.result.language)}"
-                fields = {"verdict": "yes" if item.value else "no", "reason": escape(reason)}
+        for verdict in self.result.verdicts:
+            if verdict.value is not None:
+                reason = f"{verdict.text}: {adapting.explain_verdict(verdict, self.result.language)}"
+                fields = {"verdict": "yes" if verdict.value else "no", "reason": escape(reason)}
                 # Older versions have a text for what is an enumeration now.
                 verdicts.append(ContextualPrecisionVerdict.model_validate(fields))
         return verdicts

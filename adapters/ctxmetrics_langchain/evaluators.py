@@ -68,9 +68,12 @@ class RetrievalEvaluator(RunEvaluator):
         **keys: Unpack[adapting.KeyParams],
     ) -> None:
         core_judge = adapting.as_judge(judge, BaseChatModel, ChatModel)
-        keyed_metrics: Iterable[tuple[str | None, Metric | str]] = [(None, item) for item in metrics]
+        # Without a mapping, the feedback key is the metric's name.
+        keyed_metrics: Iterable[tuple[str | None, Metric | str]]
         if isinstance(metrics, Mapping):
             keyed_metrics = metrics.items()
+        else:
+            keyed_metrics = [(None, metric) for metric in metrics]
         wrappers: dict[str, adapting.Wrapper] = {}
         for key, metric in keyed_metrics:
             wrapper = adapting.Wrapper.of(metric, core_judge, keys, SCHEMA, telemetry=telemetry)
@@ -208,7 +211,7 @@ class RetrievalEvaluator(RunEvaluator):
         """
 
         def evaluator(runs: Sequence[Run], examples: Sequence[Example]) -> dict[str, Any]:
-            records = [to_record(*pair) for pair in zip(runs, examples, strict=True)]
+            records = [to_record(run, example) for run, example in zip(runs, examples, strict=True)]
             results = []
             for key, wrapper in self.wrappers.items():
                 with keep_local_runs():

@@ -181,9 +181,9 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
         "inputs": getattr(root, "inputs", None),
         "outputs": getattr(root, "outputs", None),
         "expectations": {
-            item.name: item.expectation.value
-            for item in trace.info.assessments or ()
-            if item.expectation is not None
+            assessment.name: assessment.expectation.value
+            for assessment in trace.info.assessments or ()
+            if assessment.expectation is not None
         },
     }
     record |= {name: side for name, side in row_sides.items() if side is not None}
@@ -208,9 +208,12 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
     rows = []
     for trace in map(Trace.from_json, run.result_df["trace"]):
         scores: dict[str, Any] = {}
-        for item in trace.info.assessments:
-            kept = (item.metadata or {}).get("score")
-            scores[item.name] = item.rationale if kept is None else json.loads(kept)
+        for assessment in trace.info.assessments:
+            score_text = (assessment.metadata or {}).get("score")
+            if score_text is None:  # not from this package
+                scores[assessment.name] = assessment.rationale
+            else:
+                scores[assessment.name] = json.loads(score_text)
         rows.append((to_record(None, None, None, trace), scores))
     return adapting.build_results(SCHEMA, rows, keys)
 
@@ -239,7 +242,9 @@ def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
         if step is None or is_within_retriever:
             continue
         # A reranker works on what was found until it ends.
-        time = (step.reranks and span.end_time_ns) or span.start_time_ns
+        time = span.start_time_ns
+        if step.reranks and span.end_time_ns:
+            time = span.end_time_ns
         timed_steps.append((time, step))
     for _, step in sorted(timed_steps, key=itemgetter(0)):
         yield step
@@ -273,10 +278,12 @@ SCHEMA = replace(
 
 # --- MLflow's way to run a metric, for the conformance suite and ``ctxmetrics parity`` ---
 
+# Environment variables for the time of a run; None: the variable is taken away.
 _SETTINGS: dict[str, str | None] = {
-    **dict.fromkeys(
-        ("MLFLOW_EXPERIMENT_ID", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID", "MLFLOW_TRACKING_URI")
-    ),
+    "MLFLOW_EXPERIMENT_ID": None,
+    "MLFLOW_EXPERIMENT_NAME": None,
+    "MLFLOW_RUN_ID": None,
+    "MLFLOW_TRACKING_URI": None,
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1",  # SQLite: ten of them wait for each other's connections
     "MLFLOW_GENAI_EVAL_PREDICT_RATE_LIMIT": "0",  # ten a second by default
@@ -291,13 +298,14 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     for number, row in enumerate(rows):
         row["inputs"]["number"] = number
     scorers: list[Any] = [
-        MetricScorer(metric, name=f"score{place}") for place, metric in enumerate(metrics)
+        MetricScorer(metric, name=f"score{number}") for number, metric in enumerate(metrics)
     ]
     with _own_store():
         result: Any = evaluate(data=rows, scorers=scorers)
     table = result.result_df
-    places_by_number = {row["number"]: place for place, row in enumerate(table["request"])}
-    order = [places_by_number[number] for number in range(len(rows))]
+    # MLflow's table has the rows in any order.
+    lines_by_number = {row["number"]: line for line, row in enumerate(table["request"])}
+    order = [lines_by_number[number] for number in range(len(rows))]
     columns = []
     for scorer in scorers:
         values = table[f"{scorer.name}/value"].iloc[order]

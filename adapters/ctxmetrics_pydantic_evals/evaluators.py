@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KEYS = (*adapting.OPTIONS.values(), "id_key")
 # The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
-# objects.
+# objects; in a file they are texts.
 _IN_FILES: Mapping[str, Any] = {
     **get_type_hints(adapting.WrapperParams, localns={"Measure": str}),
     **dict.fromkeys((*_KEYS, "evaluation_name", "judge"), str | None),
@@ -42,7 +42,7 @@ class NoScoreError(CtxMetricsError):
     code = "no_score"
 
     def __init__(self, score: Score) -> None:
-        super().__init__(_without_tags(f"{score.reason_code}: {score.message}"))
+        super().__init__(_break_tags(f"{score.reason_code}: {score.message}"))
         self.score = score
 
 
@@ -77,16 +77,18 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Make a dataclass of it: pydantic-evals asks each class for fields, annotations and signature of its own."""
         super().__init_subclass__(**kwargs)
-        defaults = {item.name: item.default for item in fields(cls.core_class)}
-        defaults.update(dict.fromkeys((*_KEYS, "evaluation_name")))
-        annotations = {name: _IN_FILES[name] for name in defaults}
-        for name, value in {**defaults, "__annotations__": annotations}.items():
-            setattr(cls, name, value)
+        defaults: dict[str, Any] = {field.name: field.default for field in fields(cls.core_class)}
+        for name in (*_KEYS, "evaluation_name"):
+            defaults[name] = None
+        # As if the class had a line `name: type = default` for each.
+        for name, default in defaults.items():
+            setattr(cls, name, default)
+        cls.__annotations__ = {name: _IN_FILES[name] for name in defaults}
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
         parameters = [
-            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
-            for item in fields(cls)
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+            for field in fields(cls)
         ]
         cls.__signature__ = Signature(parameters)
 
@@ -111,13 +113,14 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
 
     def _build_wrapper(self, judge: Judge | None) -> adapting.Wrapper:
         """Build the metric from the present attributes, since they may be changed."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        params = {
-            item.name: values[item.name] for item in fields(self.core_class) if item.name != "judge"
-        }
+        params: dict[str, Any] = {}
+        for field in fields(self.core_class):
+            if field.name != "judge":
+                params[field.name] = getattr(self, field.name)
         for name in _KEYS:
-            if values[name] is not None:
-                params[name] = values[name]
+            key = getattr(self, name)
+            if key is not None:
+                params[name] = key
         return adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
@@ -155,7 +158,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
         if score.value is None:
             raise NoScoreError(score)
-        reason = _without_tags(score.reason) or None
+        reason = _break_tags(score.reason) or None
         results = {name: EvaluationReason(value=score.value, reason=reason)}
         if score.passed is not None:
             results[f"{name}_pass"] = EvaluationReason(value=score.passed)
@@ -181,7 +184,7 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
     return adapting.build_results(SCHEMA, rows, keys)
 
 
-def _without_tags(text: str) -> str:
+def _break_tags(text: str) -> str:
     """Break what Rich takes for a tag; see `_TAG`."""
     return _TAG.sub("[\u2060", text)
 
@@ -216,8 +219,8 @@ SCHEMA = replace(
 
 def _run_evaluate(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     """Score samples by ``Dataset.evaluate_sync``."""
-    classes: Any = {kind.core_class: kind for kind in MetricEvaluator.__subclasses__()}
-    params = {item.name: getattr(metric, item.name) for item in fields(metric)}
+    classes: Any = {class_.core_class: class_ for class_ in MetricEvaluator.__subclasses__()}
+    params = {field.name: getattr(metric, field.name) for field in fields(metric)}
     records: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     cases: list[Case[Any, Any, Any]] = []
     for number, record in enumerate(records):

@@ -98,7 +98,8 @@ def _record_score(score: Score, callbacks: Any) -> None:
 
 def _name_evaluation(_: object) -> str | None:
     """Name the current `evaluate()` by the first run of its tracer; None outside of one."""
-    return next(iter(_traces(CALLBACKS.get())), None)
+    run_ids = iter(_traces(CALLBACKS.get()))
+    return next(run_ids, None)
 
 
 def _name_row(sample: Any, callbacks: Any) -> str:
@@ -227,10 +228,10 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         # the module that reads it. A test in tests/adapters/ragas/test_upstream.py fails when Ragas offers a better way.
         if sys._getframe(1).f_globals.get("__name__") == "ragas.validation":  # noqa: SLF001 - Python has no other name for it
             return self.get_required_columns()
-        return {kind.name: columns for kind, columns in self._required_columns.items()}
+        return {metric_type.name: columns for metric_type, columns in self._required_columns.items()}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        parameters = {item.name for item in fields(self.core_class)}
+        parameters = {field.name for field in fields(self.core_class)}
         if name in parameters or name in self.renamed or name == "required_columns":
             raise ParameterError(
                 f"{type(self).__name__}: {name} is fixed; make another metric. {self._describe_parameters()}"
