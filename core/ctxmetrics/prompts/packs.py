@@ -68,19 +68,28 @@ class Pack:
     example_replies: tuple[Mapping[str, Any], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        numbers = (
-            dict.fromkeys(self.texts, self.version) if isinstance(self.version, int) else self.version
-        )
-        names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
-        language = self.language if "relevance" in self.texts else "en"
-        names.setdefault("relevance", f"relevance-{language}-{RELEVANCE_VERSION}")
-        names["decision"] = f"decision-{self.language}-{DECISION_VERSION}"
-        object.__setattr__(self, "versions", FrozenDict(names))
-        objects = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
-        texts = (text.casefold() for text in _leaves(objects) if len(text) > _LONGEST_ID)
+        object.__setattr__(self, "versions", FrozenDict(self._name_prompts()))
+        examples = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
+        # The ids of the examples, such as "c1", are left out: a correct reply has the same.
+        texts = (text.casefold() for text in _list_texts(examples) if len(text) > _LONGEST_ID)
         object.__setattr__(self, "examples", frozenset(texts))
-        replies = tuple(example for example in objects if "code" in example)
+        # A reply repeats a code of its data; the data of an example has none.
+        replies = tuple(example for example in examples if "code" in example)
         object.__setattr__(self, "example_replies", replies)
+
+    def _name_prompts(self) -> dict[str, str]:
+        """Return the name of the prompt of each step: the step, the language and the version."""
+        numbers: Mapping[str, int]
+        if isinstance(self.version, int):
+            numbers = dict.fromkeys(self.texts, self.version)
+        else:
+            numbers = self.version
+        names = {step: f"{step}-{self.language}-{number}" for step, number in numbers.items()}
+        if "relevance" not in names:
+            language = self.language if "relevance" in self.texts else "en"
+            names["relevance"] = f"relevance-{language}-{RELEVANCE_VERSION}"
+        names["decision"] = f"decision-{self.language}-{DECISION_VERSION}"
+        return names
 
     def get_text(self, step: Step) -> str:
         """Return the fixed part of a step's prompt; English for one that this pack lacks."""
@@ -98,20 +107,26 @@ def register_pack(pack: Pack) -> None:
     Raises:
         ParameterError: A step has no text, or no version.
     """
-    for what, values in (("text", pack.texts), ("version", pack.version)):
-        if isinstance(values, int):
-            continue
-        missing = [step for step in VERSIONS if not values.get(step)]
-        if missing:
-            raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
+    _check_steps(pack, "text", pack.texts)
+    version = pack.version
+    if not isinstance(version, int):
+        _check_steps(pack, "version", version)
+        version = FrozenDict(version)
     _packs[pack.language] = replace(
         pack,
         texts=FrozenDict(pack.texts),
-        version=pack.version if isinstance(pack.version, int) else FrozenDict(pack.version),
+        version=version,
         yes=pack.yes | {"yes", "true"},
         no=pack.no | {"no", "false"},
         decisions=FrozenDict(pack.decisions),
     )
+
+
+def _check_steps(pack: Pack, what: str, values: Mapping[str, Any]) -> None:
+    """Raise if a step has no value; ``what`` names the value in the message."""
+    missing = [step for step in VERSIONS if not values.get(step)]
+    if missing:
+        raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
 
 
 def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
@@ -127,16 +142,16 @@ def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
             yield example
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     """Yield the texts in a value, at any depth."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
+        for entry in value.values():
+            yield from _list_texts(entry)
     elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
+        for element in value:
+            yield from _list_texts(element)
 
 
 def get_pack(language: str) -> Pack:
@@ -146,12 +161,14 @@ def get_pack(language: str) -> Pack:
 
 def is_outdated(version: str) -> bool:
     """Whether a prompt's name (`Pack.versions`) is that of a text which is no longer asked. Other names never are."""
-    step, _, rest = version.partition("-")
-    pack = _packs.get(rest.rpartition("-")[0])
-    current = () if pack is None else pack.versions.values()
-    return any(name.partition("-")[0] == step and name != version for name in current)
+    step, _, language_and_number = version.partition("-")
+    language, _, _number = language_and_number.rpartition("-")  # a language may have a "-" itself
+    pack = _packs.get(language)
+    current_names = () if pack is None else pack.versions.values()
+    return any(name.partition("-")[0] == step and name != version for name in current_names)
 
 
 for _language, _texts in (("en", _ENGLISH), ("ru", _read_texts("ru"))):
-    _words = {name: frozenset(_texts[name]) for name in ("yes", "no")}
-    register_pack(Pack(language=_language, version=VERSIONS, **{**_texts, **_words}))
+    _yes = frozenset(_texts.pop("yes"))
+    _no = frozenset(_texts.pop("no"))
+    register_pack(Pack(language=_language, version=VERSIONS, yes=_yes, no=_no, **_texts))

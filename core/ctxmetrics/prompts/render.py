@@ -28,7 +28,7 @@ _QUOTE_TOKENS = 40
 # The tokens that a verdict about a context may take.
 _USEFUL_TOKENS = 80
 # The most that is asked for: a reply that is cut off is asked for in halves.
-_MOST_TOKENS = 4096
+_MOST_REPLY_TOKENS = 4096
 # Hexadecimal digits of the hash in the marks of the data block.
 NONCE = 24
 # Hexadecimal digits of the code that the reply repeats.
@@ -103,31 +103,32 @@ def render(
     body = escape(data)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
-    sentences = _ids(data, "sentences", ids) if step in {"attribution", "joint"} else ()
-    useful = _ids(data, "contexts", ids) if step in {"usefulness", "joint", "relevance"} else ()
-    keys = [
-        pack.keys.replace("{part}", part).replace("{ids}", ", ".join(names))
-        for part, names in (("sentences", sentences), ("useful", useful))
-        if names
-    ]
+    # The ids that the reply needs as keys: those of sentences in its part "sentences", those of contexts in "useful".
+    sentences: tuple[str, ...] = ()
+    useful: tuple[str, ...] = ()
+    if step in {"attribution", "joint"}:
+        sentences = _list_ids(data["sentences"], ids)
+    if step in {"usefulness", "joint", "relevance"}:
+        useful = _list_ids(data["contexts"], ids)
+    key_lines = []
+    for part, part_ids in (("sentences", sentences), ("useful", useful)):
+        if part_ids:
+            key_lines.append(pack.keys.replace("{part}", part).replace("{ids}", ", ".join(part_ids)))
     user = f"BEGIN DATA {nonce}\n{body}\ncode: {code}\nEND DATA {nonce}"
-    if keys:
-        user += f"\n{' '.join(keys)}"
+    if key_lines:
+        user += f"\n{' '.join(key_lines)}"
     if note:
         user += f"\n\n{note}"
-    # More tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound.
-    most = 0
-    if sentences or useful:
-        each = _SENTENCE_TOKENS + len(data.get("contexts", ())) * _QUOTE_TOKENS
-        needed = _BASE_TOKENS + len(sentences) * each + len(useful) * _USEFUL_TOKENS
-        most = min(_MOST_TOKENS, needed)
-    form: Step = "joint"
-    if not useful:
-        form = "attribution"
+    # The step that the reply has the form of: if one part has no ids, it is the reply to a question about the other.
+    reply_step: Step = "joint"
+    if step == "claims":
+        reply_step = "claims"
+    elif not useful:
+        reply_step = "attribution"
     elif not sentences:
-        form = "usefulness"
+        reply_step = "usefulness"
     return Prompt(
-        step=step if step == "claims" else form,
+        step=reply_step,
         version=pack.versions[step],
         system=pack.get_text(step),
         user=user,
@@ -136,8 +137,17 @@ def render(
         data_code=code,
         sentences=sentences,
         useful=useful,
-        reply_tokens=most,
+        reply_tokens=_bound_reply(len(sentences), len(useful), len(data.get("contexts", ()))),
     )
+
+
+def _bound_reply(sentences: int, useful: int, contexts: int) -> int:
+    """Return more tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound."""
+    if not sentences and not useful:
+        return 0
+    tokens_per_sentence = _SENTENCE_TOKENS + contexts * _QUOTE_TOKENS
+    tokens = _BASE_TOKENS + sentences * tokens_per_sentence + useful * _USEFUL_TOKENS
+    return min(_MOST_REPLY_TOKENS, tokens)
 
 
 def render_state(pack: Pack, data: Mapping[str, Any]) -> str:
@@ -151,13 +161,19 @@ def escape(data: object) -> str:
     """Write untrusted data as JSON on one line, in which nothing is invisible, and nothing acts on a server."""
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
-        body = _JOINER.sub(_as_escape, _INVISIBLE.sub(_as_escape, body))
+        body = _INVISIBLE.sub(_as_escape, body)
+        body = _JOINER.sub(_as_escape, body)
     return _MARKUP.sub(_as_escape, body)
 
 
-def _ids(data: Mapping[str, Any], name: str, wanted: Collection[str] | None) -> tuple[str, ...]:
-    """Return the ids of a list of the data that need an answer."""
-    return tuple(item["id"] for item in data[name] if wanted is None or item["id"] in wanted)
+def _list_ids(
+    entries: Collection[Mapping[str, str]], wanted: Collection[str] | None
+) -> tuple[str, ...]:
+    """Return the ids of sentences or contexts that need an answer; None: all of them do."""
+    ids = [entry["id"] for entry in entries]
+    if wanted is not None:
+        ids = [id_ for id_ in ids if id_ in wanted]
+    return tuple(ids)
 
 
 def _as_escape(match: re.Match[str]) -> str:

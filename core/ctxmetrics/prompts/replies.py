@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema
 
-# The cells of sentences and of contexts. Short: the schema names them once an id.
-_CELLS = ("C", "S")
+# The classes of the verdicts on contexts and on sentences. Their names are short because the schema repeats them for each id.
+_VERDICT_NAMES = ("C", "S")
 # Schemas that are kept: one for each pair of counts of a data set, and those of requests that are asked again.
 _SCHEMAS_KEPT = 256
 
@@ -28,33 +28,33 @@ class ReplyModel(BaseModel, extra="forbid"):
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
-        for notes in (schema, *schema["properties"].values()):
+        for part in (schema, *schema["properties"].values()):
             for key in ("title", "description", "default"):
-                notes.pop(key, None)
+                part.pop(key, None)
         schema["required"] = list(schema["properties"])
         return schema
 
 
 class KeyedReply(ReplyModel):
-    """A reply keyed by ids. Its schema defines the two cells, which stand there once an id, and nothing else apart."""
+    """A reply keyed by ids. Its schema has definitions of the two verdicts, which it names for each id, and no others."""
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
         """Return the JSON schema; see `pydantic.BaseModel.model_json_schema`."""
         schema = super().model_json_schema(*args, **options)
         definitions = schema.pop("$defs")
-        cells = {name: definitions[name] for name in _CELLS if name in definitions}
-        return _inline({"$defs": cells, **schema}, definitions)  # type: ignore[no-any-return]  # an object stays one
+        verdicts = {name: definitions[name] for name in _VERDICT_NAMES if name in definitions}
+        return _inline({"$defs": verdicts, **schema}, definitions)  # type: ignore[no-any-return]  # an object stays one
 
 
 def _inline(node: Any, definitions: dict[str, Any]) -> Any:
-    """Put each definition in the place of its reference, except those of the cells."""
+    """Put each definition in the place of its reference, except those of the verdicts."""
     if isinstance(node, list):
         return [_inline(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
     name = str(node.get("$ref", "")).removeprefix("#/$defs/")
-    if name in definitions and name not in _CELLS:
+    if name in definitions and name not in _VERDICT_NAMES:
         return _inline(definitions[name], definitions)
     return {key: _inline(item, definitions) for key, item in node.items()}
 
@@ -93,13 +93,18 @@ _NAMES = {"attribution": "AttributionReply", "usefulness": "UsefulnessReply", "j
 
 
 @lru_cache(maxsize=_SCHEMAS_KEPT)
-def _keyed(step: str, sentences: tuple[str, ...], useful: tuple[str, ...]) -> type[BaseModel]:
+def _build_keyed_reply(
+    step: str, sentences: tuple[str, ...], useful: tuple[str, ...]
+) -> type[BaseModel]:
     """Build the schema of a reply with a key for each id."""
+    # A field of Pydantic is a type with a default. "..." as the default makes the field required.
     parts: dict[str, Any] = {"code": (str, "")}
-    for key, cell, ids in (("sentences", S, sentences), ("useful", C, useful)):
-        if ids:
-            cells: dict[str, Any] = dict.fromkeys(ids, (cell, ...))
-            parts[key] = (create_model(key.capitalize(), __base__=ReplyModel, **cells), ...)
+    if sentences:
+        verdicts: dict[str, Any] = dict.fromkeys(sentences, (S, ...))
+        parts["sentences"] = (create_model("Sentences", __base__=ReplyModel, **verdicts), ...)
+    if useful:
+        verdicts = dict.fromkeys(useful, (C, ...))
+        parts["useful"] = (create_model("Useful", __base__=ReplyModel, **verdicts), ...)
     return create_model(_NAMES[step], __base__=KeyedReply, __doc__="A reply keyed by ids.", **parts)
 
 
@@ -117,4 +122,6 @@ def reply_schema(
         >>> reply_schema("joint", sentences=["s1"], useful=["c1"]).model_json_schema()["required"]
         ['code', 'sentences', 'useful']
     """
-    return ClaimsReply if step == "claims" else _keyed(step, tuple(sentences), tuple(useful))
+    if step == "claims":
+        return ClaimsReply
+    return _build_keyed_reply(step, tuple(sentences), tuple(useful))

@@ -265,7 +265,9 @@ _WRITTEN = (
     "doubtful",
 )
 
-_slot: Any = Score.__dict__["verdicts"]
+# Where a score keeps its verdicts, or the function that makes them. The public attribute is replaced by a property at the end
+# of this file.
+_verdicts_slot: Any = Score.__dict__["verdicts"]
 _VerdictSource = tuple[Verdict, ...] | Callable[[], Iterable[Verdict]]
 
 
@@ -274,10 +276,10 @@ def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
 
     So a caller that reads only the number spends no time on verdicts.
     """
-    verdicts: _VerdictSource = _slot.__get__(score)
+    verdicts: _VerdictSource = _verdicts_slot.__get__(score)
     if callable(verdicts):
         verdicts = tuple(verdicts())
-        _slot.__set__(score, verdicts)
+        _verdicts_slot.__set__(score, verdicts)
     return verdicts
 
 
@@ -299,8 +301,8 @@ class DeferredVerdicts(Protocol):
 
 def get_deferred(score: Score) -> DeferredVerdicts | None:
     """Return the data of the verdicts that are not made yet; None where they are made."""
-    verdicts: Any = _slot.__get__(score)
+    verdicts: Any = _verdicts_slot.__get__(score)
     return verdicts if hasattr(verdicts, "to_dicts") else None
 
 
-setattr(Score, "verdicts", property(_get_verdicts, _slot.__set__))  # noqa: B010 - type checkers keep the field
+setattr(Score, "verdicts", property(_get_verdicts, _verdicts_slot.__set__))  # noqa: B010 - type checkers keep the field

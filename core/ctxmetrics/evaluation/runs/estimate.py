@@ -90,7 +90,7 @@ class Estimate(Plain):
     ) -> float:
         """Return how long the run takes with so many requests in flight, each of which takes so many seconds.
 
-        Limits by the minute hold from the first minute on: that of n requests makes n requests wait for nothing.
+        With a limit of n requests in a minute, the first n requests do not wait. The next n wait for one minute, and so on.
 
         Raises:
             ParameterError: The concurrency is below 1.
@@ -99,7 +99,7 @@ class Estimate(Plain):
             raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
         rounds = math.ceil(self.calls / concurrency)
         seconds = rounds * request_seconds
-        # What the first minute allows waits for nothing.
+        # What may be sent in the first minute does not wait.
         if requests_per_minute and self.calls:
             full_minutes = (self.calls - 1) // requests_per_minute
             seconds = max(seconds, full_minutes * MINUTE)

@@ -89,12 +89,12 @@ class Source:
             )
         self._metrics = metrics
         # The fields that a metric needs and that no sample so far has.
-        self._lacking = {name for metric in metrics for name in metric.requires}
+        self._missing_fields = {name for metric in metrics for name in metric.requires}
         self._number = 0
-        self._places: dict[str, int] = {}
+        self._numbers_by_id: dict[str, int] = {}
         self._stopped = False
         self.total: int | None = len(samples) if isinstance(samples, Sized) else None
-        self._listed = isinstance(samples, (list, tuple))
+        self._is_list = isinstance(samples, (list, tuple))
         self._plan: Plan | None = None
         self._settings = SettingCheck()
         self.setting: tuple[str, list[str]] | None = None
@@ -102,10 +102,10 @@ class Source:
         self._file = samples if isinstance(samples, RowFile) else None
         self._source = self._file
         self.joined: Mapping[str, str] = samples.plan.joined if isinstance(samples, RowFile) else {}
-        if self._listed:
+        if self._is_list:
             with naming_huge_integers(samples):
                 self._check_list([*samples])
-            if self._lacking and samples:
+            if self._missing_fields and samples:
                 self._check_present()
 
     def _check_list(self, samples: Sequence[Sample | Mapping[str, Any]]) -> None:
@@ -114,10 +114,14 @@ class Source:
         if mappings:
             self._plan = recognise(mappings, parses_texts=False, source="samples")
         checked = [self._read_checked(sample) for sample in samples]
-        read = attrgetter(*COMPARED)
-        alone = [read(sample) for sample in checked[:LOOKAHEAD_ROWS] if sample.stages is None]
-        # One question does not repeat.
-        refusal = explain_refusal([*map(to_record, alone)], {}) if len(alone) > 1 else None
+        read_compared = attrgetter(*COMPARED)
+        records = [
+            to_record(read_compared(sample))
+            for sample in checked[:LOOKAHEAD_ROWS]
+            if sample.stages is None
+        ]
+        # Refused is a list in which a question stands once for each passage. That shows from two samples on.
+        refusal = explain_refusal(records, {}) if len(records) > 1 else None
         self.setting = _find_setting_key(checked)
         if refusal is not None and self.setting is None:
             raise SampleError(refusal)
@@ -152,7 +156,7 @@ class Source:
             ) from error
         if sample is not None:
             return self._read_checked(sample)
-        if self._lacking and self._number:
+        if self._missing_fields and self._number:
             self._check_present()
         return None
 
@@ -163,11 +167,11 @@ class Source:
             MissingFieldError: See `check_present`.
         """
         try:
-            check_present(self._metrics, self._lacking)
+            check_present(self._metrics, self._missing_fields)
         except MissingFieldError as error:
             plan = self._source.plan if self._source else self._plan
             hints = ""
-            if plan and plan.unread and "retrieved_contexts" in self._lacking:
+            if plan and plan.unread and "retrieved_contexts" in self._missing_fields:
                 hints += f" Lists of texts stand in: {', '.join(plan.unread)}."
                 if len(plan.unread) == 1:
                     option = shlex.quote(f"{plan.unread[0]}=retrieved_contexts")
@@ -186,7 +190,7 @@ class Source:
         Raises:
             SampleError, MissingFieldError: As `read` raises.
         """
-        if self._listed:
+        if self._is_list:
             return next(self._samples, None)
         await asyncio.sleep(0)  # lets the loop run between two samples
         return None if self._stopped else self.read()
@@ -209,9 +213,9 @@ class Source:
                 self._settings.check(_read_setting(sample))
             except SampleError as error:
                 raise error.at(where) from None
-        check_id(sample, self._number, self._places)
-        if self._lacking:
-            self._lacking = {name for name in self._lacking if not sample.has(name)}
+        check_id(sample, self._number, self._numbers_by_id)
+        if self._missing_fields:
+            self._missing_fields = {name for name in self._missing_fields if not sample.has(name)}
         return sample
 
 
@@ -263,12 +267,12 @@ def list_samples(
     mappings = [item for item in items if isinstance(item, Mapping)]
     title = what[:-1].capitalize()
     samples: list[Sample] = []
-    places: dict[str, int] = {}
+    numbers_by_id: dict[str, int] = {}
     with naming_huge_integers(items, title):
         plan = recognise(mappings, parses_texts=False, source=what) if mappings else None
         for number, item in enumerate(items, 1):
             sample = to_sample(item, plan, f"{title} {number}")
-            check_id(sample, number, places)
+            check_id(sample, number, numbers_by_id)
             samples.append(sample)
     return samples
 
@@ -317,18 +321,21 @@ def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
     )
 
 
-def check_id(sample: Sample, number: int, places: dict[str, int]) -> None:
+def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None:
     """Note where a sample with an id stands.
 
     Args:
         sample: The sample; without an id, nothing is noted.
         number: Where it stands.
-        places: Where those before it stand, by id.
+        numbers_by_id: Where those before it stand, by id.
 
     Raises:
         SampleError: One before it has its id: their results could not be told apart.
     """
-    if sample.id is not None and (first := places.setdefault(sample.id, number)) != number:
+    if sample.id is None:
+        return
+    first = numbers_by_id.setdefault(sample.id, number)
+    if first != number:
         raise SampleError(
             f"Samples {first} and {number} have the same id {sample.id[:80]!r}. Give each sample an id of its own, or none."
         )
@@ -345,8 +352,8 @@ class CallerSource(Source):
         self, samples: Iterable[Sample | Mapping[str, Any]], metrics: Sequence[Metric]
     ) -> None:
         super().__init__(samples, metrics)
-        # How many samples the loop asks for, a number a request.
-        self._requests: SimpleQueue[int] = SimpleQueue()
+        # How many samples the loop asks for: each request puts a number.
+        self._requested_counts: SimpleQueue[int] = SimpleQueue()
         self._has_ended = False
         self._asked = 0
         self._any_waits = any(metric.waits for metric in metrics)
@@ -361,7 +368,7 @@ class CallerSource(Source):
         while not self._has_ended:
             wanted = 0
             with suppress(Empty):
-                wanted = self._requests.get(timeout=WAKE_SECONDS)
+                wanted = self._requested_counts.get(timeout=WAKE_SECONDS)
             for _ in range(wanted):
                 if self._has_ended:
                     break
@@ -374,7 +381,7 @@ class CallerSource(Source):
     def _end(self, _: object) -> None:
         """End the reading, also where it waits for a request."""
         self._has_ended = True
-        self._requests.put(0)
+        self._requested_counts.put(0)
 
     def _read_one(self) -> None:
         """Hand the next sample to the loop, or the end, or an error, which ends the reading, too."""
@@ -400,7 +407,7 @@ class CallerSource(Source):
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         # Where nothing is judged, both threads would only wait for each other: they take turns, a group of samples each.
         if ahead > self._asked and (self._any_waits or not self._asked):
-            self._requests.put(ahead - self._asked)
+            self._requested_counts.put(ahead - self._asked)
             self._asked = ahead
         while not self._arrived:
             self._woken.clear()

@@ -72,7 +72,7 @@ class Capabilities:
         self.smallest_refused.update(learned["smallest_refused"])
         if not learned["bounded"]:
             self.bounded = False
-        self.settled = True
+        self.settled = True  # so that no request is sent alone first to find this out again
 
     def form(self, wanted: Form | Literal["auto"], size: int = 0) -> Form:
         """Return how to ask for a reply whose schema has this size, in characters."""
