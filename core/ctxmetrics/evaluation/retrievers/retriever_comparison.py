@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
-from ctxmetrics.evaluation.retrievers import tables
+from ctxmetrics.evaluation.retrievers import retriever_tables
 from ctxmetrics.evaluation.retrievers.comparison import RetrieverFigures
 from ctxmetrics.evaluation.rows.row_writer import write_whole
 
@@ -66,19 +66,19 @@ class RetrieverComparison(RetrieverFigures):
             template,
             language="en",
             comparison=self,
-            heading=tables.heading,
-            build_means=tables.build_means,
-            build_calls=tables.build_calls,
-            build_nothing=tables.build_nothing,
-            build_units=tables.build_units,
-            list_sentences=tables.list_sentences,
-            describe_loss=tables.describe_loss,
-            draw_curves=tables.draw_curves,
-            draw_nothing=tables.draw_nothing,
-            format_value=tables.format_value,
-            shown=tables.shown,
+            heading=retriever_tables.heading,
+            build_means=retriever_tables.build_means,
+            build_calls=retriever_tables.build_calls,
+            build_nothing=retriever_tables.build_nothing,
+            build_units=retriever_tables.build_units,
+            list_sentences=retriever_tables.list_sentences,
+            describe_loss=retriever_tables.describe_loss,
+            draw_curves=retriever_tables.draw_curves,
+            draw_nothing=retriever_tables.draw_nothing,
+            format_value=retriever_tables.format_value,
+            shown=retriever_tables.shown,
             written=Table.markdown if markdown else str,
-            most=tables.MOST,
+            most=retriever_tables.MOST,
             escaped=escape_markdown,
             questions=questions,
             most_on_page=_MOST_ON_PAGE,
