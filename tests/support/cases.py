@@ -22,7 +22,7 @@ def start_anew() -> None:
     """Forget what was judged, who was warned and which keys are known, as in a new process."""
     forget()
     framework_run._remember_run.cache_clear()
-    secrets._known = {}
+    secrets._remembered_keys = {}
 
 
 def each_case(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Any], Any]:
