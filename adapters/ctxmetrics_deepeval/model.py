@@ -72,7 +72,7 @@ class DeepEvalModel(adapting.ForeignModel):
                         "Your last reply could not be read.", reason_code="invalid_reply"
                     ) from None
                 # deepeval/models/llms/openai_model.py: `calculate_cost` multiplies the token counts, whatever they are,
-                # after the reply was read and before it is returned.
+                # after the reply was read and before it is returned. So this error is about the cost, and the reply is whole.
                 if (
                     isinstance(error, (TypeError, OverflowError))
                     and texts
@@ -81,7 +81,8 @@ class DeepEvalModel(adapting.ForeignModel):
                     return Reply(content=adapting.only_choice(texts))
                 raise
         if texts and _is_deepevals_own(self.llm):
-            adapting.only_choice(texts)  # DeepEval takes the first of several choices
+            # Raises if the reply holds several choices: DeepEval takes the first.
+            adapting.only_choice(texts)
         content = answer
         cost = None
         if isinstance(answer, tuple):

@@ -77,9 +77,9 @@ class DecisionExchange:
         has_answer = any(cell.failure is None for cell in self.answers.values())
         content_codes = {cell.code for cell in self.answers.values()} & CONTENT_CODES
         if has_answer:
-            run.breaker_of(name).usable()
+            run.breaker_of(name).note_usable()
         elif content_codes:
-            run.breaker_of(name).unusable(min(content_codes))
+            run.breaker_of(name).note_unusable(min(content_codes))
 
     async def measure_gap_to_other_order(self) -> float | None:
         """Ask the questions of the last request again, in reverse order and under other ids, and compare the answers.

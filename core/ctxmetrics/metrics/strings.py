@@ -53,8 +53,10 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         """Return the value of two lists of texts, and for each that is counted its best match and whether it is a hit."""
         from ctxmetrics.metrics.similarity import best_matches
 
-        cut = 0.0 if self.explain else self.min_similarity
-        matches = self._choose_matches(best_matches(retrieved, reference, self.similarity, cut))
+        # An explanation names the best match also where it is no hit.
+        lowest_shown = 0.0 if self.explain else self.min_similarity
+        best = best_matches(retrieved, reference, self.similarity, lowest_shown)
+        matches = self._choose_matches(best)
         hits = self._find_hits(matches)
         return self.count_hits(hits, retrieved), list(zip(matches, hits, strict=True))
 

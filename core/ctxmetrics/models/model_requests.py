@@ -35,7 +35,8 @@ async def ask(
         model: The model.
         prompt: The prompt.
         schema: The schema of the reply.
-        recalls: Whether a model that knows replies from before answers from them; neither limits nor the breaker see that.
+        recalls: Whether a `ReplayingModel` may answer with a reply that it already has. No request is sent then, so limits and the
+            breaker do not count it.
 
     Raises:
         JudgeError: The model could not answer; ``lost`` says what was spent.

@@ -123,6 +123,7 @@ def _read_printed(text: str) -> Any:
     """Return the list or object that Python or numpy printed, else the text, which is untrusted: only literals are read."""
     skeleton = _STRING.sub("S", text)  # the text with an S in the place of each string
     is_numpy_array = _NUMPY.fullmatch(skeleton) is not None
+    # Python joins strings without a comma between them; no list is printed in that way.
     has_joined_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
     if has_joined_strings or _measure_depth(skeleton) > _DEEPEST:
         return text

@@ -149,8 +149,9 @@ class Attribution:
     def redundant(self) -> tuple[int, ...] | None:
         """Indices of the contexts that bring nothing new, read from the top; None where a unit is not judged.
 
-        Units rest on them, but each such unit is stated whole by a context above. A context that states a needed part
-        is redundant only if it repeats one above. Formula: `ctxmetrics.formulas.redundant_contexts`, each part counted as a unit of its own.
+        Units rest on them, but each such unit is stated whole by a context above. Where several contexts state a unit together, the
+        context of each part is needed, unless it repeats a context above. Formula: `ctxmetrics.formulas.redundant_contexts`, each part
+        counted as a unit of its own.
         """
         return self.find_repeating() if self.judged else None
 

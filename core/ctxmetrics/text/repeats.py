@@ -64,9 +64,11 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     >>> measure_overlaps([one, "Bread.", one])
     (0.0, 0.0, 1.0)
     """
+    # A window is a run of `SHORTEST_OVERLAP` characters. An anchor is the beginning of one that begins with a word; texts without
+    # an anchor in common need no comparison by windows.
     anchors_above: set[str] = set()
     windows_above: set[int] = set()
-    unread: list[str] = []  # the texts above whose windows are not known yet
+    unread: list[str] = []  # the texts above whose windows were not needed yet
     shares: list[float] = []
     for text in texts:
         anchors = _find_anchors(text)

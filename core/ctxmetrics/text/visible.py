@@ -67,15 +67,18 @@ class VisibleText:
             return span
         start = self._find_source(span.start, last=False)
         end = self._find_source(span.end - 1, last=True)
+        # Opening marks right before the stretch belong to it if their closing marks stand inside; the same behind it.
         number = bisect_left(self._ends, start)
         while number >= 0 and self._is_at(number, self._ends, start):
-            if not start < self._edits[number].partner <= end:
+            closing_mark = self._edits[number].partner
+            if not start < closing_mark <= end:
                 break
             start = self._starts[number]
             number -= 1
         number = bisect_left(self._starts, end)
         while self._is_at(number, self._starts, end):
-            if not start <= self._edits[number].partner < end:
+            opening_mark = self._edits[number].partner
+            if not start <= opening_mark < end:
                 break
             end = self._ends[number]
             number += 1
@@ -109,6 +112,7 @@ class VisibleText:
 
     @staticmethod
     def _is_at(number: int, places: Sequence[int], place: int) -> bool:
+        """Whether the edit of a number begins or ends at a place; ``places`` are where edits begin, or where they end."""
         return number < len(places) and places[number] == place
 
 

@@ -305,8 +305,9 @@ def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelC
     labels_by_person = []
     for name in sorted(annotators):
         labelled = read_labelled(samples, file, annotator=name)
-        without_clusters = [None] * len(labelled)
-        labels_by_person.append(read_columns(labelled, without_clusters))
+        # Persons are compared label by label; no interval over groups of samples is made of them.
+        no_clusters = [None] * len(labelled)
+        labels_by_person.append(read_columns(labelled, no_clusters))
     return labels_by_person
 
 

@@ -222,10 +222,12 @@ def propose_bar(
 
 
 def _predict_held_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) -> _Flags:
-    """Return the answers of the best bar by cross-validation: for each tenth of the samples, the best on the others.
+    """Return the answers with the best bar by cross-validation: for each tenth of the samples, the bar that is best on the others.
+
+    A bar is the lowest measure at which the judge says yes.
 
     Args:
-        answers: A row for each label, a column for each bar: whether it answers yes.
+        answers: Whether the judge says yes: a row for each label, a column for each bar.
         human: People's labels.
         groups: The index of each label's sample.
     """

@@ -87,7 +87,7 @@ class BatchProvider(ABC):
     max_requests: ClassVar[int]
     max_bytes: ClassVar[int]
 
-    def ask(self, function: Callable[..., T], *arguments: Any) -> T:
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call one of the methods below, again where the server has no room, or does not have what it is asked about (yet).
 
         After any other failure, what was asked may have been done.
@@ -113,10 +113,10 @@ class BatchProvider(ABC):
         result: T = trying(_call, function, *arguments)
         return result
 
-    def ask_if_there(self, function: Callable[..., T], *arguments: Any) -> T | None:
-        """Return what `ask` does; None where the server does not have what it is asked about."""
+    def call_if_there(self, function: Callable[..., T], *arguments: Any) -> T | None:
+        """Return what `call` does; None where the server does not have what it is asked about."""
         try:
-            return self.ask(function, *arguments)
+            return self.call(function, *arguments)
         except JudgeError as problem:
             if not _is_not_found(problem):
                 raise
@@ -144,7 +144,7 @@ class BatchProvider(ABC):
     def create(self, intent: Intent, lines: IO[bytes]) -> Any:
         """Create a batch. The client does not repeat the request: that could make two batches."""
 
-    def find(self, intent: Intent, journal: Journal) -> Any:
+    def find_batch(self, intent: Intent, journal: Journal) -> Any:
         """Find a batch whose id was not written."""
         known_ids = {other.batch for other in journal.intents}
         for batch in self.batches.list(limit=100):  # the newest first
@@ -159,8 +159,8 @@ class BatchProvider(ABC):
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
         """Whether a batch of the provider is that of an intent."""
 
-    def look(self, intent: Intent) -> BatchState:
-        """Look how a batch stands."""
+    def fetch_state(self, intent: Intent) -> BatchState:
+        """Ask the server how a batch stands."""
         return self.read_state(self.batches.retrieve(intent.batch))
 
     @abstractmethod

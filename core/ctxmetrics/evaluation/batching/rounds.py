@@ -175,7 +175,7 @@ class BatchRounds:
             if intent.batch is None:
                 self._find_submitted(intent)
             if intent.batch is not None:
-                state = self._provider.ask_if_there(self._provider.look, intent)
+                state = self._provider.call_if_there(self._provider.fetch_state, intent)
                 if state is None:
                     state = _GONE
                 if state.ended:
@@ -186,7 +186,7 @@ class BatchRounds:
 
     def _find_submitted(self, intent: Intent) -> None:
         """Look for a batch whose id was not written, as after a kill."""
-        batch = self._provider.ask(self._provider.find, intent, self.journal)
+        batch = self._provider.call(self._provider.find_batch, intent, self.journal)
         if batch is None:
             self.journal.note(intent, ended="not submitted")
         else:
@@ -201,7 +201,7 @@ class BatchRounds:
         problems = [state.problem] if state.problem else []
         with TemporaryFile(dir=self._folder) as file:
             for result in state.results:
-                if self._provider.ask_if_there(self._provider.fetch, result, file) is None:
+                if self._provider.call_if_there(self._provider.fetch, result, file) is None:
                     problems = ["a file of results is not there any more"]
             with self.journal.writing():
                 failures = self._keep_results(intent, file)
@@ -247,7 +247,7 @@ class BatchRounds:
     def _delete(self, intent: Intent) -> None:
         """Delete the input of a batch at the provider."""
         try:
-            self._provider.ask_if_there(self._provider.delete, intent)
+            self._provider.call_if_there(self._provider.delete, intent)
         except JudgeError as problem:
             self._add_note(intent, f"its input is still at the provider: {problem}")
         else:
@@ -270,8 +270,8 @@ class BatchRounds:
         """
         self.journal.plan(intent)
         try:
-            self.journal.note(intent, file=self._provider.ask(self._provider.upload, intent, lines))
-            batch = self._provider.ask(self._provider.create, intent, lines)
+            self.journal.note(intent, file=self._provider.call(self._provider.upload, intent, lines))
+            batch = self._provider.call(self._provider.create, intent, lines)
         except JudgeError as problem:
             if problem.status and not problem.retryable:
                 self.journal.note(intent, ended="not submitted")

@@ -93,7 +93,8 @@ def _read_parsed(
     unknown_names = list_unknown_names(reading, unread)
     unread |= order_notes
     labels = values.get("labels") or {}
-    has_no_answer = has_mark(unread) or _has_unanswerable_id(reading, values)
+    is_marked = has_mark(unread)  # a column such as "is_impossible" says so
+    has_no_answer = is_marked or _has_unanswerable_id(reading, values)
     if has_no_answer and hasattr(labels, "items"):
         values["labels"] = {LABEL: True, **labels}
     metadata = values.get("metadata") or {}

@@ -328,20 +328,26 @@ def read_phrase(phrase: str) -> list[Token]:
             words += _pairs(match[0], ends=False)
         else:
             key, folded, kind, measures = _read_letters(match[0])
-            words.append(Token(key, folded, kind, match[0], False, measures))
+            words.append(Token(key, folded, kind, match[0], ends=False, measures=measures))
     return words
 
 
 def _pairs(run: str, *, ends: bool) -> list[Token]:
-    """Return the overlapping pairs of characters of a run as words; the one character of a run of one."""
+    """Return the overlapping pairs of characters of a run as words; the one character of a run of one.
+
+    Args:
+        run: Characters of a script without blanks between words.
+        ends: Whether a mark that may end a clause follows the run.
+    """
     characters = split_characters(run)
     kind: Kind = "characters" if len(characters) > 1 else "character"
     pairs = [first + second for first, second in pairwise(characters)] or [run]
     words: list[Token] = []
     for pair in pairs:
         key = intern(unicodedata.normalize("NFKC", pair))
-        words.append(Token(key, key, kind, pair, False, _measure_pair(key)))
-    return [*words[:-1], words[-1]._replace(ends=ends)]
+        is_last = len(words) + 1 == len(pairs)
+        words.append(Token(key, key, kind, pair, ends=ends and is_last, measures=_measure_pair(key)))
+    return words
 
 
 # Chinese and Japanese numerals; one also stands for "a".

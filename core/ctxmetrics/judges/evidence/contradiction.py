@@ -477,7 +477,7 @@ def _find_forms(quantity: Token) -> frozenset[str]:
 
 
 _A_DIGIT = re.compile(r"\d")
-# Twice and half measure the same.
+# "Twice" has the first measure, "half" the second; both say how many times.
 _MULTIPLES = frozenset(("times", "fraction"))
 
 
@@ -489,7 +489,7 @@ def _is_rival(token: Token, quantity: Token) -> bool:
     if opposite is not None:
         return token.measures == opposite
     if token.measures != quantity.measures:
-        return _MULTIPLES.issuperset((token.measures, quantity.measures))
+        return token.measures in _MULTIPLES and quantity.measures in _MULTIPLES
     if (".." in token.key) != (".." in quantity.key):  # one of them is a range
         return False
     return quantity.measures != "date" or _is_rival_date(token, quantity)

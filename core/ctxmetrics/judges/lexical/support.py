@@ -183,15 +183,15 @@ class _UnitWords:
 
     def __init__(self, unit: Phrase, index: WordIndex, rules: Rules) -> None:
         bits = unit.bits
-        self._numbers = sum(bits[key] for key in unit.numbers)
-        self._names = sum(bits[key] for key in unit.names)
+        self._number_mask = sum(bits[key] for key in unit.numbers)
+        self._name_mask = sum(bits[key] for key in unit.names)
         self._rules = rules
         self._owners = index.owners
         self._word_count = unit.size
         self._free_sentences = unit.sentences - 1
         self._most_sentences = max(rules.max_sentences, unit.sentences)
-        self._price_a_doubling = rules.search_weight / unit.size
-        self._prices: dict[int, float] = {}  # of a sentence, by the number of sentences to choose from
+        self._cost_of_doubling = rules.search_weight / unit.size
+        self._costs: dict[int, float] = {}  # of one sentence, by the number of sentences to choose from
         self._missing: dict[int, float] = {}  # what is subtracted, by the words that are present
         self.bar: float = rules.min_coverage - TOLERANCE
         self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
@@ -214,13 +214,16 @@ class _UnitWords:
         return held.bit_count() / self._word_count - cost - deduction
 
     def _find_deduction(self, present: int) -> float:
-        """Return what is subtracted for the numbers and names that do not stand in some contexts."""
-        absent_numbers = self._numbers & ~present
-        absent_names = self._names & ~present
+        """Return what is subtracted for the numbers and names that do not stand in some contexts.
+
+        Args:
+            present: The words that stand in them, as a bit mask.
+        """
+        absent_numbers = (self._number_mask & ~present).bit_count()
+        absent_names = (self._name_mask & ~present).bit_count()
         deduction = self._rules.number_weight if absent_numbers else 0.0
         if absent_names:
-            absent_count = absent_names.bit_count()
-            deduction += self._rules.name_weight * absent_count / self._names.bit_count()
+            deduction += self._rules.name_weight * absent_names / self._name_mask.bit_count()
         return deduction
 
     def find_cost(self, count: int, n: int) -> float:
@@ -229,13 +232,15 @@ class _UnitWords:
         A unit of several sentences counts as one, so its further sentences are free. A sentence that holds every word
         supports the unit for any n.
         """
-        price = self._prices.get(n)
-        if price is None:
+        cost = self._costs.get(n)
+        if cost is None:
             doublings = log2(max(n, _FREE) / _FREE)
-            price = min(self._price_a_doubling * doublings, 1 - self._rules.min_coverage)
-            self._prices[n] = price
+            # With a higher cost a sentence that holds every word would not support the unit.
+            highest_cost = 1 - self._rules.min_coverage
+            cost = min(self._cost_of_doubling * doublings, highest_cost)
+            self._costs[n] = cost
         counted_sentences = max(1, count - self._free_sentences)
-        return price * counted_sentences
+        return cost * counted_sentences
 
     def best(self, masks: Mapping[int, int], n: int) -> Candidate:
         """Return the sentences with the highest score, chosen one by one from n for what each adds."""

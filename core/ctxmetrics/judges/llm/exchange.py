@@ -300,7 +300,7 @@ class Exchange:
         has_verdict = any(verdict.value is not None for verdict in outcome.verdicts.values())
         breaker = self.run.breaker_of(hide_keys(self.model.identity))
         if outcome.complete or has_verdict:
-            breaker.usable()
+            breaker.note_usable()
         elif has_bad_content:
-            breaker.unusable(self._last_failure.code)
+            breaker.note_unusable(self._last_failure.code)
         return outcome

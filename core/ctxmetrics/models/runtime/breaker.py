@@ -172,13 +172,13 @@ class Breaker:
         if now - self._refused_since >= OVERLOAD_PATIENCE:
             self._open_at(self._refused, error)
 
-    def usable(self) -> None:
+    def note_usable(self) -> None:
         """Note a judgement that brought a verdict."""
         self._without_content = 0
         self._failed = Fraction()
         self.message = None
 
-    def unusable(self, code: str) -> None:
+    def note_unusable(self, code: str) -> None:
         """Note a judgement whose replies had no usable content. It counts within a run only."""
         if self.cool_down is None:
             self._without_content += 1

@@ -284,7 +284,7 @@ def talk(state, model):
             await ask(state, model, PROMPT, SCHEMA)
         except JudgeError as problem:
             return problem.reason_code
-        state.breaker_of(model.identity).usable()
+        state.breaker_of(model.identity).note_usable()
         return "ok"
 
     return asyncio.run(main())
@@ -552,7 +552,7 @@ def test_replies_without_content_count_within_a_run_only(monkeypatch):
     for cool_down, opened in ((None, True), (30.0, False)):
         breaker = Breaker(2, cool_down=cool_down, attempts=1)
         for _ in range(2):
-            breaker.unusable("invalid_reply")
+            breaker.note_unusable("invalid_reply")
         assert (breaker.message is not None) is opened
 
 
