@@ -100,7 +100,7 @@ class MetricScorer(Scorer):
         expectations: Mapping[str, Any] | None = None,
         trace: Trace | None = None,
     ) -> Feedback:
-        """Score a row or a trace, anywhere; raises nothing for what is wrong with its data."""
+        """Score a row or a trace, in an evaluation of MLflow or alone. What is wrong with its data becomes the feedback's error."""
         score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
         error = None
         if score.value is None:

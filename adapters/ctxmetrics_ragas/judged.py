@@ -126,11 +126,13 @@ class _FrameworkJudgedMetric(JudgedMetric, MetricWithLLM):  # pyright: ignore[re
         return self._bind_run(super().multi_turn_ascore)
 
     def _bind_run(self, score: Callable[..., Awaitable[float]]) -> Callable[..., Awaitable[float]]:
-        """Return a method that scores with the LLM that the current run has set."""
+        """Return a method that scores with the LLM of the current run: with the metric that has this LLM as judge."""
         metric_of_run = self._metric_of_run.get()
 
         async def score_in_run(*values: Any, **named: Any) -> float:
-            self._metric_of_run.set(metric_of_run or self._metric_of_run.get())
+            # The call may run in another task, in which the variable has no value yet.
+            metric = metric_of_run or self._metric_of_run.get()
+            self._metric_of_run.set(metric)
             return await score(*values, **named)
 
         return score_in_run

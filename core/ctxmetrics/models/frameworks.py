@@ -260,8 +260,9 @@ def unread_reply(error: Exception) -> Reply:
     if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
-    check_finished(None, refusal=str(cause).startswith(_REFUSAL))
-    # OpenAI's client returns a body that is no chat completion as a string, and its user reads a choice of it.
+    is_refusal = str(cause).startswith(_REFUSAL)
+    check_finished(None, refusal=is_refusal)
+    # OpenAI's client returns a body that is no chat completion as a string. The framework then reads ``.choices`` of the string.
     is_text_read_as_object = isinstance(cause, AttributeError) and isinstance(cause.obj, str)
     has_no_choice = isinstance(cause, IndexError)
     if has_no_choice or is_text_read_as_object or str(cause).startswith(WORDS["no_completion"]):

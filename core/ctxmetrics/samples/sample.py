@@ -215,11 +215,11 @@ def drop_self(sample: Sample) -> Sample:
     retrieved = Stage(sample.retrieved_contexts, sample.retrieved_context_ids)
     question = normalise(sample.user_input or "")
     parts: list[Stage | Search] = [retrieved, *(sample.stages or {}).values()]
-    if not any(_find_self(part, sample.id, question) for part in parts):
+    if not any(_find_question_itself(part, sample.id, question) for part in parts):
         return sample
     data = sample.to_dict()
     counted_parts = sample.searches or (retrieved,)
-    dropped = sum(len(_find_self(part, sample.id, question)) for part in counted_parts)
+    dropped = sum(len(_find_question_itself(part, sample.id, question)) for part in counted_parts)
     data["metadata"] = {**sample.metadata, DROPPED: dropped}
     if sample.searches is not None:
         for name in ("retrieved_contexts", "retrieved_context_ids"):
@@ -238,7 +238,7 @@ def drop_self(sample: Sample) -> Sample:
     return Sample(**data)
 
 
-def _find_self(part: Stage | Search, id_: str | None, question: str) -> set[int]:
+def _find_question_itself(part: Stage | Search, id_: str | None, question: str) -> set[int]:
     """Find the places of the question itself among what was retrieved; of unequal lists, those of either."""
     ids = part.ids or ()
     texts = part.contexts or ()
@@ -249,7 +249,10 @@ def _find_self(part: Stage | Search, id_: str | None, question: str) -> set[int]
 
 
 def _without_self(part: Stage | Search, id_: str | None, question: str) -> dict[str, Any]:
-    """Return the contexts and the ids without the question itself; lists of unequal length are no pairs."""
+    """Return the contexts and the ids without the question itself.
+
+    Lists of unequal length are no pairs of text and id, so each is searched alone.
+    """
     ids = part.ids
     texts = part.contexts
     groups = [Stage(texts, ids)]
@@ -257,8 +260,10 @@ def _without_self(part: Stage | Search, id_: str | None, question: str) -> dict[
         groups = [Stage(texts, None), Stage(None, ids)]
     kept: dict[str, Any] = {"contexts": None, "ids": None}
     for group in groups:
-        dropped_places = _find_self(group, id_, question)
+        places_of_question = _find_question_itself(group, id_, question)
         for name, items in (("contexts", group.contexts), ("ids", group.ids)):
             if items is not None:
-                kept[name] = [item for place, item in enumerate(items) if place not in dropped_places]
+                kept[name] = [
+                    item for place, item in enumerate(items) if place not in places_of_question
+                ]
     return kept

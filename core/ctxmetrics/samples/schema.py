@@ -364,7 +364,7 @@ class Schema:
         field: str,
         locations: list[tuple[str, Any]],
     ) -> list[tuple[str, Any]]:
-        """Return where a field stands, or what the messages of a row say of it, where they hold searches and no key holds texts."""
+        """Return where a field stands. If no key holds texts, and the messages of the row hold searches, it is read from these."""
         if keys.get(OPTIONS[field]) is not None or any(_is_text(value) for _, value in locations):
             return locations
         conversation = find_conversation(record, keys.get("retriever"))
@@ -476,8 +476,9 @@ class Schema:
     def _find_in_trace(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
-        """Return what each retriever and reranker handed on, where that is what was retrieved and nothing is named.
+        """Return the output of each retriever and reranker of a trace.
 
+        Nothing is returned if the caller named the contexts, or if a key of the record holds them.
         Retrievers that were asked different questions are searches; else they are stages.
         """
         has_named_contexts = "retriever" in keys or "contexts_key" in keys

@@ -487,11 +487,13 @@ class Labels:
     def describe_never_retrieved(self) -> list[str]:
         """Describe reference ids that were never retrieved, if they are many, and the change that would make them match.
 
-        A change that cuts nothing from an id is named for a single id.
+        A change that keeps the whole id, such as of upper and lower case, is described even if only one id needs it.
         """
-        if self.last_never[0] != len(self.wanted):
-            self.last_never = (len(self.wanted), self._describe_never())
-        return self.last_never[1]
+        described_samples, notes = self.last_never
+        if described_samples != len(self.wanted):  # samples were added since
+            notes = self._describe_never()
+            self.last_never = (len(self.wanted), notes)
+        return notes
 
     def _describe_never(self) -> list[str]:
         """Describe the reference ids that were never retrieved; see `describe_never_retrieved`."""

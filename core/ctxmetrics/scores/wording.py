@@ -130,11 +130,12 @@ def format_sentence(verdict: Verdict, language: str) -> str:
 def describe_doubt(verdict: Verdict, language: str = "en") -> str:
     """Say in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
     contradiction = describe_contradiction(verdict)
-    text = _WORDS["doubts"].get(verdict.code or "", "")
-    if contradiction:
-        text = f"uncertain: {contradiction}"
     if "unrelated" in verdict.details.get("weak", ()):
         text = _WORDS["doubts"]["unrelated"]
+    elif contradiction:
+        text = f"uncertain: {contradiction}"
+    else:
+        text = _WORDS["doubts"].get(verdict.code or "", "")
     return f" ({say(text, language)})" if text else ""
 
 

@@ -248,9 +248,8 @@ def _make_tables(draws: Any) -> list[Agreement]:
 def _choose_draws(sets_of_draws: Sequence[Sequence[Agreement]], name: str, value: float) -> list[float]:
     """Return the values of a figure in the first set of draws that can be used.
 
-    A set cannot be used if the figure is not defined in one of its draws. It cannot be used either if all draws have the
-    same value 0, 0.5 or 1 (or less than 0 by as much) as the sample: then the draws have no mistake, or one answer only, and
-    show no spread.
+    A set cannot be used if the figure is not defined in one of its draws. It cannot be used either if all its draws have the value of
+    the sample, and this is 0, 0.5, 1, -0.5 or -1: then the draws have no mistake, or one answer only, and show no spread.
     """
     for agreements in sets_of_draws:
         values = [getattr(agreement, name) for agreement in agreements]
@@ -452,9 +451,9 @@ def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
         if not shared:
             continue
         annotators = sorted(set(chain.from_iterable(shared)))
-        agreements = [
-            _count_pair(shared, first, second) for first, second in permutations(annotators, 2)
-        ]
+        # Each pair in both orders: each person is once the one whose answers are taken for right.
+        pairs = permutations(annotators, 2)
+        agreements = [_count_pair(shared, first, second) for first, second in pairs]
         figures.append(
             PeopleAgreement(
                 label=label,

@@ -219,7 +219,7 @@ def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
     values = (score.value, people_value(metric, score, item.people))
     if item.people is not None:
         _check_verdicts(item, score, in_run=row is not None)
-    # A score without verdicts: nothing was retrieved, which supports nothing; or there is no value.
+    # A score without verdicts has no value, or nothing was retrieved, which supports nothing.
     value_without_verdicts = None if score.value is None else False
     mean = metric.name
     scale = metric.convention_data.scale

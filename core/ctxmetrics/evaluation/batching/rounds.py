@@ -113,12 +113,11 @@ class BatchRounds:
                 return False
 
     async def begin(self, run: Run) -> tuple[Metric, ...]:
-        """Collect what is there, and return the metrics of the next round, whose requests ``run`` bounds."""
+        """Collect what is there, and return the metrics of the next round; the limits of ``run`` hold for its requests."""
         await self._collect()
         unanswered = sum(intent.requests for intent in self.journal.unfinished)
-        run.count_earlier(
-            self.journal.get_paid("batched") + self.journal.get_paid("online"), unanswered
-        )
+        answered = self.journal.get_paid("batched") + self.journal.get_paid("online")
+        run.count_earlier(answered, unanswered)
         self.journal.drop_drafts()
         self._asking = BatchModel(provider=self._provider, journal=self.journal, batch=self.batch)
         return tuple(_give_model(metric, self._asking) for metric in self.metrics)

@@ -63,7 +63,7 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
     """
     example = "0.02" if option in ("--max-drop", "--not-worse") else "0.8"
     form = f"NAME=VALUE, such as context_recall={example}"
-    name, value = split_pair(option, text, form, read=_read_number, at_last=True)
+    name, value = split_pair(option, text, form, read=_read_number, split_at_last=True)
     return name.strip(), value
 
 

@@ -94,7 +94,7 @@ AuditPath: TypeAlias = Annotated[
 
 
 def split_pair(
-    option: str, text: str, form: str, *, read: Callable[[str], T], at_last: bool = False
+    option: str, text: str, form: str, *, read: Callable[[str], T], split_at_last: bool = False
 ) -> tuple[str, T]:
     """Split what an option takes as ``NAME=VALUE``, and read the value.
 
@@ -103,12 +103,12 @@ def split_pair(
         text: What was typed.
         form: The form that it must have, with an example.
         read: Reads the value; a `ValueError` says that it has another form.
-        at_last: Split at the last ``=``, not at the first.
+        split_at_last: Split at the last ``=``, not at the first.
 
     Raises:
         ParameterError: It is not of that form.
     """
-    name, equals, written = text.rpartition("=") if at_last else text.partition("=")
+    name, equals, written = text.rpartition("=") if split_at_last else text.partition("=")
     if name and equals:
         with suppress(ValueError):
             return name, read(written)

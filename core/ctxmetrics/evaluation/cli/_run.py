@@ -60,7 +60,7 @@ def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
         if likely_fields:
             example = f"{text}={likely_fields[0]}"
         form = f"COLUMN=FIELD, such as {example}"
-        column, field_name = split_pair("--map", text, form, read=read_text, at_last=True)
+        column, field_name = split_pair("--map", text, form, read=read_text, split_at_last=True)
         mapping[column] = field_name
     options = {**vars(source), "by": by, "only": _read_only(source.only)}
     for name in ("file", "schema", "columns", "names"):

@@ -135,7 +135,7 @@ class Output:
 
     @property
     def baseline(self) -> Path | None:
-        """The file of the baseline; ``FILE.best``, which asks for the best run, is ``FILE``."""
+        """The path of the baseline, without the ending ``.best``, which asks to keep the best run."""
         path = self.write_baseline
         if path is not None and path.suffix == _BEST:
             return path.with_suffix("")

@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.comparison.pairing import (
     join_runs,
 )
 from ctxmetrics.evaluation.comparison.view import Comparison, Comparisons, Difference
-from ctxmetrics.evaluation.report.stage_means import read_sizes
+from ctxmetrics.evaluation.report.stage_means import read_stage_sizes
 from ctxmetrics.evaluation.rows.baseline import shorten_record
 from ctxmetrics.evaluation.rows.gold_answers import GoldAnswers, read_gold_answers
 from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
@@ -271,7 +271,7 @@ class _SharedSamples:
             gold = audit.correct_row(before)
             if gold is not None:
                 self.audited[place] = ((before, after), gold)
-        if read_sizes(before) and read_sizes(after):
+        if read_stage_sizes(before) and read_stage_sizes(after):
             self.staged[place] = (before, after)
         metadata = {**after.fields.metadata, **before.fields.metadata}
         if self._options.cluster is not None:

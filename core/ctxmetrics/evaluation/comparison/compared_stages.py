@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from ctxmetrics.evaluation.report.stage_means import (
     Lost,
     locate_loss,
     mean_known,
-    read_sizes,
+    read_stage_sizes,
     read_staged_units,
     summarize_stages,
 )
@@ -109,7 +108,7 @@ def compare_stages(
 
 def _has_stages(row: Row, metric: str) -> bool:
     """Tell whether a row holds the verdicts of each stage by a metric."""
-    return bool(read_sizes(row) and read_staged_units(row, metric))
+    return bool(read_stage_sizes(row) and read_staged_units(row, metric))
 
 
 def _compare_staged(
@@ -117,7 +116,9 @@ def _compare_staged(
 ) -> ComparedStages | None:
     """Compare every stage of samples that have stages in both runs; None without a stage."""
     recalls = [(_read_recalls(before, metric), _read_recalls(after, metric)) for before, after in pairs]
-    names = dict.fromkeys(chain.from_iterable(chain.from_iterable(recalls)))
+    names: dict[str, None] = {}  # of the stages, in the order in which they appear
+    for recalls_before, recalls_after in recalls:
+        names |= dict.fromkeys([*recalls_before, *recalls_after])
     stages = tuple(_compare_stage(name, metric, pairs, recalls, clusters) for name in names)
     return ComparedStages(metric, stages) if stages else None
 
@@ -144,13 +145,13 @@ def _compare_stage(
             differences.append(second - first)
             difference_clusters.append(cluster)
     # How often the stage selected from the contexts of a stage before it, in both runs.
-    selection_count = 0
+    pool_count = 0
     different_count = 0
     lost: list[Lost] = []
     for pair in pairs:
         selection = _compare_selection(pair, metric, name)
         if selection is not None:
-            selection_count += 1
+            pool_count += 1
             if selection.different:
                 different_count += 1
             lost += selection.lost
@@ -162,7 +163,7 @@ def _compare_stage(
         before=mean_known([before for before, _ in shown_pairs]),
         after=mean_known([after for _, after in shown_pairs]),
         interval=paired_mean(differences, difference_clusters).interval if differences else None,
-        pools=selection_count,
+        pools=pool_count,
         different=different_count,
         lost=tuple(lost),
     )
@@ -196,8 +197,8 @@ def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection
         before, after = unit.details["stages"][other_position : other_position + 2]
         if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
             lost.append(locate_loss(pair[0].name, unit, other_position))
-    pool = read_sizes(pair[0])[names[position]]
-    other_pool = read_sizes(pair[1])[other_names[other_position]]
+    pool = read_stage_sizes(pair[0])[names[position]]
+    other_pool = read_stage_sizes(pair[1])[other_names[other_position]]
     return _StageSelection(pool["hash"] != other_pool["hash"], lost)
 
 

@@ -151,9 +151,12 @@ def are_comma_ids(cells: Collection[str]) -> bool | None:
     if any("," in cell and split_ids(cell) and not is_grouped(cell) for cell in cells):
         return True
     ids = {cell.strip() for cell in cells}
-    are_ids = any(not ids.isdisjoint(split_ids(cell) or ()) for cell in grouped)
+    pieces = {piece for cell in grouped for piece in split_ids(cell) or ()}
+    are_ids = bool(pieces & ids)
     are_numbers = any(cell.strip().replace(",", "") in ids for cell in grouped)
-    return None if are_ids == are_numbers else are_ids
+    if are_ids == are_numbers:  # neither is shown, or both are
+        return None
+    return are_ids
 
 
 def are_decimals(ids: Collection[str]) -> bool:

@@ -62,11 +62,12 @@ def _read_rows(book: Any, file: Path, header: Header, name: str | None) -> Itera
         return
     sheet = _find_sheet(sheets, file, header, name)
     rows = _list_filled_rows(sheet, file, header)
-    above = [*islice(rows, 1)]
-    names = name_columns(above[0][1], header)
-    if header is None or header is True:
-        del above[:1]
-    for number, cells in chain(above, rows):
+    first_row = next(rows)
+    _, first_cells = first_row
+    names = name_columns(first_cells, header)
+    is_header = header is None or header is True
+    samples = rows if is_header else chain([first_row], rows)
+    for number, cells in samples:
         if cells == names:
             continue
         width = max(len(names), len(cells))

@@ -108,7 +108,7 @@ class Partners:
         for place, (_, partner) in self._unused.items():
             first_name = next(self._list_keys(partner), None)
             if first_name is not None:
-                _get_single_row(self._rows[first_name], place)
+                _get_single_row(self._rows[first_name], place)  # raises if two rows have the key
             carried = ("user_input", "labels", "metadata")
             values: dict[str, Any] = {name: partner[name] for name in carried if partner.get(name)}
             values["id"] = self._distinct_id(partner.get("id"))

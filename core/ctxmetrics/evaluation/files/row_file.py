@@ -131,8 +131,9 @@ class RowFile(Iterator[T], Generic[T]):
             "encoding": encoding,
             "sheet": sheet,
         }
-        self._only = {column: name_value(value) for column, value in (only or {}).items()}
-        self._by = None if by is None else by.removeprefix("metadata.")
+        self._wanted_values = {column: name_value(value) for column, value in (only or {}).items()}
+        # A column of the metadata has its name without the prefix here.
+        self._run_column = None if by is None else by.removeprefix("metadata.")
         self._logs = logs
         self.path: Path = Path(path)
         self._build = build
@@ -165,7 +166,7 @@ class RowFile(Iterator[T], Generic[T]):
         self._current_place = "the first row"
         self._current_row: Mapping[str, Any] = {}
         self._rows = self._open_rows()
-        self._items = self._read() if self._by is None else self._read_by(self._by)
+        self._items = self._read() if self._run_column is None else self._read_by(self._run_column)
 
     def __next__(self) -> T:
         try:
@@ -258,7 +259,7 @@ class RowFile(Iterator[T], Generic[T]):
             grouped=self._group_by is not None,
             split=self._split,
             order=self._order,
-            several=self._by is not None or self._only_references,
+            several=self._run_column is not None or self._only_references,
             headed=self._header is not None,
         )
 
@@ -283,7 +284,7 @@ class RowFile(Iterator[T], Generic[T]):
         Raises:
             InputFileError: As reading raises.
         """
-        selecting_options = (self._group_by, self._by, self.references, self._only)
+        selecting_options = (self._group_by, self._run_column, self.references, self._wanted_values)
         if any(selecting_options) or self._is_trace or not self.path.is_file():
             return None
         if any(map(holds_samples, self._first_rows)):
@@ -367,7 +368,9 @@ class RowFile(Iterator[T], Generic[T]):
             raise ParameterError(f"{self.path}: by={by}: some rows have no value there.")
         for value in values:
             build = partial(self._build_of_run, by, value)
-            yield from RowFile(build, only={**self._only, by: value}, logs=False, **self._options)
+            yield from RowFile(
+                build, only={**self._wanted_values, by: value}, logs=False, **self._options
+            )
 
     def _build_of_run(self, by: str, value: str, fields: dict[str, Any], where: str) -> T:
         """Build an item of one run; its id and its metadata name the run."""
@@ -411,8 +414,8 @@ class RowFile(Iterator[T], Generic[T]):
     def _open_rows(self) -> Iterator[tuple[str, Any]]:
         """Open the file and yield its rows with their places; with ``only``, the rows that have its values."""
         rows = expand_rows(self._open())
-        if self._only:
-            rows = keep_rows(rows, self._only)
+        if self._wanted_values:
+            rows = keep_rows(rows, self._wanted_values)
         yield from rows
 
     def _open(self) -> Iterator[tuple[str, Any]]:

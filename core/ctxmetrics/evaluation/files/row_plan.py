@@ -116,7 +116,7 @@ class HeldFields:
     may_order: bool
 
 
-class _CarefulReaderError(Exception):
+class _NeedsCarefulReaderError(Exception):
     """The plan does not know what a value of a row is: the careful reader must read the row."""
 
 
@@ -144,11 +144,11 @@ class _Fields:
         """Add a field.
 
         Raises:
-            _CarefulReaderError: The field has a value already, or its text may be an object in which the text stands.
+            _NeedsCarefulReaderError: The field has a value already, or its text may be an object in which the text stands.
         """
         may_be_object = name in TEXTS and type(value) is str and value.lstrip()[:1] == "{"
         if name in self.values or may_be_object:
-            raise _CarefulReaderError
+            raise _NeedsCarefulReaderError
         self.values[name] = value
         self.paths[name] = path
         if not _is_stored_as_is(name, value):
@@ -159,7 +159,7 @@ class _Fields:
         if value is None:
             return
         if column.name in self.carried:
-            raise _CarefulReaderError
+            raise _NeedsCarefulReaderError
         self.carried[column.name] = value
         if column.is_unknown:
             self.unknown_names.append(column.name)
@@ -203,7 +203,7 @@ class Plan:
         if type(row) is dict and not self.reading.schema.unanswerable_ids:  # these ids say more
             try:
                 fields = self._look_up(row, where)
-            except (_CarefulReaderError, SampleError):
+            except (_NeedsCarefulReaderError, SampleError):
                 fields = None  # the careful reader raises the error with its place
         return read_row(self.reading, row, where) if fields is None else fields
 
@@ -264,7 +264,7 @@ class Plan:
         """Read a row by its keys.
 
         Raises:
-            _CarefulReaderError: The careful reader must read the row.
+            _NeedsCarefulReaderError: The careful reader must read the row.
             SampleError: A value cannot be read.
         """
         parses_texts = self.reading.parses_texts
@@ -272,7 +272,7 @@ class Plan:
         for key, cell in row.items():
             column = self.columns.get(key) or self._add_column(key)
             if column.excluded is not None and column.excluded in row:
-                raise _CarefulReaderError  # two keys may hold one field
+                raise _NeedsCarefulReaderError  # two keys may hold one field
             value = object_in(cell) if parses_texts and type(cell) is str else cell
             kind = type(value)
             if column.may_order:
@@ -285,12 +285,12 @@ class Plan:
             elif kind in column.fields:
                 name = column.fields[kind]
                 if name in TEXTS and value is not cell:  # the text itself may be meant
-                    raise _CarefulReaderError
+                    raise _NeedsCarefulReaderError
                 fields.add(name, value, column.name)
             else:
-                raise _CarefulReaderError
+                raise _NeedsCarefulReaderError
         if self.reading.absent is None and OPTIONS.keys().isdisjoint(fields.values):
-            raise _CarefulReaderError
+            raise _NeedsCarefulReaderError
         return self._complete(fields, row, where)
 
     def _complete(
@@ -315,25 +315,26 @@ class Plan:
 
     def _add_held(self, fields: _Fields, name: str, value: dict[Any, Any]) -> None:
         """Add the fields that an object holds."""
+        # What is decided about an object holds for all with the same keys and types.
         form = (name, *value, *map(type, value.values()))
         if form not in self._objects:
             if len(self._objects) >= _MOST_OBJECTS:
                 self._objects.clear()
             self._objects[form] = self._decide_held(name, value)
-        held = self._objects[form]
-        if held is None:
-            raise _CarefulReaderError
-        for field_name, inner in held.fields:
-            if inner is None:
+        decision = self._objects[form]
+        if decision is None:
+            raise _NeedsCarefulReaderError
+        for field_name, inner_key in decision.fields:
+            if inner_key is None:
                 fields.add(field_name, value, name)
             else:
-                fields.add(field_name, value[inner], f"{name}.{inner}")
-        fields.has_order = fields.has_order or held.may_order
-        if held.rest is None:
+                fields.add(field_name, value[inner_key], f"{name}.{inner_key}")
+        fields.has_order = fields.has_order or decision.may_order
+        if decision.rest is None:
             fields.carried[name] = value
-        elif held.rest:
-            fields.carried[name] = {inner: value[inner] for inner in held.rest}
-        fields.unknown_names += held.unknown_names
+        elif decision.rest:
+            fields.carried[name] = {inner_key: value[inner_key] for inner_key in decision.rest}
+        fields.unknown_names += decision.unknown_names
 
     def _add_column(self, key: Any) -> KeyContent:
         """Ask the careful reader what a key holds, and remember it."""
@@ -535,7 +536,7 @@ def _is_stored_as_is(name: str, value: Any) -> bool:
     """Whether the value of a field is stored as it is.
 
     Raises:
-        _CarefulReaderError: The careful reader must read the value.
+        _NeedsCarefulReaderError: The careful reader must read the value.
     """
     if name not in LISTS:
         return name not in ("stages", "searches")
@@ -544,10 +545,10 @@ def _is_stored_as_is(name: str, value: Any) -> bool:
     kinds = set(map(type, value))
     if kinds <= _TEXTS:
         if name in TEXTS_OF.values() and any(item.startswith(_PRINTED) for item in value):
-            raise _CarefulReaderError
+            raise _NeedsCarefulReaderError
         return True
     if kinds == _NUMBERS and name in TEXTS_OF:
         return True
     if kinds != _DOCUMENTS or name == "references":  # these may be the sources of an answer
-        raise _CarefulReaderError
+        raise _NeedsCarefulReaderError
     return False

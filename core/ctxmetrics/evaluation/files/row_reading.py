@@ -44,7 +44,7 @@ def read_row(
         The arguments of a `Sample`, and the names that no schema has.
 
     Raises:
-        UnknownFieldError: A key is close to a field that no row has; the message names it.
+        UnknownFieldError: A key looks like a misspelt field, which no row has; the message names the field.
         AmbiguousFieldError: A key means different things in different systems.
         SampleError: Two keys name the same field and differ, or a value cannot be what its field needs.
     """

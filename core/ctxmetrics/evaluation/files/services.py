@@ -39,7 +39,7 @@ def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _count_replies(row: Mapping[str, Any]) -> int:
-    """Count the objects of a row with different documents under a usual name, of those in which something was retrieved."""
+    """Count the different lists of documents under the usual names, in the objects of a row that may be a reply."""
     documents: list[Any] = []
     for _, holder in _list_reply_holders(row):
         columns = _read_reply(holder, _SERVICES[_USUAL])
@@ -51,10 +51,11 @@ def _count_replies(row: Mapping[str, Any]) -> int:
 
 
 def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a row and the objects in it that may be a reply, each with the beginning of the paths in it."""
+    """Yield a row and the objects in it that may be a reply, each with the path to it, such as ``result.``."""
     for path, holder in _objects(row, _DEPTH):
-        # An answer may be an object with its documents.
-        if not NOT_RETRIEVED.search(path.replace("answer", "")):
+        # An answer may be an object with its documents, though a path with this word usually holds nothing that was retrieved.
+        path_without_answer = path.replace("answer", "")
+        if not NOT_RETRIEVED.search(path_without_answer):
             yield path, holder
 
 

@@ -214,13 +214,16 @@ class SettingCheck:
         """Check the fields of a row.
 
         Raises:
-            SampleError: A column of a usual name differs from that of an earlier row of the question.
+            SampleError: A column whose name is usually that of a system, such as ``model``, has another value than in an
+                earlier row of the question.
         """
         metadata = values.get("metadata")
         if not metadata:
             return
-        named = {key: value for key, value in _flatten(metadata).items() if _is_system(key)}
-        row = read_retrieval({**values, "metadata": named}, self._excluded) if named else None
+        system_columns = {key: value for key, value in _flatten(metadata).items() if _is_system(key)}
+        row = None
+        if system_columns:
+            row = read_retrieval({**values, "metadata": system_columns}, self._excluded)
         if row is not None and row.columns:
             row = RetrievalRow(row.question, (hash(row.items),), (), row.columns)
             self._counts.update(row.columns.items())

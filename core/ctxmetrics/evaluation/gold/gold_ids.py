@@ -78,13 +78,14 @@ _JOINT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
 def _fold_id(id_: str) -> str:
-    """Return an id without case, kinds of marks, leading zeros and the beginning of an address."""
+    """Return an id without case, kinds of marks, leading zeros, a fraction of zeros and the beginning of an address."""
     plain = normalise(_strip_address(unquote(id_)))
     if _UUID.fullmatch(plain):
         return plain.replace("-", "")
     plain = _FLOAT.sub(r"\1", plain) if _FLOAT.fullmatch(plain) else plain
-    marks = _MARKS.sub("-", _JOINT.sub("-", plain)).strip("-")
-    return _ZEROS.sub("", marks)
+    plain = _JOINT.sub("-", plain)
+    plain = _MARKS.sub("-", plain).strip("-")
+    return _ZEROS.sub("", plain)
 
 
 def _strip_address(id_: str) -> str:
@@ -308,14 +309,16 @@ class _Doubles:
     def check(self, question: Question) -> Iterator[Finding]:
         """Yield a finding for each gold passage of a question that has doubles which are not gold."""
         for passage in question.gold:
-            for place in passage.places[:1]:
-                doubles = [double for double in self._find(place) if double not in question.gold_places]
-                if not doubles:
-                    continue
-                own = self._passages.name(place)
-                names = [self._passages.name(double) for double in doubles]
-                evidence = f"{own!r} is gold, and {_list_names(names)} with the same text is not"
-                yield question.make_finding("double", evidence, (own, *names))
+            if not passage.places:
+                continue
+            first_place = passage.places[0]  # at each of its places is the same text
+            doubles = [place for place in self._find(first_place) if place not in question.gold_places]
+            if not doubles:
+                continue
+            own = self._passages.name(first_place)
+            names = [self._passages.name(place) for place in doubles]
+            evidence = f"{own!r} is gold, and {_list_names(names)} with the same text is not"
+            yield question.make_finding("double", evidence, (own, *names))
 
     def _find(self, place: int) -> Sequence[int]:
         """Find the places of the doubles of the passage at a place."""

@@ -151,7 +151,8 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
     evidence = f"the reference is {shorten(text)!r}"
     kind = phrase_kind(text)
     if kind in {"refusal", "mark"}:
-        if not question.sample.labels.get(LABEL):
+        is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
+        if not is_unanswerable:
             yield question.make_finding("refusal", evidence)
     elif _is_placeholder(text):
         yield question.make_finding("placeholder", evidence)

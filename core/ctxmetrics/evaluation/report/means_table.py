@@ -181,7 +181,7 @@ def describe_metric(item: MetricSummary, language: str) -> Iterator[str]:
         yield f"{describe_doubts(item.doubtful, language)} ({count_doubtful(item, language)})"
     yield from item.contradictions
     if item.alike:
-        yield describe_alike(item, language)
+        yield describe_equal_values(item, language)
     if item.tie_range is not None:
         low, high = item.tie_range
         text = say("rows with equal scores, whose order may move the mean", language)
@@ -196,7 +196,7 @@ def count_doubtful(item: MetricSummary, language: str) -> str:
     return f"{sum(item.doubtful.values())} {say('of', language)} {verdicts}"
 
 
-def describe_alike(item: MetricSummary, language: str) -> str:
+def describe_equal_values(item: MetricSummary, language: str) -> str:
     """Describe a judge that answers nearly every question alike; empty if it does not."""
     if item.alike is None:
         return ""

@@ -19,7 +19,7 @@ from ctxmetrics.evaluation.report.means_table import (
     NAME_WIDTH,
     build_page_groups,
     build_page_table,
-    describe_alike,
+    describe_equal_values,
 )
 from ctxmetrics.evaluation.report.stage_means import Stages, mean_known
 from ctxmetrics.evaluation.report.summary import Summary
@@ -94,13 +94,13 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a page says about the judge and the labels below the facts."""
+        """The notes about the judge and the labels, which a page shows below the facts about the run."""
         summary = self.summary
         notes = [*summary.counts, *summary.warnings, *summary.notes]
         for name, item in summary.items():
-            alike = describe_alike(item, self.language)
-            if alike:
-                notes.append(f"{name}: {alike}")
+            equal_values = describe_equal_values(item, self.language)
+            if equal_values:
+                notes.append(f"{name}: {equal_values}")
         if summary.controls:
             notes.append(summary.controls.describe(self.language))
         if summary.audit:
@@ -301,7 +301,9 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
         sizes_so_far.append(size)
         if size > MOST_BYTES:
             break
-    complete_count = bisect(sizes_so_far, KEPT_BYTES) if size > MOST_BYTES else len(heads)
+    complete_count = len(heads)
+    if size > MOST_BYTES:
+        complete_count = bisect(sizes_so_far, KEPT_BYTES)  # as many as fit into a smaller page
     absent = get_macro("line.html", "absent")(report.language)
     details[complete_count:] = [absent] * (len(heads) - complete_count)
     return list(map(get_macro("line.html", "whole"), heads, details)), complete_count

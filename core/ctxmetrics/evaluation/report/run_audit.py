@@ -107,8 +107,8 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
             means.append(audited)
     if not means:
         raise ParameterError(
-            f"audit {answers.path}: no mean can be corrected. It needs a metric that counts gold passages or ids, and two "
-            "questions of its random part with an answer about each passage. Results of metrics over texts need "
+            f"audit {answers.path}: no mean can be corrected. That needs a metric that counts gold passages or ids, and two "
+            "questions of the random part of the audit with an answer about each passage. Results of metrics over texts need "
             "keep_texts=True (--keep-texts)."
         )
     wrong_count = sum(1 for gold in golds.values() if gold.is_changed)
@@ -131,7 +131,7 @@ def _audit_metric(
     )  # loads numpy
 
     values: list[float] = []
-    # Of the audited rows: the values by people's gold, and by the gold as it is.
+    # The values of the audited rows: with the gold that people corrected, and with the gold of the file.
     values_by_people: list[float] = []
     values_by_gold: list[float] = []
     unaudited_values: list[float] = []

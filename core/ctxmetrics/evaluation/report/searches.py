@@ -139,7 +139,7 @@ _COLUMNS: Sequence[Column[SearchMeans]] = (
 
 def has_searches(row: Row) -> bool:
     """Whether a row is of a sample with searches."""
-    return TOGETHER in stage_means.read_sizes(row)
+    return TOGETHER in stage_means.read_stage_sizes(row)
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:

@@ -145,7 +145,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {clean(name, TEXT)}" for name, number in counts.items())
 
 
-def read_sizes(row: Row) -> Mapping[str, Any]:
+def read_stage_sizes(row: Row) -> Mapping[str, Any]:
     """Return what is known of each stage of a row's sample, as `ctxmetrics.samples.stages.sizes_of` gives it; empty without stages."""
     if row.record is not None:
         return row.record.get("stage_sizes") or EMPTY
@@ -154,7 +154,7 @@ def read_sizes(row: Row) -> Mapping[str, Any]:
 
 def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
     """Return the first metric whose units have stages in some row; None where there is none."""
-    staged = [row for row in rows if read_sizes(row)]
+    staged = [row for row in rows if read_stage_sizes(row)]
     for name in names:
         if any(read_staged_units(row, name) for row in staged):
             return name
@@ -184,7 +184,7 @@ def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
 
 def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     """Read the sizes of the stages; where the metric judges the first k contexts, the last stage has these alone."""
-    sizes = dict(read_sizes(row))
+    sizes = dict(read_stage_sizes(row))
     k = parse_call(metric)[1].get("top_k")
     if k is None or not sizes:
         return sizes

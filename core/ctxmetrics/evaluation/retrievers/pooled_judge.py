@@ -70,17 +70,17 @@ class Pools:
     _pools: dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
     _alone: set[str] = field(default_factory=set)
-    _apart: set[str] = field(default_factory=set)
+    _requests_without_pool: set[str] = field(default_factory=set)
 
     def add(self, question: str | None, contexts: tuple[str, ...], pool: tuple[str, ...]) -> None:
         """Note the pool to which a setting's contexts belong."""
         self._pools[question, contexts] = pool
 
     def find(self, request: JudgeRequest) -> tuple[str, ...] | None:
-        """Find the pool of a request, and count the request; None for a request that is none of a setting's."""
+        """Find the pool of a request, and count the request that it stands for; None if no setting made the request."""
         pool = self._pools.get((request.user_input, request.contexts))
         if pool is not None:
-            self._apart.add(_make_key(request))
+            self._requests_without_pool.add(_make_key(request))
         return pool
 
     def count(self, request: JudgeRequest, *, alone: bool) -> None:
@@ -101,7 +101,7 @@ class Pools:
     @property
     def apart(self) -> int:
         """How many sets of contexts it would be asked about, were each setting judged alone."""
-        return len(self._apart)
+        return len(self._requests_without_pool)
 
 
 def _make_key(request: JudgeRequest) -> str:

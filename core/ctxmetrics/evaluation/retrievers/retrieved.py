@@ -146,9 +146,10 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     if not isinstance(items, list):
         items = [*items]
     items = unwrap_inner_list(items)
+    # `unscored` returns the item itself if it holds no score.
     if items and all(_is_list(item) and unscored(item) is item for item in items):
         row = {"results": [[*item] for item in items]}
-        columns = {field: path for path, field in find_store_answers(row, 1).items()}
+        columns = {field: path for path, field in find_store_answers(row, depth=1).items()}
         if "retrieved_contexts" in columns:
             ids = look_up(row, columns.get("retrieved_context_ids", ""))
             texts = look_up(row, columns["retrieved_contexts"])

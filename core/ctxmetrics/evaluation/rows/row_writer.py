@@ -169,6 +169,7 @@ def _is_output(place: Path) -> bool:
         return False
     if is_table(place) and is_own(place):
         return True
+    # A file that was cut in its first line, or is empty, begins as the line does.
     if any(line.startswith(start[: len(line)]) for line in _LINES):
         return True
     return start.startswith(_OTHER_OUTPUTS) and b"ctxmetrics" in start

@@ -195,7 +195,7 @@ class ControlRun:
         between them grow.
 
         Args:
-            index: The sample's position from 0; infinite after the last one.
+            index: The sample's position from 0; ``math.inf`` after the last one, for all controls that are left.
             sample: The sample; the language of the first one decides about that of the controls.
         """
         if self._open_controls is None and sample is not None and self._number:

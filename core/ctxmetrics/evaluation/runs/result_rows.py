@@ -62,7 +62,7 @@ class ResultRows(Sequence[Row]):
         # Samples are told apart by the fields that metrics look at, not by their ids.
         content = (row.record or {}).get("content_hash")
         if content is None and row.sample is not None:
-            content = _read_options(row.sample)
+            content = _read_options(row.sample)  # the values of these fields
         self._samples.append(hash(content or row.index))
         for column, score in zip(self.by_metric.values(), row.scores, strict=True):
             column.add(score)
@@ -152,12 +152,13 @@ class ResultRows(Sequence[Row]):
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """The most frequent code of what failed, and what was said when it happened first; None when nothing failed."""
+        """Of the first metric that failed, its most frequent code and the first message with it; None when nothing failed."""
         for name in (*self.unanswered, *self.by_metric):
             column = self.by_metric[name]
-            codes = sorted(column.words, key=lambda code: -column.causes[code])
-            if codes:
-                return codes[0], column.words[codes[0]]
+            first_messages = column.words
+            if first_messages:
+                code = max(first_messages, key=column.causes.__getitem__)
+                return code, first_messages[code]
         return None
 
     @property

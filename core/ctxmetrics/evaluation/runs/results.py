@@ -259,8 +259,8 @@ class Results(ResultFigures):
 
         Args:
             path: The file.
-            title: Heading of the page; None: the name of the file of samples and that of the page.
-            by: A key of the metadata, such as ``"metadata.topic"``: with the means of its groups.
+            title: Heading of the page; None: the name of the file of samples, then that of the page.
+            by: A key of the metadata, such as ``"metadata.topic"``: the page also shows the means of its groups.
             gates: Gates of this run: each as it was written, and why it failed or None.
 
         Raises:

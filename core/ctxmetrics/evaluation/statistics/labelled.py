@@ -421,15 +421,22 @@ def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> fl
 
 
 def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
-    """Return how much the judge counts in a stratum, from 0 to 1."""
+    """Return how much the judge counts in a stratum: the slope of people's values over the judge's, from 0 to 1.
+
+    Args:
+        people: People's values.
+        judge: The judge's values of the same samples.
+        shares: The weights of the samples; their sum is 1.
+    """
     if len(people) < FEW:
         return 1.0
-    deviations = judge - shares @ judge
-    spread = float(shares @ deviations**2)
-    if spread < EQUAL**2:
+    judge_mean = shares @ judge
+    people_mean = shares @ people
+    variance = float(shares @ (judge - judge_mean) ** 2)
+    if variance < EQUAL**2:
         return 1.0
-    covariance = float(shares @ ((people - shares @ people) * deviations))
-    return min(max(covariance / spread, 0.0), 1.0)
+    covariance = float(shares @ ((people - people_mean) * (judge - judge_mean)))
+    return min(max(covariance / variance, 0.0), 1.0)
 
 
 def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float:

@@ -281,7 +281,7 @@ def compare_counts(
 
     Args:
         counts: A row for each comparison, a column for each size.
-        sizes: The sizes.
+        sizes: The differences that one sample may have, other than 0; losses are negative.
         samples: How many samples each comparison has.
         scale: The largest possible difference.
     """

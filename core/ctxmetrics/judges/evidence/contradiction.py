@@ -321,8 +321,9 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
 
 
 def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
-    """Return the keys of which evidence that contradicts a unit holds one; None where it may hold any."""
+    """Return the words, as `Token.key`, of which evidence that contradicts a unit holds one; None where any word may do so."""
     claim = _read_unit(unit, language)
+    # A plain yes may contradict a no, and any other value a value.
     if claim.negations:
         return None
     if any(token.measures or token.kind in _NUMBERS for token in claim.tokens):

@@ -291,24 +291,24 @@ class QuotedUnit:
     @cached_property
     def _words(self) -> frozenset[str]:
         """The telling words of the unit."""
-        return read_telling_words(self.text[:_LONGEST_READ], self.language, held=False)
+        return read_telling_words(self.text[:_LONGEST_READ], self.language, with_parts=False)
 
 
 @lru_cache(maxsize=512)
-def read_telling_words(text: str, language: str, *, held: bool = True) -> frozenset[str]:
+def read_telling_words(text: str, language: str, *, with_parts: bool = True) -> frozenset[str]:
     """Return the keys of the words that say something: numbers, words of three letters, pairs of characters.
 
     Args:
         text: The text.
         language: ISO 639 code; it chooses the stop words.
-        held: Whether what quantities hold is among them.
+        with_parts: Whether the parts of quantities are among them: of 12 May 2024 also 2024.
     """
     stop = word_list("stop", language)
     stem_keys = set()
     for word in tokens(text):
         long = word.kind == "word" and len(word.folded) >= _SHORTEST_WORD
         if word.kind in {"number", "characters"} or (long and word.folded not in stop):
-            stem_keys.update(held_keys([word]) if held else [word.key])
+            stem_keys.update(held_keys([word]) if with_parts else [word.key])
     return frozenset(stem_keys)
 
 

@@ -173,7 +173,7 @@ def _measure(quantity: Token, key: str) -> int:
 def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     """Return the keys of a content word: of a date also its year, of a number that counts nothing that of any amount.
 
-    Of "2 out of 3" they are the numbers, which a text may have in other words.
+    Of "2 out of 3" they are both numbers: a text may have other words between them.
     """
     if token.measures == "fraction" and token.kind == "number":  # 2 out of 3
         numbers = tuple(part for part in token.parts if part.isdecimal())
@@ -181,8 +181,8 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     if token.measures:
         year, _, _ = split_date(token.key)
         return (token.key, year) if year else (token.key,)
-    counts_nothing = is_last or token.ends  # no noun can follow the number
-    if token.kind == "number" and counts_nothing and token.parts:
+    no_noun_follows = is_last or token.ends
+    if token.kind == "number" and no_noun_follows and token.parts:
         return token.parts
     return (token.key,)
 

@@ -100,11 +100,14 @@ def is_empty_form(id_: str, entry: ReplyEntry, part: Part) -> bool:
 
 def is_about(id_: str, entry: ReplyEntry, part: Part) -> bool:
     """Whether the own words of an entry prove that it is about its sentence and no other one."""
-    texts = [quote.text for quote in entry.quotes]
-    if entry.value is not True:
-        texts = [read_missing(entry)]
-    nearness = _measure_nearness(" ".join(texts), id_, part.units, part.request.language)
-    return bool(entry.value is True or texts[0]) and all(own > other for own, other in nearness)
+    if entry.value is True:
+        words = " ".join(quote.text for quote in entry.quotes)
+    else:
+        words = read_missing(entry)
+        if not words:
+            return False
+    nearness = _measure_nearness(words, id_, part.units, part.request.language)
+    return all(own > other for own, other in nearness)
 
 
 def is_about_another(id_: str, entry: ReplyEntry, part: Part) -> bool:

@@ -131,12 +131,13 @@ def _note_other_verdicts(
 
 @lru_cache(maxsize=256)
 def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
-    """Read what the replies of the prompts' examples say about an id."""
+    """Read what the replies of the prompts' examples say about an id: a model may copy them."""
     entries = []
     for reply in pack.example_replies:
         for name, key in (("sentences", "supported"), ("useful", "useful")):
             if id_ in reply.get(name, ()):
-                entries.append(_read_entries(reply[name], (), key, pack)[id_])
+                example = _read_entries(reply[name], ids=(), key=key, pack=pack)
+                entries.append(example[id_])
     return tuple(entries)
 
 

@@ -179,6 +179,7 @@ class Exchange:
     def _build_missing(self, id_: str, text: str) -> Verdict:
         """Build the verdict of an id that no reply decided."""
         code = self._last_failure.code
+        # A failure of the server is that of all ids; what was wrong with a reply may differ by id.
         if code in CONTENT_CODES:
             code = self._codes.get(id_, code)
         reason = self._last_failure.reason or _REASONS.get(code)

@@ -136,9 +136,10 @@ def _read_text(text: str, keys: Sequence[str]) -> Any:
     most_keys = max(_count_valid_keys(data, keys) for data in objects)
     candidates = [data for data in objects if _count_valid_keys(data, keys) == most_keys]
     has_key_outside = re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", text_outside) is not None
+    if has_key_outside and len(objects) > 1:
+        return None  # a part of another answer, or one beside it
     if has_key_outside:
-        # The object stands inside another answer, or beside one; or it is half of one with a wrong brace.
-        return _repair(text, keys, misplaced_brace=True) if len(objects) == 1 else None
+        return _repair(text, keys, misplaced_brace=True)  # a brace may have closed it too early
     is_unique = all(data == candidates[0] for data in candidates)
     return candidates[0] if is_unique else None
 

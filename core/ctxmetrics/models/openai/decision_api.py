@@ -98,8 +98,10 @@ class DecisionAPI:
             address += "/v1"
         object.__setattr__(self, "base_url", address)
         if not isinstance(self.api_key, Key):
-            needed = self.base_url == (default.base_url or OPENAI_URL)
-            object.__setattr__(self, "api_key", Key(self.api_key, default.key, needed=needed))
+            # Another server may need no key.
+            is_providers_own = self.base_url == (default.base_url or OPENAI_URL)
+            key = Key(self.api_key, default.key, needed=is_providers_own)
+            object.__setattr__(self, "api_key", key)
         reveal_key(
             self.api_key, address, "DecisionAPI", self.model
         )  # raises at once where there is none

@@ -116,6 +116,7 @@ class Breaker:
         self._failed = Fraction()
         self._refused = 0
         self._timed_out = 0
+        # Without a cool-down an open breaker stays open for the run, and its message says why.
         if self.cool_down is not None:
             self.message = None
 

@@ -16,7 +16,9 @@ def find_entities(reading: Reading) -> None:
         entity = f"&{match[1]};"
         character = unescape(entity)
         if character != entity:
-            reading.drop(*match.span(), character.replace("\xa0", " ").replace("\xad", ""))
+            # A blank that does not break a line is seen as a blank; a soft hyphen is not seen.
+            seen = character.replace("\xa0", " ").replace("\xad", "")
+            reading.drop(*match.span(), seen)
 
 
 _ESCAPE = re.compile(

@@ -158,10 +158,11 @@ def _read_bracket(
             reading.drop_pair(opening, (closing, target.end()))
         return target.end()
     label = _LABEL.match(text, end)
-    if label is not None and not is_word(before) and before not in tuple(")]"):
+    if label is not None and not is_word(before) and before not in (")", "]"):
         name = (label[1] or content).casefold()
-        is_defined = name in definitions or (label[1].isdigit() and len(content) > 1 and not is_note)
-        if is_defined and not label[1].startswith("^"):
+        # "[see Smith][3]": the definition of the number may be in another chunk. "[2][3]" are two marks of notes.
+        has_number = label[1].isdigit() and len(content) > 1 and not is_note
+        if (name in definitions or has_number) and not label[1].startswith("^"):
             reading.drop_pair(opening, (closing, label.end()))
             return label.end()
     external = _EXTERNAL.match(text, first, min(closing, first + 2_000))
@@ -187,7 +188,7 @@ def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bo
     ):
         return True
     letters = sum(map(str.isalpha, content))
-    return not is_word(before) and before not in tuple(")]") and letters > 1 and address != ""
+    return not is_word(before) and before not in (")", "]") and letters > 1 and address != ""
 
 
 # Further brackets behind the first.

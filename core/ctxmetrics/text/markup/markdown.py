@@ -70,16 +70,16 @@ def find_emphasis(reading: Reading) -> None:
         if is_word(reading.before(start)) or is_word(text[end : end + 1]):
             reading.drop_pair((start, start + 2), (end - 2, end))
     opened: dict[str, tuple[int, int]] = {}
-    blank = 0
+    current_paragraph = 0
     for match in _DELIMITER.finditer(text):
         start, end = match.span()
         mark = match[0]
         if mark not in _DELIMITERS or reading.taken[start]:
             continue
-        number = bisect_left(reading.breaks, start)
-        if number != blank:
+        paragraph = bisect_left(reading.breaks, start)
+        if paragraph != current_paragraph:
             opened.clear()
-            blank = number
+            current_paragraph = paragraph
         before, after = reading.before(start), text[end : end + 1]
         opening = opened.get(mark)
         if opening is not None and _can_close(before, after) and opening[1] < start:

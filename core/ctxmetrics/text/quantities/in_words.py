@@ -86,6 +86,7 @@ def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
     SpokenTime(begin=1, end=4, key='09:30')
     """
     mark = _clean(chunks[place])
+    # The mark may stand inside its phrase: `phrase.mark` is its position there.
     for phrase in _BEFORE.get(mark, ()):
         begin = place - phrase.mark
         last = begin + len(phrase.words)
