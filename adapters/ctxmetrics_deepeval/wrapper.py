@@ -330,7 +330,7 @@ def update_current_span_ids(
 
 
 def _with_ids(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
-    """Return a copy of a metric that measures with the ids of one span; a metric of DeepEval's own as it is."""
+    """Return a copy of a metric that measures with the ids of one span; a metric that is DeepEval's own is returned unchanged."""
     if not isinstance(metric, DeepEvalMetric):
         return metric
     metric_of_span = copy(metric)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _Row: TypeAlias = Sample | SingleTurnSample | MultiTurnSample
 _log = logging.getLogger("ctxmetrics_ragas")
+# The run of `ragas.evaluate` in which a sample is scored.
 _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", default=None)
 # Ragas' callbacks for what is being scored: its tracers and token counters.
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
@@ -392,7 +393,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[adapting.RunOptions]
     ) -> list[MetricResult]:
-        """Score samples, given by their fields, a bounded number at once; one result a sample, in order.
+        """Score samples, given by their fields, a bounded number at once; one result for each sample, in order.
 
         A sample that cannot be scored has NaN and the reason as its result.
 

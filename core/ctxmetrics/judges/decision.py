@@ -92,7 +92,7 @@ class DecisionJudge:
         model: The `DecisionModel`, or a decision model of LangChain, pydantic-ai or DeepEval, or a client of typesafe-sdk.
         bar: From what probability on the answer is yes. Choose it by `ctxmetrics.agree`.
         doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
-        layout: ``"context"`` shows one context a request, so that an answer depends on nothing else, and is kept for
+        layout: ``"context"`` shows one context in each request, so that an answer depends on nothing else, and is kept for
             other numbers of contexts; ``"sample"`` shows all contexts in one request.
         together: Ask as well whether all contexts together state a unit.
         max_questions: Questions in one request at most.
@@ -320,7 +320,7 @@ def _write_question(pack: Pack, form: str, kind: str, text: str, **ids: str) -> 
 
 
 def _merge(answers: Sequence[_DecisionAnswers]) -> _DecisionAnswers:
-    """Put the answers of several states together."""
+    """Put the answers of several requests together; a state is the text that one of them shows."""
     cells_by_id: dict[str, list[ProbabilityCell]] = defaultdict(list)
     usage = Usage()
     for answers_of_state in answers:

@@ -93,7 +93,7 @@ class IDMetric(
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
     ) -> list[Verdict]:
-        """Return a verdict an id that is counted."""
+        """Return one verdict for each id that is counted."""
         counted_ids = reference if self.counts_reference else retrieved
         return list(map(_verdict, distinct_ids(counted_ids), hits))
 

@@ -167,7 +167,7 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
-        """Return a verdict a reference span."""
+        """Return one verdict for each reference span."""
         merged = formulas.merged_spans(_list_passage_spans(retrieved))
         return [
             _describe_reference_span(passage, hit, merged, retrieved)
@@ -187,7 +187,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
     ``min_cover`` of it is reference text. Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No
     reference ids: None, ``no_reference`` (``ragas``: 0.0).
 
-    A verdict a retrieved context, in rank order: whether it is relevant in that sense, under every formula. An id that
+    One verdict for each retrieved context, in rank order: whether it is relevant in that sense, under every formula. An id that
     is retrieved twice has two verdicts; in ``"ap"`` it counts once, at its first rank.
 
     Source: Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval, Chroma
@@ -223,7 +223,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
-        """Return a verdict a retrieved context."""
+        """Return one verdict for each retrieved context."""
         merged = formulas.merged_spans([passage.span for passage in reference])
         verdicts = []
         for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):

@@ -452,9 +452,9 @@ class Schema:
                 ids.append(item)
                 continue
             id_ = self._read_document_id(item, key, spans=spans)
-            # What is neither an id nor missing is refused by the sample.
-            is_wrong = are_ids and id_ is None and not is_missing(item)
-            ids.append(item if is_wrong else id_)
+            if are_ids and id_ is None and not is_missing(item):
+                id_ = item  # no id: the sample refuses the item, and shows it
+            ids.append(id_)
         without_id = [index for index, id_ in enumerate(ids) if id_ is None]
         texts_without_id = [index for index in without_id if isinstance(unscored(items[index]), str)]
         # A document without an id keeps its place among others. A text has no id, and not all documents may lack one.
@@ -500,7 +500,7 @@ class Schema:
         return [("", stages)] if stages else []
 
     def _read_document_id(self, item: Any, key: Any, *, spans: bool) -> Any:
-        """Return the id of a document; None where it has none."""
+        """Return the id of a document, or its span if spans are the ids or it has no id; None where it has neither."""
         document = unscored(item)
         if callable(key):
             return key(document)
@@ -508,7 +508,9 @@ class Schema:
             return first_value_at(document, (f"metadata.{key}", key))
         id_ = first_value_at(document, self.id_keys)
         span = span_of(document)
-        return span if span and (spans or id_ is None) else id_
+        if span and (spans or id_ is None):
+            return span
+        return id_
 
     def _describe_search(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
         """Describe where a field was looked for, and what stands there."""

@@ -45,7 +45,7 @@ class Attribution:
 
     @cached_property
     def cells(self) -> tuple[tuple[MatrixCell, ...], ...]:
-        """One row a unit, one cell a context; the evidence of an unsupported unit is shown too."""
+        """One row for each unit, one cell for each context; the evidence of an unsupported unit is shown too."""
         return tuple(self._cells_of_unit(unit) for unit in self.units)
 
     def _cells_of_unit(self, unit: Verdict) -> tuple[MatrixCell, ...]:
@@ -85,7 +85,7 @@ class Attribution:
         return tuple(_find_true(row) for row in self.matrix(k))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
-        """Return one row a unit, one cell for each of the first k contexts: whether the unit rests on it."""
+        """Return one row for each unit, one cell for each of the first k contexts: whether the unit rests on it."""
         context_count = len(self.context_lengths)
         k = context_count if k is None else min(k, context_count)
         rows = []

@@ -209,7 +209,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     always holds its figure.
 
     Args:
-        tables: One a sample, or a cluster of samples: the number of answers with a yes of both, of the judge only, of people
+        tables: One for each sample, or each cluster of samples: the number of answers with a yes of both, of the judge only, of people
             only, of neither.
 
     Returns:

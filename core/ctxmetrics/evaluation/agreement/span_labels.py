@@ -441,7 +441,8 @@ def _find_long(
 ) -> Iterator[tuple[int, int]]:
     """Yield the index of each long chunk and where it begins in a source's folded text.
 
-    The source is cut into pieces; each that is equal to one of a chunk's first pieces shows where the chunk may begin.
+    The source is cut into pieces of equal length. A chunk may begin between two cuts, so ``pieces`` has its pieces at each offset
+    below that length; one that is equal to a piece of the source shows where the chunk may begin.
 
     Args:
         source: The source.

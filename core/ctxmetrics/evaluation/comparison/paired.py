@@ -138,7 +138,10 @@ class PairedTest:
     by_file: bool = field(kw_only=True)
 
     def compare(self, positions: Sequence[int]) -> tuple[Difference, ...]:
-        """Return the figures of the metrics that have a value in both runs, p values not adjusted yet."""
+        """Return the figures of the metrics that have a value in both runs.
+
+        The p values of primary metrics are those that the caller adjusts for the number of metrics.
+        """
         differences = []
         for name in self.columns:
             difference = self._compare_metric(name, positions)

@@ -265,7 +265,7 @@ def check_pieces(pieces: list[str], separator: str, name: str) -> None:
 
 
 def restore_text(item: Any, name: str, number: int) -> Any:
-    """Return the text of a document from its print by LangChain; any other item stays as it is.
+    """Return the text of a LangChain document that was printed as a string; any other item stays as it is.
 
     Args:
         item: An item of a list of documents.
@@ -273,7 +273,7 @@ def restore_text(item: Any, name: str, number: int) -> Any:
         number: The item's place in the list, from 1, for the error.
 
     Raises:
-        SampleError: The item is the print of a node by LlamaIndex, which cuts long texts.
+        SampleError: The item is a node that LlamaIndex printed, which cuts long texts.
     """
     if not isinstance(item, str):
         return item

@@ -36,11 +36,15 @@ _FEWEST = 2
 _LONGEST = 80
 
 
+# Each pass drops one of them: a number, a star, how many there are, a language.
+_MOST_ADDITIONS = 3
+
+
 @lru_cache(maxsize=4096)
 def strip_header(header: str) -> str:
     """Return a header without its number, a star, how many there are, or a language: ``1. Question (EN)*``."""
     stripped = header
-    for _ in range(3):  # of each kind one
+    for _ in range(_MOST_ADDITIONS):
         stripped = _NO_NAME.sub("", stripped)
     return stripped
 

@@ -300,7 +300,7 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
         return numbers
     values = [value for value in numbers.values if value is not None]
     are_whole = all(value.is_integer() and value >= 0 for value in values)
-    is_unclear = numbers.kind == "place"
+    is_unclear = numbers.kind == "place"  # in the source, or in the list of results
     if numbers.kind == "rank":
         is_unclear = not are_whole
     elif numbers.kind == "position":

@@ -99,7 +99,8 @@ class Partners:
     def unanswered(self) -> Iterator[tuple[dict[str, Any], str]]:
         """Yield the fields of each reference without an answer, with its place: nothing was retrieved for it.
 
-        It has no partner, or one that lacks every field of what was retrieved. With ``missing="drop"`` they lack what was retrieved, so that no metric has a value.
+        No row has its key, or the row lacks every field of what was retrieved. With ``missing="drop"`` the fields of what was retrieved
+        are left out, so that no metric has a value.
 
         Raises:
             InputFileError: Two of them have one key.

@@ -22,6 +22,10 @@ from ctxmetrics.evaluation.files.text_files import open_text
 _COLUMNS: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
 # The number of columns of a run.
 _RUN = 6
+# The number of columns of qrels.
+_QRELS = 4
+# The place of the score, or the grade, in an entry of `_COLUMNS`.
+_SCORE = 2
 # The first line of BEIR's qrels.
 _HEADER = ["query-id", "corpus-id", "score"]
 
@@ -36,7 +40,7 @@ def is_ranking(file: Path) -> bool:
             return False
         raise
     return cells == _HEADER or (
-        len(cells) in (_RUN, 4) and _read_finite(cells[_COLUMNS[len(cells)][2]]) is not None
+        len(cells) in (_RUN, _QRELS) and _read_finite(cells[_COLUMNS[len(cells)][_SCORE]]) is not None
     )
 
 

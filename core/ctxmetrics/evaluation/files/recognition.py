@@ -109,7 +109,9 @@ def recognise(
         reading = replace(reading, renamed=find_renamed_keys(merged_row, mapped))
         reading, unsure = choose_schema(reading, merged_row)
     _, parsed_row = parse_cells(reading, merged_row)
-    reading = replace(reading, columns={**texts_under_ids(reading, parsed_row), **reading.columns})
+    # Columns of texts whose name is that of ids, unless the caller says what they are.
+    columns_of_texts = texts_under_ids(reading, parsed_row)
+    reading = replace(reading, columns={**columns_of_texts, **reading.columns})
     first_rows = objects[:LOOKAHEAD_ROWS]
     parsed_rows = ParsedRows(reading, first_rows)
     reading = add_forms(reading, parsed_row, parsed_rows, single=single)

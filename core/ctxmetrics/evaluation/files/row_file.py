@@ -279,7 +279,10 @@ class RowFile(Iterator[T], Generic[T]):
         return columns
 
     def count(self) -> int | None:
-        """Count the samples of the file; lines of JSON are not parsed. None where rows are no samples, or the file cannot be read twice.
+        """Count the samples of the file; lines of JSON are not parsed.
+
+        None if samples are not known without reading (options choose or join rows, or a row holds several samples), or if the file
+        cannot be read twice.
 
         Raises:
             InputFileError: As reading raises.

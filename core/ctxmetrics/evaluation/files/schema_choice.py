@@ -152,7 +152,7 @@ def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit |
 
 
 def _may_hold(field: str, value: Any) -> bool:
-    """Whether a value may be a field's: an object is no text and no list, and of the texts only a reference may be a list."""
+    """Whether a value may be a field's. An object may only hold grades; a field of one text holds no list, but for the reference."""
     if field == GRADED and holds_numbers_by_id(value):
         return True
     may_be_list = field not in TEXTS or field == "reference"

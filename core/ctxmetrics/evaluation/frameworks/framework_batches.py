@@ -41,7 +41,7 @@ def _read_leniently(wrapper: Wrapper, record: Any) -> Sample:
 async def score_all(
     wrapper: SampleWrapper, records: Iterable[Mapping[str, Any]], **options: Unpack[RunOptions]
 ) -> list[Score]:
-    """Score samples, given by their fields, a bounded number at once; one score a sample, in order.
+    """Score samples, given by their fields, a bounded number at once; one score for each sample, in order.
 
     A sample that cannot be read gets a score without a value. The embedded judge's warning comes once.
 

@@ -158,8 +158,10 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
         color: Colour the marks with ANSI escapes.
         width: Characters of a line of what is explained.
     """
-    lines = [str(report.summary), ""]  # which says what was spent
-    facts = [fact for fact in report.facts if fact[0] != say("cost", report.language)]
+    lines = [str(report.summary), ""]
+    # The summary says what was spent, so the fact about it is left out.
+    name_of_cost = say("cost", report.language)
+    facts = [(name, text) for name, text in report.facts if name != name_of_cost]
     room = max((len(name) for name, _ in facts), default=0)
     for name, text in facts:
         lines += wrap(clean(text, _LONGEST_FACT), f"{name:<{room}}  ", "")

@@ -308,8 +308,12 @@ def _judge_stage(unit: Verdict, place: int, value_key: str) -> Verdict:
     stages = unit.details["stages"]
     counted_stages = stages[: place + 1] if value_key == "so_far" else [stages[place]]
     contexts = chain.from_iterable(stage["contexts"] for stage in counted_stages)
-    evidence = tuple(Evidence(context[1], 0, 0, "", context[2]) for context in contexts)
-    return replace(unit, value=stages[place][value_key], evidence=evidence)
+    evidence = []
+    for context in contexts:
+        _, index_in_pool, whole, *_ = context
+        # The quotes of stages are not kept.
+        evidence.append(Evidence(index_in_pool, 0, 0, "", whole))
+    return replace(unit, value=stages[place][value_key], evidence=tuple(evidence))
 
 
 def mean_known(values: Sequence[float | None]) -> float | None:

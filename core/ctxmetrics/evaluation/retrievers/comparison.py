@@ -27,7 +27,7 @@ class Setting:
 
     Attributes:
         name: Its name.
-        results: Its scores, a row a question.
+        results: Its scores, one row for each question.
         calls: What its calls were like.
         is_floor: Whether the library itself retrieved, to have a floor.
         scores: For each question the scores of its contexts, in their order; None where they have none.

@@ -153,7 +153,7 @@ class RetrieverRun:
         return None
 
     def stop(self, why: str) -> None:
-        """Stop what is under way, in the run's own thread."""
+        """Stop the run; called in the thread of its loop."""
         if self._stopped is None:
             self._stopped = why
             if self._stop_part is not None:

@@ -147,7 +147,7 @@ class PeopleAnswers:
         self.draw: Draw | None = None
         self.answers: dict[tuple[str, LabelQuestion], PersonAnswer] = {}
         self.size: int = 0
-        # The answers of the files before the last one that was added, and those of them that it replaces.
+        # What the files before the last one answer to each question, and which of these questions the last one answers anew.
         self._earlier: dict[tuple[str, LabelQuestion], str] = {}
         self._replaced: list[tuple[str, LabelQuestion]] = []
         try:
@@ -481,7 +481,10 @@ def apply_labels(
     Raises:
         InputFileError: A file is no labels file, or an answer is about a sample, or contexts, of none of the runs.
     """
-    rows = {texts_key(row): row for run in reversed(runs) for row in reversed(run)}
+    rows: dict[QuestionKey, Row] = {}
+    for run in runs:
+        for row in run:
+            rows.setdefault(texts_key(row), row)
     labels: dict[QuestionKey, dict[str, Any]] = {}
     for path in map(Path, paths):
         list_questions = partial(_list_questions, path, rows)

@@ -380,12 +380,12 @@ class OutFile:
         """Read a sample's next rows, as an earlier run left them: those that this run would write itself.
 
         Args:
-            rows: The file, one row a line.
+            rows: The file, one row on each line.
             sample: The sample.
             metrics: The metrics of the run, in the order of the rows.
 
         Returns:
-            One score a metric; None unless this run would compute the same.
+            One score for each metric; None unless this run would compute the same.
         """
         from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
 

@@ -397,10 +397,10 @@ class LineReader:
     def _complete_record(
         self, identifier: str | None, data: dict[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Take what a line says about its sample out of its fields; what it does not say, the line before it does."""
+        """Take what a line says about its sample out of its fields. A line without it is about the sample of the line before."""
         if "sample" in data:
             record = data.pop("sample")
-            if record is not None and "hash" in record:
+            if record is not None and "hash" in record:  # not of a baseline, whose records hold less
                 for name, empty in _EMPTY_FIELDS.items():
                     record.setdefault(name, empty)
             self._last = (identifier, record)
@@ -476,6 +476,7 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     """
     from pydantic_core import ValidationError
 
+    # As JSON, so that the rules are those of a file.
     text = json.dumps(data, default=str).encode()
     try:
         return form.validate_json(with_whole_characters(text))

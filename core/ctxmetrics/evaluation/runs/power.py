@@ -56,6 +56,7 @@ class RunValues:
     def mirror(self) -> RunValues:
         """Return the values with gains in the place of losses."""
         samples = [
+            # What could be won is what can be lost of the mirrored value.
             ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
             for sample in self.samples
         ]

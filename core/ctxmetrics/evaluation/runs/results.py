@@ -119,7 +119,7 @@ class Results(ResultFigures):
         write_whole(path, map(json_line, chain.from_iterable(lines)))
 
     def to_csv(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
-        """Write a table with one row a sample, and the verdicts beside it: ``x.csv`` and ``x.verdicts.csv``.
+        """Write a table with one row for each sample, and the verdicts beside it: ``x.csv`` and ``x.verdicts.csv``.
 
         Each metric has a column of its values, one of how many verdicts are doubtful (``NAME.doubtful``) and, where a value
         is missing, one that says why (``NAME.reason_code``). A text that a spreadsheet would run as a formula begins with

@@ -238,7 +238,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
     """Read a file of results, and return what the list of runs shows."""
     results, origin = read_run(path)
     records = [row.record for row in results if row.record and "hash" in row.record]
-    is_baseline = any("key" in record for record in records)
+    is_baseline = any("key" in record for record in records)  # a short hash, which only a baseline has
     metrics = {}
     for name, summary in results.summary().items():
         interval_text = ""

@@ -363,7 +363,12 @@ class CallerSource(Source):
         self._woken_at = 0.0
 
     def serve(self, until: Future[Any], before: int) -> None:
-        """Read what is asked for until a future is done; called in the caller's thread, by `run_sync`."""
+        """Read as many samples as `next` asks for, until a future is done; called in the caller's thread, by `run_sync`.
+
+        Args:
+            until: The future.
+            before: How many times the caller had been interrupted before the call.
+        """
         until.add_done_callback(self._end)
         while not self._has_ended:
             wanted = 0
@@ -410,16 +415,17 @@ class CallerSource(Source):
             self._requested_counts.put(ahead - self._asked)
             self._asked = ahead
         while not self._arrived:
+            # The reader sets the event only while `_waits` is set. So what arrived before that is looked for once more.
             self._woken.clear()
             self._waits = True
-            if not self._arrived:  # nothing came since the last look
+            if not self._arrived:
                 await self._woken.wait()
         self._waits = False
-        sample = self._arrived.popleft()
+        sample_or_error = self._arrived.popleft()
         self._asked -= 1
-        if isinstance(sample, CtxMetricsError):
-            raise sample
-        return sample
+        if isinstance(sample_or_error, CtxMetricsError):
+            raise sample_or_error
+        return sample_or_error
 
     def stop(self) -> None:  # noqa: D102 - see `Source`
         self._arrived.append(None)

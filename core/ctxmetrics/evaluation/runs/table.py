@@ -122,7 +122,7 @@ def score_table(
             recognises it, and logs what it decided.
         columns: Which column holds which field, where no schema is right.
         judge: As for `evaluate`.
-        group_by: As for `read_samples`: the table that is returned has one row a question, its first one.
+        group_by: As for `read_samples`: the table that is returned has one row for each question, its first one.
         split: As for `read_samples`.
         order: As for `read_samples`; what changed an order is logged.
         only: As for `read_samples`: the table that is returned has only the rows with these values.

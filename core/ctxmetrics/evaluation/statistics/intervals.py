@@ -37,7 +37,7 @@ def mean_interval(
     prove that the next one is equal too. Closed form: the same values give the same interval.
 
     Args:
-        values: One score a sample.
+        values: One score for each sample.
         confidence: How often such intervals are to hold the true mean, between 0 and 1.
         scale: The highest possible score.
         times: How often each value was seen; None: once. Seeing a sample again proves nothing, so n is then Kish's

@@ -353,9 +353,9 @@ def _find_denials_of_unit(
             if key in checked:
                 continue
             checked.add(key)
-            occurrences = [
-                (text, position_in_text) for text in evidence for position_in_text in text.find(key)
-            ]
+            occurrences = []  # of the word that is denied
+            for text in evidence:
+                occurrences += [(text, position_in_text) for position_in_text in text.find(key)]
             most_shared = max((text.shared for text, _ in occurrences), default=0)
             if most_shared < _ENOUGH * len(unit.content):
                 continue

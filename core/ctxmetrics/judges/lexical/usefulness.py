@@ -38,7 +38,7 @@ def join_items(items: Sequence[str]) -> str:
 def usefulness(
     answer: Phrase, index: WordIndex, request: JudgeRequest, rules: Rules
 ) -> tuple[Verdict, ...]:
-    """Return one verdict a context."""
+    """Return one verdict for each context."""
     if not answer.content:
         return _literal_usefulness(answer.text, request)
     shares = bm25_shares(answer, index)

@@ -325,13 +325,14 @@ def _to_strict(verdict: Verdict) -> Verdict:
     """Turn a yes into a no if its evidence proves little, or the reply contradicts it."""
     if verdict.value is not True or verdict.code not in ("weak_evidence", "contradicted"):
         return verdict
+    # No evidence of a no states its unit alone.
     evidence = tuple(replace(span, whole=False) for span in verdict.evidence)
     reason = verdict.reason or "its evidence proves little"
     return replace(verdict, value=False, reason=reason, evidence=evidence)
 
 
 def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...], float | None]:
-    """Return the majority's verdict a unit, and the share of votes that agree with it.
+    """Return the majority's verdict on each unit, and the share of votes that agree with it.
 
     Votes that did not judge do not count; a tie is no verdict.
     """

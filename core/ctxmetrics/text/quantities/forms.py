@@ -116,13 +116,21 @@ NUMBER_WORDS: Mapping[str, str] = {**NUMBER_NAMES, **LISTS["numbers"]}
 _CAPITALISED_MONTHS = frozenset(LISTS["case_sensitive_months"])
 
 
+# The first letter of the scripts without blanks between words: those of Thai stand before Chinese and Japanese.
+_FIRST_UNSPACED = "\u0e00"
+_NO_LETTER_FOLLOWS = r"(?![^\W_])"
+
+
 def alternatives(*names: str) -> str:
     """Return the pattern of the words of lists, the longest first; a word with letters at its end ends there."""
     words = sorted({word for name in names for word in LISTS[name]}, key=len, reverse=True)
-    return "|".join(
-        re.escape(word) + (r"(?![^\W_])" if word[-1] < "\u0e00" and word[-1].isalpha() else "")
-        for word in words
-    )
+    patterns = []
+    for word in words:
+        pattern = re.escape(word)
+        if word[-1].isalpha() and word[-1] < _FIRST_UNSPACED:
+            pattern += _NO_LETTER_FOLLOWS
+        patterns.append(pattern)
+    return "|".join(patterns)
 
 
 def is_month(word: str) -> bool:
