@@ -39,6 +39,8 @@ from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, 
 
 # The most names that a message lists.
 _MOST_NAMES = 12
+# The most of the usual names of a field that a message lists: it has 300 characters.
+_MOST_USUAL_NAMES = 4
 # See `KeyParams`.
 FieldKey = str | Callable[[Mapping[str, Any]], Any]
 
@@ -110,10 +112,10 @@ def first_value(locations: list[tuple[str, Any]]) -> Any:
     return locations[0][1] if locations else None
 
 
-def join_first(names: Iterable[object], most: int = _MOST_NAMES) -> str:
-    """Return the first names, and how many more there are."""
+def join_first(names: Iterable[object], most: int = _MOST_NAMES, *, mark: str = ", ") -> str:
+    """Return the first names with a mark between them, and how many more there are."""
     texts = [str(name)[:60] for name in names]
-    first = ", ".join(texts[:most])
+    first = mark.join(texts[:most])
     return first if len(texts) <= most else f"{first} and {len(texts) - most} more"
 
 
@@ -522,7 +524,8 @@ class Schema:
             holder = side
             where = place.side
         present_keys = join_first(str(key)[:40] for key in holder)
-        names = keys.get(OPTIONS[field]) or " / ".join(self.keys_of_fields[field])
+        usual_names = join_first(self.keys_of_fields[field], _MOST_USUAL_NAMES, mark=" / ")
+        names = keys.get(OPTIONS[field]) or usual_names
         error = record.get("error")
         if error:
             return f"the run failed ({safe_text(error)})."
