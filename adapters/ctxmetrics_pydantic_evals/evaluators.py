@@ -83,7 +83,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         # As if the class had a line `name: type = default` for each.
         for name, default in defaults.items():
             setattr(cls, name, default)
-        cls.__annotations__ = {name: _IN_FILES[name] for name in defaults}
+        annotations = {name: _IN_FILES[name] for name in defaults}
+        setattr(cls, "__annotations__", annotations)  # noqa: B010 - a type checker takes an assignment for a type of the class
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
         parameters = [

@@ -22,7 +22,7 @@ from _shared import docs
 from _shared.verdicts import fingerprint
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence import chunks, word_data, words
+from ctxmetrics.judges.evidence import chunks, word_forms, words
 from ctxmetrics.judges.lexical import LexicalJudge, index, phrase, support
 from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import CLAPNQ, agreement, make_parser, read, require, usefulness
@@ -227,7 +227,7 @@ def without(part: str):
 
         replaced = [mock.patch.object(support, "contradiction", other)]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(word_data.LISTS, WITHOUT.get(part, {})))
+        stack.enter_context(mock.patch.dict(word_forms.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:
             stack.enter_context(patch)
         _forget()

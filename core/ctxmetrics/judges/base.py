@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from sys import intern
-from typing import TypeVar
+from typing import Any, TypeVar
 
 # Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
 from typing_extensions import Protocol, runtime_checkable
@@ -266,3 +266,13 @@ def _wrong_type_error(part: str, wanted: str, value: object) -> JudgeError:
         f"what the judge returned cannot be used: {part} must be {wanted}, not {type(value).__name__}",
         reason_code="judge_error",
     )
+
+
+def describe_rules(judge: Any, names: Sequence[str]) -> str:
+    """Describe the parameters that differ from their defaults, in parentheses; an empty text if none does."""
+    changed = []
+    for parameter in fields(judge):
+        value = getattr(judge, parameter.name, None)
+        if parameter.name in names and value != parameter.default:
+            changed.append(f"{parameter.name}={value}")
+    return f"({', '.join(changed)})" if changed else ""

@@ -20,7 +20,7 @@ from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
-from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.context_windows import Window, choose_complementary, choose_windows
 from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange, is_probability
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
@@ -135,7 +135,7 @@ class DecisionJudge:
     @property
     def name(self) -> str:
         """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
-        return f"decision:{hide_keys(self.model.identity)}{probabilities.describe_rules(self, _RULES)}"
+        return f"decision:{hide_keys(self.model.identity)}{describe_rules(self, _RULES)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

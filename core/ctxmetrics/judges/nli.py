@@ -14,7 +14,7 @@ from ctxmetrics._internal.secrets import hide_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges import probabilities
-from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.context_windows import (
     Window,
     choose_complementary,
@@ -139,7 +139,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        return f"nli:{hide_keys(self.identity)}{probabilities.describe_rules(self, _RULES)}"
+        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _RULES)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied

@@ -6,8 +6,8 @@ Pure: probabilities in, verdicts out. Who gives a probability, and for which tex
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -86,16 +86,6 @@ class UnitProbabilities(NamedTuple):
             return None  # together they do not state it either
         cell = find_failure_or_likeliest((*self.cells, self.together))
         return cell if cell.failure is not None else None
-
-
-def describe_rules(judge: Any, names: Sequence[str]) -> str:
-    """Describe the parameters that differ from their defaults, in parentheses; an empty text if none does."""
-    changed = []
-    for item in fields(judge):
-        value = getattr(judge, item.name, None)
-        if item.name in names and value != item.default:
-            changed.append(f"{item.name}={value}")
-    return f"({', '.join(changed)})" if changed else ""
 
 
 def to_cell(score: float | str, span: Evidence | None = None) -> ProbabilityCell:

@@ -11,7 +11,6 @@ from ctxmetrics._internal.frozen import EMPTY, Plain, plain_fields
 from ctxmetrics.scores import wording
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.conventions import get_convention
-from ctxmetrics.scores.pages import render
 from ctxmetrics.scores.wording import clean, say
 from ctxmetrics.verdicts import DOUBTFUL, PENDING, Count, Usage, Verdict
 
@@ -234,6 +233,8 @@ class Score:
         return f"{say('pass mark', self.language)} {self.threshold:g}: {state}"
 
     def _repr_html_(self) -> str:
+        from ctxmetrics.scores.pages import render  # loads the templates
+
         return render("score.html", score=self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class ResultFigures(ResultRows):
         """
         self._need_rows("apply_audit")
         answers = read_gold_answers(Path(audit), None if labels is None else Path(labels))
-        self.audit = audit_run(self._rows or (), answers)
+        self.audit: RunAudit | None = audit_run(self._rows or (), answers)
         return self.audit
 
     def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:

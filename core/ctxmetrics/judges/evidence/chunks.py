@@ -12,9 +12,14 @@ from itertools import pairwise
 from sys import intern
 from typing import Any, Literal, NamedTuple
 
-from ctxmetrics.judges.evidence.stems import fold, stem, stem_cyrillic
-from ctxmetrics.judges.evidence.word_data import LISTS
-from ctxmetrics.judges.evidence.word_patterns import split_characters, word_pattern
+from ctxmetrics.judges.evidence.word_forms import (
+    LISTS,
+    fold,
+    split_characters,
+    stem,
+    stem_cyrillic,
+    word_pattern,
+)
 from ctxmetrics.text.quantities import JOINED_WORDS, NUMBER_NAMES, NUMBER_WORDS, SPOKEN_MARKS
 
 # ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
@@ -245,7 +250,7 @@ def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(words)
 
 
-read_chunk = _Chunks().__getitem__
+read_chunk: Callable[[str], tuple[Token, ...]] = _Chunks().__getitem__
 
 
 find_plain_chunk: Callable[[str], Any] = _plain_chunks.get

@@ -24,7 +24,7 @@ from ctxmetrics.judges.evidence.contrasts import (
     find_values,
     may_hold_values,
 )
-from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import (
     held_keys,
     read_number_words,
@@ -652,7 +652,11 @@ def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
 
 
 def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
-    """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats."""
+    """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats.
+
+    A unit that says both, "the left heart and the right heart", has no contrary: its evidence may be about one of them.
+    """
+    said = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):
         contrary: list[Value] = []
         is_stated = False
@@ -663,7 +667,11 @@ def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
                 if value.value in same_group:
                     is_stated = True
                 elif is_close:
-                    others = (other for other in same_group.values() if other.contradicts(value))
+                    others = (
+                        other
+                        for other in same_group.values()
+                        if other.contradicts(value) and (other.group, other.value, word) not in said
+                    )
                     contrary.extend(islice(others, 1))
         if contrary and not is_stated:
             yield Contradiction("number", value.spelling, contrary[0].spelling)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.word_data import base_language
+from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all

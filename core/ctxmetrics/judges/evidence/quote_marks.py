@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ctxmetrics.judges.evidence.word_data import LISTS
+from ctxmetrics.judges.evidence.word_forms import LISTS
 
 _MARKS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
 # Characters at each end of a quote among which a label is looked for.

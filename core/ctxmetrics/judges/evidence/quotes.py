@@ -22,7 +22,7 @@ from ctxmetrics.judges.evidence.gaps import hides_statement
 from ctxmetrics.judges.evidence.quote_marks import take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import held_keys, stem_keys, tokens, word_list
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.list_marks import skip_list_marks

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
-from ctxmetrics.judges.evidence.word_data import base_language
+from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # The share of the unit's other content words that a sentence has at least if it is about the same.

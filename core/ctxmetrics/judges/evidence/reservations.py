@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
-from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import tokens, word_list
 
 # The share of the unit's content words that the sentence holds.

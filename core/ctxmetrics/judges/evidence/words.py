@@ -37,8 +37,7 @@ from ctxmetrics.judges.evidence.chunks import (
     find_plain_chunk,
     read_chunk,
 )
-from ctxmetrics.judges.evidence.stems import fold
-from ctxmetrics.judges.evidence.word_data import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.text.quantities import (
     HALVES,
     MONTHS,

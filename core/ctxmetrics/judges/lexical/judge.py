@@ -11,13 +11,12 @@ from typing import Any, ClassVar, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.judges.base import Judgement, JudgeRequest
+from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.evidence.contradiction import contrary_keys, denying_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
-from ctxmetrics.judges.probabilities import describe_rules
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 

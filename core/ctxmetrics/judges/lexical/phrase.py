@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.word_data import base_language
+from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import split_date, split_times, tokens, word_list
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.list_marks import skip_list_marks

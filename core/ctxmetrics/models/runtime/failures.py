@@ -11,7 +11,6 @@ from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.models.runtime.context_overflow import is_too_long, stated_limit
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
@@ -154,6 +153,11 @@ def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
     details: list[object] = []
     for link in chain:
         details += _list_details(link)
+    from ctxmetrics.models.runtime.context_overflow import (
+        is_too_long,
+        stated_limit,
+    )  # most runs have no failure
+
     if is_too_long(None, text, details):
         return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
     return UnsentError(message, error)
@@ -243,6 +247,11 @@ def from_status(
         code: What the server calls the error.
         details: What else it says: codes and bodies.
     """
+    from ctxmetrics.models.runtime.context_overflow import (
+        is_too_long,
+        stated_limit,
+    )  # most runs have no failure
+
     if status >= 400 and is_too_long(status, message, details):  # noqa: PLR2004 - HTTP
         return JudgeError(
             message, reason_code="too_long", status=status, limit=stated_limit(message, details)

@@ -1,0 +1,140 @@
+"""The forms of words: the pattern of a word in a text, its folded form and its stem, and the lists of words by language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+
+# The word lists, by what they are for and by language.
+LISTS: dict[str, Any] = read_data("judges.evidence", "words.json")
+# Characters inside words that show nothing.
+INVISIBLE = "\u00ad\u200c\u200d"
+# Characters of a run of letters: a longer run is cut.
+LONGEST = 64
+# Han, kana, hangul, Thai, Lao, Burmese, Khmer: their letters and marks, without digits and punctuation.
+_UNSPACED = (
+    "\u3005-\u3007"  # Han: repetition and zero
+    "\u3040-\u30ff"  # kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uff66-\uff9f"  # kana of half the width
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # hangul
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f"  # Burmese
+    "\u1780-\u17d3"  # Khmer
+)
+_NUMBER = r"""
+    (?:1\d|20)?\d0s(?![^\W_])                           # 1990s, 60s
+    |\d+(?:st|nd|rd|th)(?![^\W_])
+    |\d+\+(?![\w+])                                      # 18+
+    |\d{1,3}(?:[,']\d{3}){1,6}(?:\.\d+)?(?![.,]?\d)     # 1,234,567.8
+    |\d{1,2}(?:,\d\d){1,5},\d{3}(?:\.\d+)?(?![.,]?\d)    # 12,34,567.8
+    |\d{1,3}(?:\.\d{3}){1,6},\d+(?![.,]?\d)             # 1.234,56
+    |\d+(?:\.\d+)+                                      # 3.14, 1.234.567
+    |(?<![\d,])\d+,\d+(?!,?\d)                          # 3,14, but not a list 1,2,3
+    |\d+
+"""
+_BREVE = "\u0306"
+# Canonical combining classes: Hebrew and Arabic points, and the accents that stand above, below or across.
+_FIRST_POINT = 10
+_LAST_POINT = 35
+_FIRST_ACCENT = 200
+
+
+def base_language(language: str) -> str:
+    """Return the language of a tag: ``en`` for ``en-GB``, ``EN_us``."""
+    return language.lower().replace("_", "-").partition("-")[0]
+
+
+@lru_cache(maxsize=2)
+def word_pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own name
+    """Return the pattern of a word, made on first use: the marks of all scripts take some milliseconds."""
+    marks = ""
+    unspaced = "(?!)"
+    letter = "[A-Za-z]"
+    if not ascii:
+        marks = _marks()
+        letter = rf"[^\W\d_{_UNSPACED}]"
+        unspaced = rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"
+    inside = rf"(?:[{marks}]{{1,8}}{letter}{{0,{LONGEST}}}){{0,{LONGEST}}}" if marks else ""
+    clitic = r"(?:'(?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
+    return re.compile(
+        rf"(?P<number>{_NUMBER})|(?P<unspaced>{unspaced})"
+        rf"|{letter}{{1,{LONGEST}}}{inside}{clitic}",
+        re.VERBOSE,
+    )
+
+
+@lru_cache(maxsize=1)
+def _marks() -> str:
+    """Return the marks that belong to the letter before them; a soft hyphen and joiners stand inside words too."""
+    marks = (
+        character
+        for character in map(chr, range(0x300, 0x1F000))
+        if unicodedata.category(character)[0] == "M"
+    )
+    return "".join(marks) + INVISIBLE
+
+
+def split_characters(run: str) -> Sequence[str]:
+    """Return the characters of a run in a script without spaces, each with its marks."""
+    if run.isalnum():
+        return run
+    return re.findall(rf"[^{_marks()}][{_marks()}]*|[{_marks()}]+", run)
+
+
+def fold(word: str) -> str:
+    """Return the word without case, accents and invisible characters; what is left is composed again."""
+    if word.isascii():
+        return word.lower()
+    letters: list[str] = []
+    for character in unicodedata.normalize("NFKD", word).casefold():
+        combining_class = unicodedata.combining(character)
+        is_accent = combining_class >= _FIRST_ACCENT or _FIRST_POINT <= combining_class <= _LAST_POINT
+        is_short_i = character == _BREVE and letters and letters[-1] == "и"
+        if (not is_accent or is_short_i) and character not in INVISIBLE:
+            letters.append(character)
+    return unicodedata.normalize("NFC", "".join(letters)) or word
+
+
+_HISSED = ("sses", "shes", "ches", "xes", "zes")
+_VOWELS = frozenset("aeiouy")
+_SHORTEST_STEM = 3
+_SHORTEST_IES = 5  # ties, but cities
+# Longer endings come first.
+_CYRILLIC_ENDINGS = tuple(LISTS["cyrillic_endings"])
+
+
+def stem(word: str) -> str:
+    """Drop the endings of English words; other languages lose little by it."""
+    if len(word) <= _SHORTEST_STEM or not word[-1].isascii():
+        return word
+    if word.endswith("s"):
+        if word.endswith("ies") and len(word) >= _SHORTEST_IES:
+            word = word[:-3] + "y"
+        elif word.endswith(_HISSED):
+            word = word[:-2]
+        elif not word.endswith(("ss", "us", "is")):
+            word = word[:-1]
+    suffix = "ing" if word.endswith("ing") else "ed"
+    if word.endswith(suffix):
+        stem = word[: -len(suffix)]
+        if len(stem) >= _SHORTEST_STEM and not _VOWELS.isdisjoint(stem):
+            double = stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            word = stem[:-1] if double else stem
+    return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+
+
+def stem_cyrillic(word: str) -> str:
+    """Drop one ending (Russian; Ukrainian and Bulgarian share most of them) and the reflexive particle."""
+    if word.endswith(("ся", "сь")) and len(word) > _SHORTEST_STEM + 2:
+        word = word[:-2]
+    possible_endings = (
+        ending for ending in _CYRILLIC_ENDINGS if len(word) - len(ending) >= _SHORTEST_STEM
+    )
+    return word.removesuffix(next(filter(word.endswith, possible_endings), ""))
