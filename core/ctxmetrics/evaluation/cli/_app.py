@@ -84,7 +84,7 @@ class _Program(TyperGroup):
         super().__init__(**settings)
         self.commands = _BuiltCommands(commands or {})
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the form of click
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click calls it with the context
         """List the names of the commands."""
         return list(self.commands)
 

@@ -253,11 +253,11 @@ class _Shown(Plain):
 
     def _list_runs(self) -> Mapping[str, Comparison]:
         """Return the comparisons by the names of their runs; a single run needs no name."""
-        raise NotImplementedError
+        raise NotImplementedError  # `Comparison` and `Comparisons` have their own
 
     def _build_table(self) -> Table:
         """Build the table of all differences."""
-        raise NotImplementedError
+        raise NotImplementedError  # the same
 
     def __str__(self) -> str:
         return self._rendered("comparison.txt").rstrip("\n")

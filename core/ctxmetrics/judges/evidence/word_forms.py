@@ -52,12 +52,12 @@ def base_language(language: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def word_pattern(ascii: bool) -> re.Pattern[str]:  # noqa: A002 - the flag's own name
+def word_pattern(is_ascii: bool) -> re.Pattern[str]:
     """Return the pattern of a word, made on first use: the marks of all scripts take some milliseconds."""
     marks = ""
     unspaced = "(?!)"
     letter = "[A-Za-z]"
-    if not ascii:
+    if not is_ascii:
         marks = _marks()
         letter = rf"[^\W\d_{_UNSPACED}]"
         unspaced = rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"
