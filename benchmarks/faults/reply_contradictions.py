@@ -272,15 +272,15 @@ def lazy(
 
 
 @fault
-def first_contexts_read(reply: Entry, ask: Ask, count: int) -> Any:
-    """The contexts after the first ones are useless, and what they alone state is a no."""
-    read = list(ask.question.contexts)[:count]
+def contexts_read(reply: Entry, ask: Ask, read: slice) -> Any:
+    """Only some contexts are read: the others are useless, and what they alone state is a no."""
+    ids = list(ask.question.contexts)[read]
     for id_, entry in units_of(reply).items():
         homes = {item["context"] for item in entry["evidence"]}
-        if entry["supported"] and homes.isdisjoint(read):
+        if entry["supported"] and homes.isdisjoint(ids):
             entry.update(evidence=[], missing=ask.question.units[id_], supported=False)
     for id_, entry in rated_of(reply).items():
-        if id_ not in read:
+        if id_ not in ids:
             entry.update(useful=False, quote="")
     return reply
 
@@ -386,7 +386,7 @@ KINDS: dict[str, Fault] = {
     "sentence 2 no, two words missing": lazy((1,)),
     "sentence 3 no, two words missing": lazy((2,)),
     "sentence 3 no, its context useless": lazy((2,), useless=True),
-    "only the first three contexts are read": first_contexts_read(3),
+    "only the first three contexts are read": contexts_read(slice(3)),
     # a useful context that states something else
     "near contexts useful, their first sentence": near_useful(),
     "near contexts useful, their closest sentence": near_useful(own=closest_sentence),

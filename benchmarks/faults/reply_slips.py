@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from faults import content_faults as base
 from faults import reply_contradictions as kinds
 from faults.content_faults import Ask, Entry, best, fault, rated_of, sentences, units_of
-from faults.reply_contradictions import FALSE, supported
+from faults.reply_contradictions import FALSE, contexts_read, supported
 from support.chat import Reply
 
 if TYPE_CHECKING:
@@ -271,20 +271,6 @@ def valued_wrongly(reply: Entry, ask: Ask, value: Any) -> Any:
 
 
 # --- other judges than honest ones ---
-
-
-@fault
-def contexts_read(reply: Entry, ask: Ask, read: slice) -> Any:
-    """Only some contexts are read: the others are useless, and what they alone state is a no."""
-    ids = list(ask.question.contexts)[read]
-    for id_, entry in units_of(reply).items():
-        homes = {item["context"] for item in entry["evidence"]}
-        if entry["supported"] and homes.isdisjoint(ids):
-            entry.update(evidence=[], missing=ask.question.units[id_], supported=False)
-    for id_, entry in rated_of(reply).items():
-        if id_ not in ids:
-            entry.update(useful=False, quote="")
-    return reply
 
 
 @fault
