@@ -105,7 +105,7 @@ _normalised_long_context = lru_cache(maxsize=2)(_normalised_context.__wrapped__)
 
 
 def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[Span, ...]:
-    """Find the spans of a context that a quote claims to be copied from.
+    """Find the spans of a context that a quote claims to be copied from: none in what states nothing (comments, struck text).
 
     Tried in order: the exact text; the normalised text (`normalise`); the normalised text of what a reader sees of
     both (`see`); the best alignment of at least `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more
@@ -177,9 +177,10 @@ class _Search:
         """Find a part behind a place: to the letter, normalised, or in what is seen."""
         start = _find(part, self.context, position, self.effort)
         if start >= 0:
-            return Span(start, start + len(part))
-        span = self._find_normalised(part, self.context, position)
-        if span is not None:
+            span: Span | None = Span(start, start + len(part))
+        else:
+            span = self._find_normalised(part, self.context, position)
+        if span is not None and not self.view.hides(span):
             return span
         seen = _read_quote(part, self.effort)
         if self.view.is_plain and seen == part:
@@ -196,7 +197,8 @@ class _Search:
             )
             if span is not None:
                 return self.view.to_source(span)
-        return self._find_normalised(part, self.context, position, nearly=True)
+        span = self._find_normalised(part, self.context, position, nearly=True)
+        return None if span is None or self.view.hides(span) else span
 
     def _find_normalised(
         self, part: str, text: str, position: int, *, nearly: bool = False

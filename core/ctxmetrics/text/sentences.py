@@ -88,11 +88,14 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000
-# The same of languages whose sentences have a quarter of the characters, and for which it is slowest.
-_SMALL_BLOCK = 2_000
+# The same of languages whose sentences have a quarter of the characters, and for which it is slowest; and where a quotation is
+# longer than the half of such a block.
+_SMALL_BLOCK = 500
+_MEDIUM_BLOCK = 2_000
 _SHORT_SENTENCES = frozenset(("zh", "ja"))
 # The same of a text with quotation marks that are never closed, and how many more opening than closing marks it has.
 _QUOTED_BLOCK = 1_000
+_EAST_ASIAN_QUOTES = (("「", "」"), ("『", "』"), ("“", "”"), ("《", "》"), ("（", "）"))
 _MOST_OPEN = 20
 # Characters of a block within which a sentence has to end: a longer one is cut there.
 _LONGEST_SENTENCE = 32_000
@@ -345,11 +348,15 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
     is_longer = False
     while start < stop:
         block = text[start : min(start + size, stop)]
+        if size == _SMALL_BLOCK and _holds_open_quotation(block, size // 2):
+            size = _MEDIUM_BLOCK
+            block = text[start : min(start + size, stop)]
+        taken = size // 2
         if not is_longer and _has_open_quotations(block):
-            size = _QUOTED_BLOCK
+            size = min(usual, _QUOTED_BLOCK)
             block = block[:size]
+            taken = size * 3 // 4
         last = start + size >= stop
-        taken = size * 3 // 4 if size == _QUOTED_BLOCK else size // 2
         end = 0
         pieces = segment(language, block)
         # Nearly always: then each piece begins where the one before it ends.
@@ -372,6 +379,15 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
         start = start + end
         is_longer = end == 0  # a sentence longer than a block
         size = 2 * size if is_longer else usual
+
+
+def _holds_open_quotation(block: str, middle: int) -> bool:
+    """Whether a quotation that begins in the first half of a block goes on behind the block."""
+    for opening, closing in _EAST_ASIAN_QUOTES:
+        start = block.rfind(opening, 0, middle)
+        if start >= 0 and closing not in block[start:]:
+            return True
+    return False
 
 
 def _has_open_quotations(block: str) -> bool:

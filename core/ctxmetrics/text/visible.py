@@ -58,6 +58,11 @@ class VisibleText:
         """Whether the text holds no markup."""
         return not self._edits
 
+    def hides(self, span: Span) -> bool:
+        """Whether a stretch of the source stands in what states nothing: a comment, a script, struck text."""
+        number = bisect_right(self._starts, span.start) - 1
+        return number >= 0 and self._edits[number].is_hidden and span.end <= self._ends[number]
+
     def to_source(self, span: Span) -> Span:
         """Return where a stretch of the visible text stands in the source.
 

@@ -260,6 +260,12 @@ MARKS = [
     "\\n", "\\u00e9", "\\*", "C_2", "H_{", "(_", "((", "|", "| a ", "| a | b |\n", "|-", "|-|\n", " |", "|\n", "# ", "#\n", "# a #\n",
     "> ", "> a\n", ">\n", "\n", "\f", "\n1\n", "\n- 1 -\n", "\nPage 1\n", "a\n1\nb", "a-\n", "a-\nb ", "-\n", "\u00ad", "\u200b", "a\u200b",
     "¹", "word¹ ", "₂", " ", "\t|", "@@A", "<<<em>>>", "- ", "-" * 30 + "\n",
+    "~~a~~ ", "~~a **b** ", "<del>", "<del>x</del>", "<del><del>x</del>", "<div hidden>", "<div hidden><div></div>", "<p hidden>x</p>",
+    "<![CDATA[", "<![CDATA[x]]>", "]]>", "<https://a|", "<https://a|b> ", "<#C1234567|", "H~2~O ", "~2~", "x^2^ ", "^2^", "word^[a b] ", "^[",
+    "link:a[b c] ", "link:a", "https://a[b c] ", "[a|https://b] ", "[a|", "caf\\'e ", "\\'", "\\c{c}", "\\begin{tabular}{l}", "\\begin{tabular}{l}a&b\\\\\\end{tabular}",
+    "\\multicolumn{2}{c}{a}", "\\multicolumn{2}", "{\\bf a} ", "{\\bf ", "\\sout{a} ", '"a":http://b ', '"a', '":http://', "h3. a\n", "{color:red}a{color} ",
+    "|===\n|a\n", '| a="b" | c\n', '|a="b"', "5--10 ", "--", "{{lang|fr|a}} ", "{{nbsp}}", "[//]: # (a)\n", "{ref}`a <b>` ", ":a:`b`\\ ", "[[https://a][b]] ", "[[https://a][",
+    "\x1b]8;;", "\x1b]8;;a\x1b\\", "[s]a[/s]", "[s]", "[a]{.b} ", "{.b}", "# a {#b}\n", "a [1]_ ", '<x style="', "<x/>", "\n{3}-----\n",
 ]  # fmt: skip
 
 

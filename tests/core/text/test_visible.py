@@ -88,6 +88,21 @@ TEXTS = [
     "{{small}} and {{big",
     "grep a | sort | uniq\nwc -l | head",
     "ratio :a:b: and time 10:30:05",
+    "foo\\.bar and \\w+\\.com",
+    "wow~~ so good~~ yes",
+    "好吃~~真的好吃~~走",
+    "from 5~10 to 10~20",
+    "~5 km and ~6 km",
+    "a^2^b and x^2 + y^2",
+    "run pump --fast --all -- now",
+    "items[i].name and link[0]",
+    "[a|b] and [x|y]",
+    "rows{a} and {color} of {code}",
+    "price|cost|fee",
+    "the h2. of it",
+    "x = y_[1]_z",
+    'He wrote "fee": it is 20.',
+    "{ \\it is } a & b \\ c",
 ]
 
 # Text, and what is seen of it.
@@ -123,7 +138,7 @@ SEEN = [
     ("The **fee** is *20* euros.", "The fee is 20 euros."),
     ("__fee__ and _tax_ and ***both***", "fee and tax and both"),
     ("un**believ**able", "unbelievable"),
-    ("The ~~old~~ fee", "The old fee"),
+    ("The ~~old~~ fee", "The fee"),
     ("**Note:**the fee", "Note:the fee"),
     ("这是**重点**内容", "这是重点内容"),
     ("run `x = 1` now", "run x = 1 now"),
@@ -207,6 +222,75 @@ SEEN = [
     ("naïve \u202btext\u202c", "naïve text"),
     ("The ferry leaves at\n--- Page 3 ---\nnine.", "The ferry leaves at nine."),
     ("The ferry leaves at\n3 | Page\nnine.", "The ferry leaves at nine."),
+    ("The ferry leaves at\n\n{3}------------\n\nnine.", "The ferry leaves at nine."),
+    # escaped quotation marks and apostrophes are no accents; code and the marks of a model's text hide nothing
+    ("it\\'s late, qu\\'il aille, l\\'eau", "it's late, qu'il aille, l'eau"),
+    ('He said \\"open\\" and \\"under\\" it.', 'He said "open" and "under" it.'),
+    ("[INST] <s> Hello </s>", "[INST]  Hello "),
+    ("Use `<!--` to open, `-->` to close.", "Use <!-- to open, --> to close."),
+    ("Use `<del>` and `</del>` to strike.", "Use <del> and </del> to strike."),
+    # what states nothing
+    ("The fee is <del>20</del><ins>25</ins> euros.", "The fee is 25 euros."),
+    ("It is <s>open</s>, <strike>free</strike> closed.", "It is, closed."),
+    ("<del><p>The <b>old</b> fee.</p></del>It is 25.", "It is 25."),
+    ("The fee is ~~**20** of [them](/x)~~ 25.", "The fee is 25."),
+    ("The fee is [s]20[/s] 25.", "The fee is 25."),
+    ("The fee is \\sout{20} 25.", "The fee is 25."),
+    ('<p hidden>Secret.</p><div style="color: red; display: none">a <div>b</div> c</div>Fee', "Fee"),
+    ('<span style="text-decoration: line-through">20</span> 25', " 25"),
+    ("fee <!-- use `x` --> of 20", "fee of 20"),
+    ("<script>var a = `<b>`; </script>fee", "fee"),
+    ("[//]: # (The fee is 30.)\nThe fee is 20.", "\nThe fee is 20."),
+    # Confluence, Slack, KaTeX, feeds, terminals
+    (
+        (
+            'It is <ac:structured-macro ac:name="status"><ac:parameter ac:name="colour">Red</ac:parameter>'
+            '<ac:parameter ac:name="title">OPEN</ac:parameter></ac:structured-macro> now'
+        ),
+        "It is   OPEN   now",
+    ),
+    (
+        (
+            '<ac:link><ri:page ri:content-title="Fees"/><ac:plain-text-link-body><![CDATA[the fees]]>'
+            "</ac:plain-text-link-body></ac:link>"
+        ),
+        "   the fees  ",
+    ),
+    ("Read <https://a.org/plan|the plan> in <#C024BE7LR|harbour>.", "Read the plan in #harbour."),
+    (
+        (
+            '<span class="katex"><span class="katex-mathml"><math><mi>x</mi></math></span>'
+            '<span class="katex-html" aria-hidden="true">x</span></span>'
+        ),
+        "x",
+    ),
+    ("<d><![CDATA[<p>The <b>fee</b></p>]]></d>", " \n\nThe fee\n\n "),
+    ("See \x1b]8;;https://a.org\x1b\\the plan\x1b]8;;\x1b\\ \x1b[Know", "See the plan now"),
+    # Pandoc, reStructuredText, AsciiDoc, Org mode
+    ("H~2~O on 5 m^2^ and the 21^st^ day", "H2O on 5 m² and the 21st day"),
+    ("The [fee]{.underline} is 20.", "The fee is 20."),
+    ("## Fees {#fees .unnumbered}\nThe fee", "Fees\nThe fee"),
+    ("The fee^[Since May 2020.] rose [@smith2019, p. 3; @lee2020].", "The fee rose."),
+    ("See {ref}`the fees <fees>` and :doc:`the plan <plan>`.", "See the fees and the plan."),
+    ("H\\ :sub:`2`\\ O and a fee [#f1]_ of 20 [2]_.", "H2O and a fee of 20."),
+    ("See link:fees.adoc#x[the fees] and https://a.org/plan[the plan].", "See the fees and the plan."),
+    ("The fee footnote:[Since May.] is image:map.png[a map].", "The fee is a map."),
+    ("|===\n|Fee |Price\n\n|Adult\n|20 euros\n|===", "\nFee\tPrice\n\nAdult\n20 euros\n"),
+    ("See [[https://a.org][the plan]].", "See the plan."),
+    # Jira, Textile, MediaWiki
+    ("h3. Fees\nThe {color:red}fee{color} of [the plan|https://a.org].", "Fees\nThe fee of the plan."),
+    ('See "the plan":https://a.org/plan.', "See the plan."),
+    ("20{{nbsp}}euros of {{lang|fr|Gand}}", "20 euros of Gand"),
+    ('{|\n|-\n| align="left" | Adult\n| style="x" | 20\n|}', "{\nAdult\n20\n}"),
+    # LaTeX
+    ('Erd\\H{o}s, G\\"odel, na\\"{\\i}ve \\c{c}a, Stra{\\ss}e', "Erdős, Gödel, naïve ça, Straße"),
+    ("the caf\\'e of Zoe", "the café of Zoe"),
+    ("{\\bf The fee} of {\\em 20}", "The fee of 20"),
+    (
+        "\\begin{tabular}{lr}Fee & Price \\\\ \\hline Adult & \\multicolumn{2}{c}{20} \\\\ \\end{tabular}",
+        "Fee \t Price \n  Adult \t 20 \n ",
+    ),
+    ("pages 5--10, the mill---the old one", "pages 5–10, the mill—the old one"),
 ]
 
 

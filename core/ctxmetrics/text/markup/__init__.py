@@ -14,25 +14,38 @@ from collections.abc import Callable, Sequence
 
 from ctxmetrics.text.markup.characters import find_characters, find_entities, find_escapes
 from ctxmetrics.text.markup.html import find_highlights, find_tags
-from ctxmetrics.text.markup.latex import find_formulas, find_tex
-from ctxmetrics.text.markup.layout import find_breaks, find_line_marks, find_tables
-from ctxmetrics.text.markup.links import find_addresses, find_links, find_templates
-from ctxmetrics.text.markup.markdown import find_code, find_emphasis
+from ctxmetrics.text.markup.latex import find_dashes, find_formulas, find_tex
+from ctxmetrics.text.markup.layout import (
+    find_breaks,
+    find_colours,
+    find_line_marks,
+    find_numbered_headings,
+    find_tables,
+)
+from ctxmetrics.text.markup.links import (
+    find_addresses,
+    find_comments,
+    find_links,
+    find_templates,
+    find_textile_links,
+)
+from ctxmetrics.text.markup.markdown import find_code, find_emphasis, find_indexes
 from ctxmetrics.text.markup.markup_reading import Edit, Reading
 
 __all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
 
 # One of these stands in every text that holds markup of ASCII, but for the marks of lines. A pair is looked for where its first
 # character stands, which is found ten times as fast.
-_MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "`", "\f")
-_PAIRS = ("{{", "''", "==", "@@")
+_MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "^", "`", "\f")
+_PAIRS = ("{{", "''", "==", "@@", "--", '":http', "{color")
 # A line that begins with a mark: a heading, a quotation, a page number; and a word that is cut at a line's end. Each pattern
 # begins with one character, which is searched for ten times as fast as one of several.
 _LINE_MARK = re.compile(
-    r"\n[ \t]*+(?:[#>=\d–—-]|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
+    r"\n[ \t]*+(?:[#>=\d–—{-]|h[1-6]\.|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
 )
 _CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]*\n")))
-_FIRST_LINE_MARKS = ("#", ">", "=")
+_HEADING_NAMES = ("h1.", "h2.", "h3.", "h4.", "h5.", "h6.")
+_FIRST_LINE_MARKS = ("#", ">", "=", *_HEADING_NAMES)
 _RARE = re.compile(
     "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【]"
 )
@@ -84,11 +97,17 @@ _KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
     (find_tags, ("<",)),
     (find_tex, ("\\", "$", "``")),
     (find_formulas, ("_",)),
+    (find_dashes, ("--",)),
+    (find_comments, ("]: ",)),
+    (find_textile_links, ('":http',)),
     (find_links, ("[", "【")),
+    (find_indexes, ("~", "^")),
     (find_entities, ("&",)),
     (find_emphasis, ("*", "_", "~~", "''", "==")),
     (find_escapes, ("\\",)),
     (find_line_marks, ("#", ">", "==")),
+    (find_numbered_headings, _HEADING_NAMES),
+    (find_colours, ("{color:",)),
     (find_tables, ("|",)),
     (find_breaks, ("\n", "\f")),
 )

@@ -32,7 +32,7 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 # What shows that a backslash begins no escape: a path, or a class of a regular expression.
-_PATH = re.compile(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
+PATH = re.compile(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
 _JSON_ESCAPE = re.compile(
     r'\\n(?:\\n|[\s\d"A-ZА-Я-])|\\"|\\u[0-9A-Fa-f]{4}|[.!?:,]\\n|\\t\d|\\n(?:is|are|was|were|and|or|at|in|on|of|to|the|for|by)\b'
 )
@@ -41,7 +41,7 @@ _JSON_ESCAPE = re.compile(
 def find_escapes(reading: Reading) -> None:
     """Find escapes of Markdown, LaTeX and JSON; none stands in a text with a path or a regular expression."""
     text = reading.text
-    if _PATH.search(text):
+    if PATH.search(text):
         return
     is_json = _JSON_ESCAPE.search(text) is not None
     for match in _ESCAPE.finditer(text):

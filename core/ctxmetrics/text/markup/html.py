@@ -29,18 +29,45 @@ _HIGHLIGHT = re.compile(
     r"""
     <{2,3}/?em>{2,3} | @@/?[A-Z][A-Z_]{1,20}@@ | __/?aa-highlight__ | \[/?hl\]
     | __/?ais-highlight__
-    | \x1b\[[\d;]{0,12}m                               # the colours of a terminal
+    | \x1b\[[\d;?]{0,20}[A-Za-z]                       # the colours of a terminal, and its links
+    | \x1b\][^\x07\x1b\n]{0,2000}+(?:\x07|\x1b\\)
     """,
     re.VERBOSE,
 )
-_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]++)>")
+_ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
+# A link of Slack: <https://a.org|the plan>, <#C024BE7LR|harbour>, <!subteam^S1|@crew>.
+_LABELLED_ADDRESS = re.compile(
+    r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16})(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
+)
 _BREAKS = frozenset(("br", "hr", "wbr"))
-# Elements of which nothing is seen.
-_HIDDEN = frozenset(("script", "style", "noscript", "template", "ref", "rt", "rp"))
+# Elements that state nothing.
+_PROGRAMS = frozenset(("script", "style"))
+_HIDDEN = frozenset((*_PROGRAMS, "del", "strike", "noscript", "template"))
+# What marks the beginning of a text for a language model, and is no struck text: "<s> Hello </s>", "<s>[INST]".
+_MODEL_TEXT = (" ", "\n", "[INST]")
+# A page is shown once its styles are loaded.
+_PAGES = frozenset(("html", "body", "main"))
+# Elements that are not seen beside the text: notes, readings of characters, the names and states of Confluence, and TeX beside MathML.
+_UNSEEN = frozenset(
+    ("ref", "rt", "rp", "annotation", "ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status")
+)
+# Attributes of what a reader does not see, or sees struck.
+_HIDING_ATTRIBUTE = re.compile(
+    r"""
+    \shidden(?=[\s/]|$|\s*=\s*["']?(?:hidden|true)?["']?(?:[\s/]|$))
+    | \sstyle\s*=\s*(?:"[^"]*|'[^']*)(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)
+    | \sclass\s*=\s*["']?katex-mathml                    # the visible formula stands behind it
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# Confluence shows the title of a status.
+_SHOWN_PARAMETER = 'ac:name="title"'
+# The most elements of one name within each other that are read to find the end of one.
+_DEEPEST = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _POWER = re.compile(r"[+−-]?\d{1,3}")
 _NOTE_MARK = re.compile(
-    r"[(\[]?(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}|[a-z]|[*†‡§]{1,3}|(?:note|nb|n)\s\d{1,3})[)\]]?"
+    r"[(\[]?(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}|[a-z](?:,\s?[a-z]){0,4}|[*†‡§]{1,3}|(?:note|nb|n)\s\d{1,3})[)\]]?"
 )
 
 
@@ -53,8 +80,7 @@ def find_highlights(reading: Reading) -> None:
 def find_tags(reading: Reading) -> None:
     """Find tags of HTML and XML, comments, and what hides its content."""
     text = reading.text
-    for match in _ADDRESS.finditer(text):
-        reading.drop_pair((match.start(), match.start() + 1), (match.end() - 1, match.end()))
+    _find_addresses(reading)
     # Where the last closing tag of each name stands.
     closings = {match[1].lower(): match.start() for match in _CLOSING_TAG.finditer(text)}
     opened: dict[str, list[int]] = {}
@@ -63,9 +89,14 @@ def find_tags(reading: Reading) -> None:
         after = position + 1
         if text.startswith("<!--", position):
             end = reading.find("-->", position)
-            if end >= 0:
+            if end >= 0 and reading.is_free(position, position + 4) and reading.is_free(end, end + 3):
                 after = end + 3
-                reading.drop(position, after)
+                reading.hide(position, after)
+        elif text.startswith("<![CDATA[", position):
+            end = reading.find("]]>", position)
+            if end >= 0:
+                after = position + len("<![CDATA[")
+                reading.drop_pair((position, after), (end, end + 3))
         elif text.startswith(("<!DOCTYPE", "<!doctype", "<?xml"), position):
             end = reading.find(">", position)
             if end >= 0:
@@ -76,6 +107,20 @@ def find_tags(reading: Reading) -> None:
             if tag is not None and reading.is_free(*tag.span()):
                 after = _read_tag(reading, tag, closings, opened)
         position = text.find("<", after)
+
+
+def _find_addresses(reading: Reading) -> None:
+    """Find addresses in angle brackets; of one with a label only the label is seen."""
+    for match in _ADDRESS.finditer(reading.text):
+        reading.drop_pair((match.start(), match.start() + 1), (match.end() - 1, match.end()))
+    if "|" not in reading.text:
+        return
+    for match in _LABELLED_ADDRESS.finditer(reading.text):
+        start = match.start()
+        if match[1] == "#":  # the sign of a channel is seen
+            reading.drop(start, start + 1)
+            start += 2
+        reading.drop_pair((start, match.end("bar")), match.span("end"))
 
 
 def _read_tag(
@@ -95,21 +140,28 @@ def _read_tag(
     if tag["end"]:
         if not is_html and before is None:
             return start + 1
-        reading.drop(start, end, _see_tag(reading, start, end, name))
-        if before and not _breaks_line(name):
+        seen = _see_tag(reading, start, end, name)
+        reading.drop(start, end, seen)
+        if before and not seen:
             reading.join(before.pop(), start)
         return end
-    is_void = tag["attributes"].endswith("/")
-    is_tag = closings.get(name, -1) >= end or (name == "ref" and is_void)
-    if not is_tag and not (is_html and _stands_alone(reading, tag, name, is_known=bool(before))):
+    attributes = tag["attributes"]
+    is_void = attributes.endswith("/")
+    has_end = closings.get(name, -1) >= end
+    is_void_xml = is_void and (
+        ":" in name or name == "ref" or _ATTRIBUTE.search(attributes) is not None
+    )
+    is_alone = is_html and _stands_alone(reading, tag, name, is_known=bool(before))
+    if not (has_end or is_void_xml or is_alone):
         return start + 1
-    if name in _HIDDEN:
-        return _hide_element(reading, tag, is_void=is_void)
+    after = 0
+    if has_end and not is_void:
+        after = _read_unseen_element(reading, tag, name)
     if name == "sup":
         after = _read_superscript(reading, start, end)
-        if after:
-            return after
-    alt = _ALT.search(tag["attributes"]) if name == "img" else None
+    if after:
+        return after
+    alt = _ALT.search(attributes) if name == "img" else None
     seen = unescape(alt[1] or alt[2] or "") if alt else _see_tag(reading, start, end, name)
     reading.drop(start, end, seen)
     if not is_void:
@@ -117,14 +169,55 @@ def _read_tag(
     return end
 
 
-def _hide_element(reading: Reading, tag: re.Match[str], *, is_void: bool) -> int:
-    """Take an element with all that it holds, and return its end."""
-    start, end = tag.span()
-    closing = -1 if is_void else reading.find(f"</{tag['name']}", end)
-    if closing >= 0:
-        end = reading.text.find(">", closing) + 1 or len(reading.text)
-    reading.drop(start, end)
+def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int:
+    """Take an element of which nothing is seen, with all that it holds, and return its end; else 0."""
+    is_hidden = _is_hidden(reading, tag, name)
+    is_unseen = name in _UNSEEN and _SHOWN_PARAMETER not in tag["attributes"]
+    if not is_hidden and not is_unseen:
+        return 0
+    end = _find_closing_tag(reading, tag)
+    if is_hidden:
+        reading.hide(tag.start(), end)
+    else:
+        reading.drop(tag.start(), end)
     return end
+
+
+def _is_hidden(reading: Reading, tag: re.Match[str], name: str) -> bool:
+    """Whether an element states nothing: by its name, or by its attributes."""
+    if name == "s":
+        is_whole_text = tag.start() == 0 and reading.text.endswith("</s>")
+        return not is_whole_text and not reading.text.startswith(_MODEL_TEXT, tag.end())
+    if name in _HIDDEN:
+        return True
+    hiding = _HIDING_ATTRIBUTE.search(tag["attributes"]) if tag["attributes"] else None
+    if hiding is None or name in _PAGES:
+        return False
+    # KaTeX writes each formula twice, and hides the first.
+    return "katex-mathml" not in hiding[0] or "katex-html" in reading.text
+
+
+def _find_closing_tag(reading: Reading, tag: re.Match[str]) -> int:
+    """Return where an element ends whose closing tag stands somewhere behind: its own one, or else the next one."""
+    text = reading.text
+    name = tag["name"]
+    depth = 1
+    first = 0
+    for match in re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE).finditer(
+        text, tag.end()
+    ):
+        if not reading.is_free(*match.span()):
+            continue
+        if match[1]:
+            depth -= 1
+            first = first or match.end()
+        elif not match[0].endswith("/>") and name.lower() not in _PROGRAMS:
+            depth += 1
+        if depth == 0:
+            return match.end()
+        if depth > _DEEPEST and first:
+            break
+    return first or tag.end()
 
 
 def _read_superscript(reading: Reading, start: int, end: int) -> int:

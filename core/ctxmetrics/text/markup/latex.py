@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
+from ctxmetrics.text.markup.characters import PATH
 from ctxmetrics.text.markup.markup_reading import LISTS, SUPERSCRIPTS, Reading, is_word, match_marks
 
 _ELEMENTS = frozenset(LISTS["elements"])
@@ -24,6 +26,14 @@ _TEX = re.compile(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
 _TEX_OPTION = re.compile(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
 _TEX_GROUP = re.compile(r"\{[^{}]{0,300}+\}")
 _TEX_POWER = re.compile(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
+# Commands with parts before the one that is seen, by the number of these.
+_UNSEEN_PARTS = {"href": 1, "textcolor": 1, "colorbox": 1, "multicolumn": 2, "multirow": 2}
+_STRUCK = frozenset(("sout", "xout", "st"))
+# A group in another type: {\\bf fee}
+_TYPE = re.compile(r"\{\\(?:bf|it|em|tt|sc|sl|rm|sf)(?:series|shape|family)?[ ]+")
+_TABLE = re.compile(
+    r"\\begin\{(tabular[x*]?|longtable|array|align\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
+)
 _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
 _TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")
 _FORMULA = re.compile(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
@@ -35,7 +45,8 @@ _LONGEST_FORMULA = 800
 def find_tex(reading: Reading) -> None:
     """Find mathematics between its marks, and commands, also outside it."""
     text = reading.text
-    regions = _find_mathematics(reading)
+    find_accents(reading)
+    regions = sorted([*_find_mathematics(reading), *_find_tables(reading)])
     for match in _TEX_QUOTES.finditer(text):
         if reading.is_free(*match.span()):
             reading.drop(match.start(), match.start() + 2, '"')
@@ -59,7 +70,12 @@ def _read_commands(reading: Reading, regions: Sequence[tuple[int, int]]) -> None
         if match[1]:
             skip = _read_command(reading, match, groups, inside=inside)
         elif match[0] == "{":
-            groups.append((start, end, "" if inside else None))
+            type_mark = _TYPE.match(reading.text, start)
+            if type_mark is not None:
+                skip = type_mark.end()
+                groups.append((start, skip, ""))
+            else:
+                groups.append((start, end, "" if inside else None))
         elif match[0] == "}":
             skip = _close_group(reading, start, groups)
         elif inside:
@@ -109,6 +125,76 @@ def _find_mathematics(reading: Reading) -> list[tuple[int, int]]:
     return regions
 
 
+def _find_tables(reading: Reading) -> list[tuple[int, int]]:
+    """Find tables and rows of formulas, take what begins them, and return what stands in them."""
+    text = reading.text
+    regions: list[tuple[int, int]] = []
+    for match in match_marks(_TABLE, text, "\\begin{"):
+        end = reading.find(f"\\end{{{match[1]}}}", match.end())
+        if end >= 0:
+            reading.drop(*match.span())
+            regions.append((match.end(), end))
+    return regions
+
+
+_ACCENT = re.compile(
+    r"""
+    \\(?:
+        (?P<mark>['`"^~])(?:\{\\?(?P<braced>[A-Za-z])\}|\\?(?P<bare>[A-Za-z]))
+        |(?P<command>[cHvukr=.])(?:\{\\?(?P<letter>[A-Za-z])\}|(?<=[cHvukr])[ ](?P<spaced>[A-Za-z]))
+        |(?P<special>ss|aa|AA|ae|AE|oe|OE|o|O|l|L|i|j)(?![A-Za-z])(?:\{\}|[ ](?=[a-z]))?
+    )
+    """,
+    re.VERBOSE,
+)
+# An accent that is no escaped quotation mark or apostrophe: in braces, within a word, or on the last letter of one.
+_CERTAIN_ACCENT = re.compile(
+    r"""
+    \\(?:['`"^~cHvukr=.]\{\\?[A-Za-z]\})
+    | (?<=[A-Za-z])\\(?:[`"^~][aeiouyncAEIOUN](?=[A-Za-z])|[`^~][aeiou])
+    | (?<=[A-Za-z]{3})\\'[aeiou](?![A-Za-z])
+    """,
+    re.VERBOSE,
+)
+_COMBINING = {
+    "'": "\u0301", "`": "\u0300", '"': "\u0308", "^": "\u0302", "~": "\u0303", "c": "\u0327", "H": "\u030b", "v": "\u030c",
+    "u": "\u0306", "k": "\u0328", "r": "\u030a", "=": "\u0304", ".": "\u0307",
+}  # fmt: skip
+_SPECIAL_LETTERS = {
+    "ss": "ß", "aa": "å", "AA": "Å", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "i": "i", "j": "j",
+}  # fmt: skip
+
+
+def find_accents(reading: Reading) -> None:
+    r"""Find letters with accents, ``Erd\H{o}s`` and ``caf\'e``, in a text where one is certainly no escaped quotation mark."""
+    text = reading.text
+    if "\\" not in text or _CERTAIN_ACCENT.search(text) is None or PATH.search(text):
+        return
+    for match in match_marks(_ACCENT, text, "\\"):
+        start, end = match.span()
+        if reading.before(start) == "{" and text.startswith("}", end):
+            start -= 1
+            end += 1
+        special = match["special"]
+        if special is not None:
+            seen = _SPECIAL_LETTERS[special]
+        else:
+            letter = match["braced"] or match["bare"] or match["letter"] or match["spaced"]
+            accent = _COMBINING[match["mark"] or match["command"]]
+            seen = unicodedata.normalize("NFC", letter + accent)
+        if len(seen) == 1:
+            reading.drop(start, end, seen)
+
+
+_DASHES = re.compile(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
+
+
+def find_dashes(reading: Reading) -> None:
+    """Find the dashes of LaTeX between numbers and words: 5--10."""
+    for match in _DASHES.finditer(reading.text):
+        reading.drop(*match.span(), "–" if match[0] == "--" else "—")
+
+
 def _read_command(
     reading: Reading,
     match: re.Match[str],
@@ -126,15 +212,21 @@ def _read_command(
     if command in _TEX_DROPPED and has_group:
         group = _TEX_GROUP.match(text, brace)
         if group:
+            if command in _STRUCK:
+                reading.hide(start, group.end())
+                return group.end()
             if reading.before(start) == "~":  # a tie before a reference
                 start -= 1
             reading.drop(start, group.end())
             return group.end()
-    if command == "href" and has_group:
-        group = _TEX_GROUP.match(text, brace)
-        if group and text.startswith("{", group.end()):
-            groups.append((start, group.end() + 1, ""))
-            return group.end() + 1
+    if command in _UNSEEN_PARTS and has_group:
+        last = brace
+        for _ in range(_UNSEEN_PARTS[command]):
+            group = _TEX_GROUP.match(text, last)
+            last = group.end() if group else last
+        if last > brace and text.startswith("{", last):
+            groups.append((start, last + 1, ""))
+            return last + 1
     if command in _TEX_WRAPPERS and has_group:
         groups.append((start, brace + 1, _SEPARATORS.get(command, "")))
         return brace + 1
@@ -175,11 +267,15 @@ def _read_sign(reading: Reading, match: re.Match[str], sign: str) -> int:
     mark = match[0]
     if mark == "^" and reading.text.startswith(("^\\circ", "^{\\circ", "^\\degree"), start):
         reading.drop(start, end)
-    elif mark in ("~", "&"):
+    elif mark == "~":
         reading.drop(start, end, " ")
+    elif mark == "&":
+        reading.drop(start, end, "\t")
     elif mark == "_":
         reading.drop(start, end)
-    elif sign and sign in ",;:> \\":
+    elif sign == "\\":
+        reading.drop(start, end, "\n")
+    elif sign and sign in ",;:> ":
         reading.drop(start, end, " ")
     elif sign == "!":
         reading.drop(start, end)

@@ -9,9 +9,18 @@ from ctxmetrics.text.markup.markup_reading import LAST_WORD, LISTS, Reading, mat
 
 _HEADS = frozenset(LISTS["joined_heads"])
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(?=[^\s#])", re.MULTILINE)
-_HEADING_END = re.compile(r"(?<=\S)[ \t]{1,20}#{1,6}[ \t\r]{0,20}$", re.MULTILINE)
+# Marks behind a heading, and attributes of Pandoc: {#fees .unnumbered}
+_HEADING_END = re.compile(
+    r"(?<=\S)[ \t]{1,20}(?:#{1,6}|\{[#.][\w -.=\"#]{1,60}+\})[ \t\r]{0,20}$", re.MULTILINE
+)
+# Headings of Jira and Textile.
+_NUMBERED_HEADING = re.compile(r"^h[1-6]\.[ \t]+(?=\S)", re.MULTILINE)
+_COLOUR = re.compile(r"\{color(:[#\w]{3,20})?\}")
 _WIKI_HEADING = re.compile(r"^(={2,6})[ \t]*(?=[^\s=])[^\n=]{1,200}+(={2,6})[ \t\r]*$", re.MULTILINE)
 _QUOTATION = re.compile(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_\[])", re.MULTILINE)
+
+
+_LONGEST_HEADING_END = 100
 
 
 def find_line_marks(reading: Reading) -> None:
@@ -25,7 +34,7 @@ def find_line_marks(reading: Reading) -> None:
             reading.drop(*match.span())
             stop = text.find("\n", match.end())
             ending = _HEADING_END.search(
-                text, max(match.end(), stop - 30 if stop >= 0 else len(text) - 30)
+                text, max(match.end(), (stop if stop >= 0 else len(text)) - _LONGEST_HEADING_END)
             )
             if ending and ending.end() == (stop if stop >= 0 else len(text)):
                 reading.drop(*ending.span())
@@ -34,10 +43,27 @@ def find_line_marks(reading: Reading) -> None:
             reading.drop_pair(match.span(1), match.span(2))
 
 
+def find_numbered_headings(reading: Reading) -> None:
+    """Find the marks of headings of Jira and Textile, such as h3."""
+    for match in match_lines(_NUMBERED_HEADING, reading.text):
+        reading.drop(*match.span())
+
+
+def find_colours(reading: Reading) -> None:
+    """Find the marks of coloured text of Jira, {color:red} and {color}."""
+    for match in _COLOUR.finditer(reading.text):
+        reading.drop(*match.span())
+
+
 # The line between the head and the body of a table, such as ``|---|:---:|``.
 _SEPARATOR_LINE = re.compile(
     r"[ \t\r]*+\|?+[ \t\r]*+:?-++:?[ \t\r]*+(?:\|[ \t\r]*+:?-++:?[ \t\r]*+)*+(?:\|[ \t\r]*+)?"
 )
+# Attributes of a cell in a wiki's table: | style="x" | 20 euros; and the marks around a table of AsciiDoc.
+_CELL_ATTRIBUTES = re.compile(
+    r"""[|!](?:[ \t]*[\w-]{1,20}="[^"\n|]{0,100}+"){1,8}[ \t]*\|(?!\|)[ \t]*"""
+)
+_TABLE_FENCE = "|==="
 _BLANKS = frozenset(" \t\r")
 # The fewest bars of a row in a block without a separator line.
 _FEWEST_BARS = 3
@@ -46,21 +72,35 @@ _FEWEST_BARS = 3
 def find_tables(reading: Reading) -> None:
     """Drop the bars between the cells of Markdown's tables, and the line below the head of each table."""
     text = reading.text
+    if '="' in text:
+        for match in _CELL_ATTRIBUTES.finditer(text):
+            is_first = reading.before(match.start()) in ("", "\n")
+            reading.drop(*match.span(), "" if is_first else "\t")
+    has_fence = _TABLE_FENCE in text
     position = 0
     block: list[tuple[int, int]] = []
     for line in (*text.split("\n"), ""):
         if "|" in line:
             block.append((position, position + len(line)))
         elif block:
-            _read_table(reading, block)
+            _read_table(reading, block, has_fence=has_fence)
             block = []
         position += len(line) + 1
 
 
-def _read_table(reading: Reading, lines: Sequence[tuple[int, int]]) -> None:
-    """Drop the marks of a table from a block of neighbouring lines with bars, if the block is a table."""
+def _read_table(reading: Reading, lines: Sequence[tuple[int, int]], *, has_fence: bool) -> None:
+    """Drop the marks of a table from a block of neighbouring lines with bars, if the block is a table.
+
+    Args:
+        reading: The text.
+        lines: The lines.
+        has_fence: Whether the text has a table of AsciiDoc: there each line that begins with a bar is of a table.
+    """
     text = reading.text
     separator_lines = {span for span in lines if _is_separator_line(text, span)}
+    fenced_lines: set[tuple[int, int]] = set()
+    if has_fence:
+        fenced_lines = {span for span in lines if text.startswith("|", span[0])}
     bars = {text[start:end].count(" | ") for start, end in lines}
     is_grid = len(lines) > 1 and len(bars) == 1 and max(bars) >= _FEWEST_BARS - 1
     for start, end in lines:
@@ -69,7 +109,9 @@ def _read_table(reading: Reading, lines: Sequence[tuple[int, int]]) -> None:
         is_row = is_row and line[0] == line[-1] == "|" and line.count("|") >= _FEWEST_BARS
         if (start, end) in separator_lines:
             reading.drop(start, min(end + 1, len(text)))
-        elif separator_lines or is_row or is_grid:
+        elif line == _TABLE_FENCE:
+            reading.drop(start, end)
+        elif separator_lines or is_row or is_grid or (start, end) in fenced_lines:
             for first, last in _find_bars(text, start, end):
                 reading.drop(first, last, "" if first == start or last == end else "\t")
 
@@ -99,12 +141,13 @@ _PAGE_WORDS = "|".join(map(re.escape, LISTS["page_words"]))
 _PAGE_TOTALS = "|".join(map(re.escape, LISTS["page_totals"]))
 _PAGE_INITIALS = "".join({re.escape(word[0]) for word in LISTS["page_words"]})
 _PAGE_NUMBER = rf"""
-    (?=[\d–—=\-\[{_PAGE_INITIALS}])  # most lines begin with none of them
+    (?=[\d–—=\-\[{{{_PAGE_INITIALS}])  # most lines begin with none of them
     (?:
         (?P<number>\d{{1,4}}(?:[ \t]?(?:/|of)[ \t]?\d{{1,4}})?)
         |[–—-][ \t]*\d{{1,4}}[ \t]*[–—-]
         |[–—=-]{{2,5}}[ \t]*(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]*[–—=-]{{2,5}}
         |\d{{1,4}}[ \t]?\|[ \t]?(?:{_PAGE_WORDS})
+        |\{{\d{{1,4}}\}}-{{5,60}}
         |\[[ \t]?(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]?\]
         |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?
     )

@@ -8,8 +8,13 @@ from bisect import bisect_left
 from ctxmetrics.text.markup.markup_reading import LISTS, LONGEST_NOTE, Reading, is_word, match_lines
 
 _BBCODE = frozenset(LISTS["bbcode"])
+_STRUCK = frozenset(("s", "strike", "del"))
 _LABELS = frozenset(LISTS["labels"])
 _WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}+\|)*([^\[\]|\n]{1,300}+)\]\]")
+# A link of Org mode: [[https://a.org][the plan]]
+_ORG_LINK = re.compile(
+    r"\[\[(?:(?:https?|file|id|mailto):|[.#/])[^\[\]\n]{1,300}+\]\[([^\[\]\n]{1,300}+)\]\]"
+)
 _CITATION = re.compile(r"【[^【】\n]{1,40}+】")
 _BRACKET = re.compile(r"[\[\]]")
 _TARGET = re.compile(
@@ -23,6 +28,15 @@ _TARGET = re.compile(
 )
 _LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
 _DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
+# What stands behind the text of a link in Jira and in Pandoc: [the plan|https://a.org], [fee]{.underline}
+_JIRA_TARGET = re.compile(r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|]{1,300}+\Z")
+_ATTRIBUTES = re.compile(r"\{[.#][A-Za-z][^{}\n]{0,100}+\}")
+# What stands before the text of a link in AsciiDoc: link:fees.adoc[the fees], https://a.org[the plan]
+_TARGET_BEFORE = re.compile(
+    r"(?:(?:link|xref|image|icon|mailto)::?(?!//)[^\s()\[\]<>]{1,300}|(?:https?|ftp)://[^\s()\[\]<>]{1,300})\Z"
+)
+# A comment of Markdown: [//]: # (A note.)
+_COMMENT = re.compile(r"\[(?://|comment|_)\]: (?:#|<>) ?[^\n]*")
 _EXTERNAL = re.compile(r"(?:https?:)?//\S++[ \t]+(?=\S)")
 _BBCODE_TAG = re.compile(r"\[(/?)([A-Za-z]{1,8}\d?)(?:=[^\[\]\n]{1,300}+)?\]")
 _NUMBERS = re.compile(r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,19}+")
@@ -36,7 +50,7 @@ _SOURCE = re.compile(
     r"""
     (?:doc|docs|document|source|sources|context|chunk|passage|citation|quelle|fuente)\.?:?\s?
     \d{1,3}(?:\s?,\s?\d{1,3}){0,9}
-    | @[\w:-]{2,40}(?:,\s?pp?\.\s?[\d–-]{1,12})?
+    | @[\w:-]{2,40}(?:,\s?pp?\.\s?[\d–-]{1,12})?(?:;\s?@[\w:-]{2,40}(?:,\s?pp?\.\s?[\d–-]{1,12})?){0,9}
     | \d{1,3},\s?pp?\.\s?[\d–-]{1,12}
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -56,10 +70,15 @@ _TEMPLATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
+# A link of Textile: "the plan":https://a.org/plan
+_TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
 
 
-# A template of a wiki that shows its text: {{nowrap|20 euros}}
-_SHOWN_TEMPLATE = re.compile(r"(\{\{(?:nowrap|nobr|small|big)\|)[^{}|\n]{1,200}+(\}\})", re.IGNORECASE)
+# A template of a wiki that shows its text: {{nowrap|20 euros}}, {{lang|fr|Gand}}; and one that stands for a character.
+_SHOWN_TEMPLATE = re.compile(
+    r"(\{\{(?:nowrap|nobr|small|big|lang\|[A-Za-z-]{2,10})\|)[^{}|\n]{1,200}+(\}\})", re.IGNORECASE
+)
+_BLANK_TEMPLATE = re.compile(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
 
 
 def find_templates(reading: Reading) -> None:
@@ -67,9 +86,9 @@ def find_templates(reading: Reading) -> None:
     for match in _SHOWN_TEMPLATE.finditer(reading.text):
         reading.drop_pair(match.span(1), match.span(2))
     for match in _TEMPLATE.finditer(reading.text):
-        start = match.start()
-        is_apart = reading.before(start) == " " and reading.text[match.end() : match.end() + 1] in " .,"
-        reading.drop(start - is_apart, match.end())
+        reading.drop_aside(*match.span())
+    for match in _BLANK_TEMPLATE.finditer(reading.text):
+        reading.drop(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
 
 
 def find_addresses(reading: Reading) -> None:
@@ -80,6 +99,18 @@ def find_addresses(reading: Reading) -> None:
             start -= 1
         reading.drop(match.start(), match.start() + 1)
         reading.drop(start, end)
+
+
+def find_comments(reading: Reading) -> None:
+    """Find comments of Markdown."""
+    for match in match_lines(_COMMENT, reading.text):
+        reading.hide(*match.span())
+
+
+def find_textile_links(reading: Reading) -> None:
+    """Find links of Textile, of which the text is seen."""
+    for match in _TEXTILE_LINK.finditer(reading.text):
+        reading.drop_pair((match.start(), match.start() + 1), match.span(1))
 
 
 def find_links(reading: Reading) -> None:
@@ -120,6 +151,8 @@ def _find_definitions(text: str) -> set[str]:
 def _find_wiki_links(reading: Reading) -> None:
     """Find links of wikis: [[page|text]]."""
     text = reading.text
+    for match in _ORG_LINK.finditer(text):
+        reading.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
     for match in _WIKI_LINK.finditer(text):
         label = match[1]
         is_index = is_word(reading.before(match.start())) and "|" not in match[0]
@@ -143,6 +176,8 @@ def _read_bracket(
     is_picture = text[start] == "!"
     before = reading.before(start)
     content = text[first : min(closing, first + LONGEST_NOTE)].strip()
+    if _read_marked_text(reading, opening, closing, content):
+        return end
     is_note = closing - first <= LONGEST_NOTE and _NUMBERS.fullmatch(content.strip("[]^\\"))
     target = _TARGET.match(text, end)
     if target is not None and _is_link(target, before, content, is_picture=is_picture):
@@ -157,6 +192,9 @@ def _read_bracket(
         else:
             reading.drop_pair(opening, (closing, target.end()))
         return target.end()
+    after = _read_wiki_mark(reading, opening, closing)
+    if after:
+        return after
     label = _LABEL.match(text, end)
     if label is not None and not is_word(before) and before not in (")", "]"):
         name = (label[1] or content).casefold()
@@ -169,12 +207,54 @@ def _read_bracket(
     if external is not None:
         reading.drop_pair((start, external.end()), (closing, end))
     elif len(content) <= _LONGEST_MARK and not is_picture and _is_note(reading, start, end, content):
-        reading.drop(start - 1 if before == " " and text[end : end + 1] in _AFTER_NOTE else start, end)
+        reading.drop_aside(start, end)
     return closing
 
 
 _LONGEST_MARK = 60
-_AFTER_NOTE = tuple(".,;:!?) \n")
+
+
+def _read_wiki_mark(reading: Reading, opening: tuple[int, int], closing: int) -> int:
+    """Take brackets with attributes of Pandoc, a link of Jira, or a note's mark of reStructuredText; return the end, or 0."""
+    text = reading.text
+    end = closing + 1
+    before = reading.before(opening[0])
+    attributes = _ATTRIBUTES.match(text, end)
+    if attributes is not None and not is_word(before):
+        reading.drop_pair(opening, (closing, attributes.end()))
+        return attributes.end()
+    target = _JIRA_TARGET.search(text, opening[1], closing)
+    if target is not None and target.start() > opening[1]:
+        reading.drop_pair(opening, (target.start(), end))
+        return end
+    if text.startswith("_", end) and before == " " and not is_word(text[end + 1 : end + 2]):
+        reading.drop_aside(opening[0], end + 1)  # [1]_
+        return end + 1
+    return 0
+
+
+def _read_marked_text(reading: Reading, opening: tuple[int, int], closing: int, content: str) -> bool:
+    """Take the note or the link of which the mark or the address stands right before the brackets, if it is one."""
+    text = reading.text
+    start = opening[0]
+    before = reading.before(start)
+    is_wordy = content[:1].isalpha() or " " in content
+    if not before or before.isspace() or not is_wordy:
+        return False
+    if text.endswith("footnote:", 0, start):
+        reading.drop_aside(start - len("footnote:"), closing + 1)
+        return True
+    if before == "^" and " " in content and _ENDS_WORD.search(text, max(0, start - 5), start - 1):
+        reading.drop(start - 1, closing + 1)  # a note of Pandoc: ^[Since May 2020.]
+        return True
+    target = _TARGET_BEFORE.search(text, max(0, start - LONGEST_NOTE), start)
+    if target is None or text.startswith("(", closing + 1) or is_word(reading.before(target.start())):
+        return False
+    reading.drop_pair((target.start(), opening[1]), (closing, closing + 1))
+    return True
+
+
+_ENDS_WORD = re.compile(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[\u0e00-\U0010ffff]\Z")
 
 
 def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bool) -> bool:
@@ -249,4 +329,8 @@ def _find_bbcode(reading: Reading) -> None:
         if not match[1]:
             opened.setdefault(name, []).append(match.span())
         elif opened.get(name):
-            reading.drop_pair(opened[name].pop(), match.span())
+            opening = opened[name].pop()
+            if name in _STRUCK:
+                reading.hide(opening[0], match.end())
+            else:
+                reading.drop_pair(opening, match.span())

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from ctxmetrics.text.markup.markup_reading import LISTS, Reading, is_word, match_lines
+from ctxmetrics.text.markup.markup_reading import (
+    LISTS,
+    LONGEST_NOTE,
+    SUPERSCRIPTS,
+    Reading,
+    is_word,
+    match_lines,
+)
 
 _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
 _TICKS = re.compile(r"`+")
-# A role of reStructuredText before its text: :ref:`fees`
-_ROLE = re.compile(r"(?<![\w:]):[a-z]{2,12}(?::[a-z]{2,12})?:\Z")
+# A role of reStructuredText or MyST before its text: :ref:`fees`, {ref}`fees`, H\ :sub:`2`
+_ROLE = re.compile(
+    r"(?:(?<=\\)\ |(?<![\w:])):[a-z]{2,12}(?::[a-z]{2,12})?:\Z|\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z"
+)
 _LONGEST_ROLE = 30
+# The target behind the text of a role: :ref:`the fees <fees>`
+_ROLE_TARGET = re.compile(r"\s*+<[^<>`\n]{1,300}+>\Z")
 
 
 def find_code(reading: Reading) -> None:
@@ -41,17 +52,43 @@ def find_code(reading: Reading) -> None:
     number = 0
     while number < len(runs):
         closing = following[number]
-        if closing >= 0:
-            start, end = runs[number].end(), runs[closing].start()
-            if not reading.crosses_blank_line(start, end):
-                opening_tick = runs[number].start()
-                role = _ROLE.search(reading.text, max(0, opening_tick - _LONGEST_ROLE), opening_tick)
-                if role is not None:
-                    reading.drop(*role.span())
-                reading.drop_pair(runs[number].span(), runs[closing].span())
-                reading.protect(start, end)
-                number = closing
+        if closing >= 0 and not reading.crosses_blank_line(runs[number].end(), runs[closing].start()):
+            _read_ticks(reading, runs[number].span(), runs[closing].span())
+            number = closing
         number += 1
+
+
+def _read_ticks(reading: Reading, opening: tuple[int, int], closing: tuple[int, int]) -> None:
+    """Take two runs of ticks, with the role before them; what they hold stays as it is."""
+    text = reading.text
+    end = closing[0]
+    role = _ROLE.search(text, max(0, opening[0] - _LONGEST_ROLE), opening[0])
+    if role is not None:
+        start = role.start()
+        if text[start] == " ":  # "\ " joins a role to a word
+            start -= 1
+        reading.drop(start, role.end())
+        target = _ROLE_TARGET.search(text, max(opening[1], end - LONGEST_NOTE), end)
+        if target is not None:
+            end = target.start()
+            reading.drop(*target.span())
+        if text.startswith("\\ ", closing[1]):
+            reading.drop(closing[1], closing[1] + 2)
+    reading.drop_pair(opening, closing)
+    reading.protect(opening[1], end)
+
+
+# Pandoc's lowered and raised text: H~2~O, 5 m^2^, 21^st^
+_INDEX = re.compile(
+    r"(?<=[A-Za-z)])~(\d{1,3})~|(?<=[\w)])\^([+−-]?\d{1,3}|(?:st|nd|rd|th|er|re|e|o|a))\^(?!\w)"
+)
+
+
+def find_indexes(reading: Reading) -> None:
+    """Find lowered and raised text of Pandoc and AsciiDoc; a raised number is seen as one."""
+    for match in _INDEX.finditer(reading.text):
+        lowered, raised = match.groups()
+        reading.drop(*match.span(), lowered or raised.replace("−", "-").translate(SUPERSCRIPTS))
 
 
 # Each alternative begins with one character: what is before these characters is passed over at once.
@@ -85,10 +122,18 @@ def find_emphasis(reading: Reading) -> None:
         if opening is not None and _can_close(before, after) and opening[1] < start:
             del opened[mark]
             is_name = mark == "__" and text[opening[1] : start] in _DUNDERS
-            if not is_name:
+            if mark == "~~":
+                _read_struck(reading, opening[0], end)
+            elif not is_name:
                 reading.drop_pair(opening, (start, end))
         elif after and not after.isspace() and after not in tuple(".,;:!?)]}") and not is_word(before):
             opened[mark] = (start, end)
+
+
+def _read_struck(reading: Reading, start: int, end: int) -> None:
+    """Take struck text between waves; beside a letter they only lengthen a word, as in Chinese and Japanese."""
+    if not reading.before(start).isalpha() and not reading.text[end : end + 1].isalpha():
+        reading.hide(start, end)
 
 
 def _can_close(before: str, after: str) -> bool:

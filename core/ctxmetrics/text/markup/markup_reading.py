@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -17,6 +17,7 @@ LONGEST_NOTE = 300
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 # The word that a text ends with.
 LAST_WORD = re.compile(r"[^\W\d_]+\Z")
+_AFTER_ASIDE = frozenset(".,;:!?) \n")
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -28,12 +29,14 @@ class Edit(NamedTuple):
         end: One past its last.
         text: What is seen in its place.
         partner: Where the mark stands that closes what this one opens, or opens what it closes; -1: there is none.
+        is_hidden: Whether the stretch states nothing: a comment, a script, struck text.
     """
 
     start: int
     end: int
     text: str = ""
     partner: int = -1
+    is_hidden: bool = False
 
 
 class Reading:
@@ -43,16 +46,18 @@ class Reading:
         text: The text.
         taken: One byte a character: 1 where it is markup or code, in which nothing else is looked for.
         edits: What was found, by its place: its end, and what is seen instead.
+        hidden: The stretches that state nothing, by their place: their end. What is found inside one does not count.
         partners: For a mark of a pair the place of the other.
         breaks: Where blank lines stand: no pair of marks crosses one.
     """
 
-    __slots__ = ("_absent", "breaks", "edits", "partners", "taken", "text")
+    __slots__ = ("_absent", "breaks", "edits", "hidden", "partners", "taken", "text")
 
     def __init__(self, text: str) -> None:
         self.text: str = text
         self.taken: bytearray = bytearray(len(text))
         self.edits: dict[int, tuple[int, str]] = {}
+        self.hidden: dict[int, int] = {}
         self.partners: dict[int, int] = {}
         self.breaks: list[int] = []
         if "\n" in text:
@@ -72,6 +77,19 @@ class Reading:
         if start < end and self.taken.find(1, start, end) < 0:
             self.edits[start] = (end, text)
             self.taken[start:end] = b"\1" * (end - start)
+
+    def drop_aside(self, start: int, end: int) -> None:
+        """Take a stretch that is not seen, with the blank before it where another blank or a mark follows."""
+        self.drop(self._with_blank(start, end), end)
+
+    def hide(self, start: int, end: int) -> None:
+        """Take a stretch that states nothing, with all that was found in it."""
+        self.hidden[self._with_blank(start, end)] = end
+
+    def _with_blank(self, start: int, end: int) -> int:
+        """Return where a stretch begins with the blank before it, if a blank or a mark follows."""
+        is_apart = self.before(start) == " " and self.text[end : end + 1] in _AFTER_ASIDE
+        return start - 1 if is_apart else start
 
     def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
         """Take two marks, the one that opens and the one that closes; both or none."""
@@ -103,7 +121,20 @@ class Reading:
         edits: list[Edit] = []
         for start, (end, text) in sorted(self.edits.items()):
             edits.append(Edit(start, end, text, self.partners.get(start, -1)))
-        return tuple(edits)
+        return self._put_hidden(edits) if self.hidden else tuple(edits)
+
+    def _put_hidden(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """Return some edits with the hidden stretches in the place of those that they hold."""
+        hidden = [Edit(start, end, is_hidden=True) for start, end in self.hidden.items()]
+        merged: list[Edit] = []
+        position = 0
+        for edit in sorted([*edits, *hidden]):
+            if edit.is_hidden and edit.start < position < edit.end:
+                merged.append(edit._replace(start=position))
+            elif edit.start >= position:
+                merged.append(edit)
+            position = max(position, edit.end)
+        return tuple(merged)
 
     def before(self, place: int) -> str:
         """Return the character before a place; empty at the beginning."""
