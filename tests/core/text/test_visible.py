@@ -103,6 +103,12 @@ TEXTS = [
     "x = y_[1]_z",
     'He wrote "fee": it is 20.',
     "{ \\it is } a & b \\ c",
+    "cout << a, b >> c << 2",
+    "<<1,2>> and <<x,y>>",
+    "src\n│   ├── a.py\n└── b.py",
+    "template {{efn|a}} in a list: {{cite}}",
+    "let x = a || b | c;",
+    "{'a': {|x| x + 1}}",
 ]
 
 # Text, and what is seen of it.
@@ -281,7 +287,7 @@ SEEN = [
     ("h3. Fees\nThe {color:red}fee{color} of [the plan|https://a.org].", "Fees\nThe fee of the plan."),
     ('See "the plan":https://a.org/plan.', "See the plan."),
     ("20{{nbsp}}euros of {{lang|fr|Gand}}", "20 euros of Gand"),
-    ('{|\n|-\n| align="left" | Adult\n| style="x" | 20\n|}', "{\nAdult\n20\n}"),
+    ('{|\n|-\n| align="left" | Adult\n| style="x" | 20\n|}', "\n\nAdult\n20\n"),
     # LaTeX
     ('Erd\\H{o}s, G\\"odel, na\\"{\\i}ve \\c{c}a, Stra{\\ss}e', "Erdős, Gödel, naïve ça, Straße"),
     ("the caf\\'e of Zoe", "the café of Zoe"),
@@ -291,6 +297,23 @@ SEEN = [
         "Fee \t Price \n  Adult \t 20 \n ",
     ),
     ("pages 5--10, the mill---the old one", "pages 5–10, the mill—the old one"),
+    ("{\\'E}douard and G{\\\"o}del played Dvo\\v{r}\\'ak", "Édouard and Gödel played Dvořák"),
+    # more of each kind, found by trying
+    ("<!date^1392734382^{date}|18 May> and <tel:+31201|call us>", "18 May and call us"),
+    ("10\\ :sup:`6` cells of :meth:`~pump.Pump.start`", "10⁶ cells of start"),
+    ("See `the plan`_ and `the mill`__ now", "See the plan and the mill now"),
+    ("Press kbd:[Ctrl+C], see <<fees,the fee table>>.", "Press Ctrl+C, see the fee table."),
+    (
+        "It is old.{{efn|Since 1650.}} The {{abbr|WHO|World Health}} says so.",
+        "It is old. The WHO says so.",
+    ),
+    ("{|\n! Adult !! Child\n|-\n| 20 || 5\n|}", "\nAdult\tChild\n\n20\t5\n"),
+    ("| Adult |  | 20 euros |\n| Child |  | 5 euros |", "Adult\t\t20 euros\nChild\t\t5 euros"),
+    ("┌──────┬────┐\n│ Fee  │ 20 │\n└──────┴────┘", "Fee\t20\n"),
+    ("See [https://a.org/x|https://a.org/x|smart-link] now", "See https://a.org/x now"),
+    ("The gate closes\n\n--- end of page=12 ---\n\nat nine.", "The gate closes at nine."),
+    ("The fee is 20<lb/>euros", "The fee is 20\neuros"),
+    ("It is old.<ref>{{cite web|title=`Mill`}}</ref> It turns.", "It is old. It turns."),
 ]
 
 

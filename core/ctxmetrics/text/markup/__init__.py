@@ -18,6 +18,7 @@ from ctxmetrics.text.markup.latex import find_dashes, find_formulas, find_tex
 from ctxmetrics.text.markup.layout import (
     find_breaks,
     find_colours,
+    find_drawn_tables,
     find_line_marks,
     find_numbered_headings,
     find_tables,
@@ -25,6 +26,7 @@ from ctxmetrics.text.markup.layout import (
 from ctxmetrics.text.markup.links import (
     find_addresses,
     find_comments,
+    find_cross_references,
     find_links,
     find_templates,
     find_textile_links,
@@ -47,7 +49,7 @@ _CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]
 _HEADING_NAMES = ("h1.", "h2.", "h3.", "h4.", "h5.", "h6.")
 _FIRST_LINE_MARKS = ("#", ">", "=", *_HEADING_NAMES)
 _RARE = re.compile(
-    "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【]"
+    "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【│┃║]"
 )
 
 
@@ -94,6 +96,7 @@ _KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
     (find_code, ("`", "~~~")),
     (find_templates, ("{{",)),
     (find_highlights, ("@@", "<<", "aa-highlight", "ais-highlight", "[hl]", "[/hl]", "\x1b")),
+    (find_cross_references, ("<<",)),
     (find_tags, ("<",)),
     (find_tex, ("\\", "$", "``")),
     (find_formulas, ("_",)),
@@ -109,6 +112,7 @@ _KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
     (find_numbered_headings, _HEADING_NAMES),
     (find_colours, ("{color:",)),
     (find_tables, ("|",)),
+    (find_drawn_tables, ("│", "┃", "║")),
     (find_breaks, ("\n", "\f")),
 )
 _ALL_MARKS = frozenset(mark for _, marks in _KINDS for mark in marks)

@@ -37,9 +37,9 @@ _HIGHLIGHT = re.compile(
 _ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
 # A link of Slack: <https://a.org|the plan>, <#C024BE7LR|harbour>, <!subteam^S1|@crew>.
 _LABELLED_ADDRESS = re.compile(
-    r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16})(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
+    r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16}|!date\^[^<>|\n]{1,80}+)(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
 )
-_BREAKS = frozenset(("br", "hr", "wbr"))
+_BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
 _PROGRAMS = frozenset(("script", "style"))
 _HIDDEN = frozenset((*_PROGRAMS, "del", "strike", "noscript", "template"))
@@ -179,7 +179,7 @@ def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int
     if is_hidden:
         reading.hide(tag.start(), end)
     else:
-        reading.drop(tag.start(), end)
+        reading.cover(tag.start(), end)
     return end
 
 
@@ -261,7 +261,7 @@ def _see_tag(reading: Reading, start: int, end: int, name: str) -> str:
     """Return what is seen in the place of a tag: nothing, or white space where it ends a line, a cell or a field."""
     if name in ("td", "th"):
         return "\t"
-    if name in ("br", "tr"):
+    if name in ("br", "lb", "tr"):
         return "\n"
     if name == "wbr":
         return ""

@@ -150,7 +150,7 @@ _ACCENT = re.compile(
 # An accent that is no escaped quotation mark or apostrophe: in braces, within a word, or on the last letter of one.
 _CERTAIN_ACCENT = re.compile(
     r"""
-    \\(?:['`"^~cHvukr=.]\{\\?[A-Za-z]\})
+    \\['`"^~cHvukr=.]\{\\?[A-Za-z]\} | \{\\['`"^~][A-Za-z]\}
     | (?<=[A-Za-z])\\(?:[`"^~][aeiouyncAEIOUN](?=[A-Za-z])|[`^~][aeiou])
     | (?<=[A-Za-z]{3})\\'[aeiou](?![A-Za-z])
     """,

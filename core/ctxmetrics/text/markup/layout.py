@@ -64,6 +64,12 @@ _CELL_ATTRIBUTES = re.compile(
     r"""[|!](?:[ \t]*[\w-]{1,20}="[^"\n|]{0,100}+"){1,8}[ \t]*\|(?!\|)[ \t]*"""
 )
 _TABLE_FENCE = "|==="
+# What begins and ends a table, a row and a row of heads in a wiki.
+_WIKI_TABLE_MARK = re.compile(r"\{\|[^\n]{0,200}+|\|[}+-][^\n]{0,200}+|![ \t]*")
+_WIKI_HEAD_MARK = re.compile(r"[ ]!![ ]")
+# Lines that are drawn around the cells of a table, and the bars between them.
+_DRAWN_LINE = re.compile(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬═╞╡╪╭╮╰╯]{3,}+[ \t\r]*+(?=\n|\Z)")
+_DRAWN_BAR = re.compile(r"[ \t]*+[│┃║][ \t]*+")
 _BLANKS = frozenset(" \t\r")
 # The fewest bars of a row in a block without a separator line.
 _FEWEST_BARS = 3
@@ -76,7 +82,13 @@ def find_tables(reading: Reading) -> None:
         for match in _CELL_ATTRIBUTES.finditer(text):
             is_first = reading.before(match.start()) in ("", "\n")
             reading.drop(*match.span(), "" if is_first else "\t")
-    has_fence = _TABLE_FENCE in text
+    is_wiki = "{|" in text and "\n|}" in text
+    if is_wiki:
+        for match in match_lines(_WIKI_TABLE_MARK, text):
+            reading.drop(*match.span())
+        for match in _WIKI_HEAD_MARK.finditer(text):
+            reading.drop(*match.span(), "\t")
+    has_fence = is_wiki or _TABLE_FENCE in text
     position = 0
     block: list[tuple[int, int]] = []
     for line in (*text.split("\n"), ""):
@@ -86,6 +98,20 @@ def find_tables(reading: Reading) -> None:
             _read_table(reading, block, has_fence=has_fence)
             block = []
         position += len(line) + 1
+
+
+def find_drawn_tables(reading: Reading) -> None:
+    """Find the lines that are drawn around the cells of a table."""
+    text = reading.text
+    lines = [*match_lines(_DRAWN_LINE, text)]
+    for match in lines:
+        reading.drop(match.start(), min(match.end() + 1, len(text)))
+    if not lines:
+        return
+    for match in _DRAWN_BAR.finditer(text):
+        start, end = match.span()
+        is_outer = reading.before(start) in ("", "\n") or text[end : end + 1] in ("", "\n")
+        reading.drop(start, end, "" if is_outer else "\t")
 
 
 def _read_table(reading: Reading, lines: Sequence[tuple[int, int]], *, has_fence: bool) -> None:
@@ -117,7 +143,7 @@ def _read_table(reading: Reading, lines: Sequence[tuple[int, int]], *, has_fence
 
 
 def _find_bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the bars between the cells of a line with the blanks around them; not one behind an empty cell."""
+    """Yield the bars between the cells of a line with the blanks around them."""
     position = start
     bar = text.find("|", start, end)
     while bar >= 0:
@@ -125,11 +151,12 @@ def _find_bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         while first > position and text[first - 1] in _BLANKS:
             first -= 1
         last = bar + 1
-        if first == start or text[first - 1] not in _BLANKS:
-            while last < end and text[last] in _BLANKS:
-                last += 1
-            yield first, last
-            position = last
+        while last < end and text[last] == "|":  # a wiki writes two
+            last += 1
+        while last < end and text[last] in _BLANKS:
+            last += 1
+        yield first, last
+        position = last
         bar = text.find("|", last, end)
 
 
@@ -148,6 +175,7 @@ _PAGE_NUMBER = rf"""
         |[–—=-]{{2,5}}[ \t]*(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]*[–—=-]{{2,5}}
         |\d{{1,4}}[ \t]?\|[ \t]?(?:{_PAGE_WORDS})
         |\{{\d{{1,4}}\}}-{{5,60}}
+        |---[ ]end[ ]of[ ]page(?:\.page_number)?=\d{{1,4}}[ ]---
         |\[[ \t]?(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]?\]
         |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?
     )

@@ -29,7 +29,7 @@ _TARGET = re.compile(
 _LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
 _DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
 # What stands behind the text of a link in Jira and in Pandoc: [the plan|https://a.org], [fee]{.underline}
-_JIRA_TARGET = re.compile(r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|]{1,300}+\Z")
+_JIRA_TARGET = re.compile(r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|]{1,300}+(?:\|smart-[a-z]{3,9})?\Z")
 _ATTRIBUTES = re.compile(r"\{[.#][A-Za-z][^{}\n]{0,100}+\}")
 # What stands before the text of a link in AsciiDoc: link:fees.adoc[the fees], https://a.org[the plan]
 _TARGET_BEFORE = re.compile(
@@ -69,6 +69,13 @@ _TEMPLATE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A note or a source behind a word: old.{{efn|Since 1650.}}
+_NOTE_TEMPLATE = re.compile(
+    r"(?<![\s*#:|])\{\{(?:efn|refn|r|rp|cite[ ][a-z]{3,12}|citation)[ ]?\|[^{}]{0,500}+\}\}",
+    re.IGNORECASE,
+)
+# A reference of AsciiDoc: <<fees,the fee table>>
+_CROSS_REFERENCE = re.compile(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n]{1,200}+(>>)")
 _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 # A link of Textile: "the plan":https://a.org/plan
 _TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
@@ -76,7 +83,8 @@ _TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300
 
 # A template of a wiki that shows its text: {{nowrap|20 euros}}, {{lang|fr|Gand}}; and one that stands for a character.
 _SHOWN_TEMPLATE = re.compile(
-    r"(\{\{(?:nowrap|nobr|small|big|lang\|[A-Za-z-]{2,10})\|)[^{}|\n]{1,200}+(\}\})", re.IGNORECASE
+    r"(\{\{(?:nowrap|nobr|small|big|abbr|lang\|[A-Za-z-]{2,10})\|)[^{}|\n]{1,200}+((?:\|[^{}|\n]{0,200}+)?\}\})",
+    re.IGNORECASE,
 )
 _BLANK_TEMPLATE = re.compile(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
 
@@ -87,6 +95,8 @@ def find_templates(reading: Reading) -> None:
         reading.drop_pair(match.span(1), match.span(2))
     for match in _TEMPLATE.finditer(reading.text):
         reading.drop_aside(*match.span())
+    for match in _NOTE_TEMPLATE.finditer(reading.text):
+        reading.drop(*match.span())
     for match in _BLANK_TEMPLATE.finditer(reading.text):
         reading.drop(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
 
@@ -99,6 +109,13 @@ def find_addresses(reading: Reading) -> None:
             start -= 1
         reading.drop(match.start(), match.start() + 1)
         reading.drop(start, end)
+
+
+def find_cross_references(reading: Reading) -> None:
+    """Find references of AsciiDoc, of which the text is seen."""
+    for match in _CROSS_REFERENCE.finditer(reading.text):
+        if " " in match[0]:
+            reading.drop_pair(match.span(1), match.span(2))
 
 
 def find_comments(reading: Reading) -> None:
@@ -243,6 +260,9 @@ def _read_marked_text(reading: Reading, opening: tuple[int, int], closing: int, 
         return False
     if text.endswith("footnote:", 0, start):
         reading.drop_aside(start - len("footnote:"), closing + 1)
+        return True
+    if text.endswith(("kbd:", "btn:"), 0, start):
+        reading.drop_pair((start - len("kbd:"), opening[1]), (closing, closing + 1))
         return True
     if before == "^" and " " in content and _ENDS_WORD.search(text, max(0, start - 5), start - 1):
         reading.drop(start - 1, closing + 1)  # a note of Pandoc: ^[Since May 2020.]

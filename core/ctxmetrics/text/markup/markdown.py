@@ -18,11 +18,16 @@ _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
 _TICKS = re.compile(r"`+")
 # A role of reStructuredText or MyST before its text: :ref:`fees`, {ref}`fees`, H\ :sub:`2`
 _ROLE = re.compile(
-    r"(?:(?<=\\)\ |(?<![\w:])):[a-z]{2,12}(?::[a-z]{2,12})?:\Z|\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z"
+    r"(?:(?<=\\)\ |(?<![\w:])):[a-z]{1,12}(?::[a-z]{2,12})?:\Z|\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z"
 )
 _LONGEST_ROLE = 30
 # The target behind the text of a role: :ref:`the fees <fees>`
 _ROLE_TARGET = re.compile(r"\s*+<[^<>`\n]{1,300}+>\Z")
+# Of a name with a wave only the last part is seen: :meth:`~pump.Pump.start`
+_NAME_BEFORE_LAST = re.compile(r"~(?:\w{1,40}\.){1,9}")
+_POWER = re.compile(r"[+-]?\d{1,3}")
+# What makes a link of a text between ticks in reStructuredText: `the plan`_
+_LINK_END = re.compile(r"__?(?!\w)")
 
 
 def find_code(reading: Reading) -> None:
@@ -60,22 +65,32 @@ def find_code(reading: Reading) -> None:
 
 def _read_ticks(reading: Reading, opening: tuple[int, int], closing: tuple[int, int]) -> None:
     """Take two runs of ticks, with the role before them; what they hold stays as it is."""
-    text = reading.text
-    end = closing[0]
-    role = _ROLE.search(text, max(0, opening[0] - _LONGEST_ROLE), opening[0])
+    start, end = opening[1], closing[0]
+    role = _ROLE.search(reading.text, max(0, opening[0] - _LONGEST_ROLE), opening[0])
     if role is not None:
-        start = role.start()
-        if text[start] == " ":  # "\ " joins a role to a word
-            start -= 1
-        reading.drop(start, role.end())
-        target = _ROLE_TARGET.search(text, max(opening[1], end - LONGEST_NOTE), end)
-        if target is not None:
-            end = target.start()
-            reading.drop(*target.span())
-        if text.startswith("\\ ", closing[1]):
-            reading.drop(closing[1], closing[1] + 2)
+        _read_role(reading, role, start, end)
+    link_end = _LINK_END.match(reading.text, closing[1]) if opening[1] - opening[0] == 1 else None
+    if link_end is not None:
+        reading.drop(*link_end.span())
     reading.drop_pair(opening, closing)
-    reading.protect(opening[1], end)
+    reading.protect(start, end)
+
+
+def _read_role(reading: Reading, role: re.Match[str], start: int, end: int) -> None:
+    """Take a role, what joins it to words, and what is not seen of the text between its ticks, which begins and ends somewhere."""
+    text = reading.text
+    is_joined = text[role.start()] == " "  # "\\ " joins a role to a word
+    reading.drop(role.start() - 1 if is_joined else role.start(), role.end())
+    if text.startswith("\\ ", end + 1):
+        reading.drop(end + 1, end + 3)
+    target = _ROLE_TARGET.search(text, max(start, end - LONGEST_NOTE), end)
+    if target is not None:
+        reading.drop(*target.span())
+    name = _NAME_BEFORE_LAST.match(text, start, end)
+    if name is not None:
+        reading.drop(*name.span())
+    if role[0].endswith("sup:") and _POWER.fullmatch(text, start, end):
+        reading.drop(start, end, text[start:end].translate(SUPERSCRIPTS))
 
 
 # Pandoc's lowered and raised text: H~2~O, 5 m^2^, 21^st^

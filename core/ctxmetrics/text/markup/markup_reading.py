@@ -46,18 +46,18 @@ class Reading:
         text: The text.
         taken: One byte a character: 1 where it is markup or code, in which nothing else is looked for.
         edits: What was found, by its place: its end, and what is seen instead.
-        hidden: The stretches that state nothing, by their place: their end. What is found inside one does not count.
+        covered: The stretches that are taken with all that was found in them, by their place: their end, and whether they state nothing.
         partners: For a mark of a pair the place of the other.
         breaks: Where blank lines stand: no pair of marks crosses one.
     """
 
-    __slots__ = ("_absent", "breaks", "edits", "hidden", "partners", "taken", "text")
+    __slots__ = ("_absent", "breaks", "covered", "edits", "partners", "taken", "text")
 
     def __init__(self, text: str) -> None:
         self.text: str = text
         self.taken: bytearray = bytearray(len(text))
         self.edits: dict[int, tuple[int, str]] = {}
-        self.hidden: dict[int, int] = {}
+        self.covered: dict[int, tuple[int, bool]] = {}
         self.partners: dict[int, int] = {}
         self.breaks: list[int] = []
         if "\n" in text:
@@ -84,7 +84,11 @@ class Reading:
 
     def hide(self, start: int, end: int) -> None:
         """Take a stretch that states nothing, with all that was found in it."""
-        self.hidden[self._with_blank(start, end)] = end
+        self.covered[self._with_blank(start, end)] = (end, True)
+
+    def cover(self, start: int, end: int) -> None:
+        """Take a stretch that is not seen in its place, such as a note, with all that was found in it."""
+        self.covered[start] = (end, False)
 
     def _with_blank(self, start: int, end: int) -> int:
         """Return where a stretch begins with the blank before it, if a blank or a mark follows."""
@@ -121,15 +125,17 @@ class Reading:
         edits: list[Edit] = []
         for start, (end, text) in sorted(self.edits.items()):
             edits.append(Edit(start, end, text, self.partners.get(start, -1)))
-        return self._put_hidden(edits) if self.hidden else tuple(edits)
+        return self._put_covered(edits) if self.covered else tuple(edits)
 
-    def _put_hidden(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Return some edits with the hidden stretches in the place of those that they hold."""
-        hidden = [Edit(start, end, is_hidden=True) for start, end in self.hidden.items()]
+    def _put_covered(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """Return some edits with the covered stretches in the place of those that they hold."""
+        covered = [
+            Edit(start, end, is_hidden=is_hidden) for start, (end, is_hidden) in self.covered.items()
+        ]
         merged: list[Edit] = []
         position = 0
-        for edit in sorted([*edits, *hidden]):
-            if edit.is_hidden and edit.start < position < edit.end:
+        for edit in sorted([*edits, *covered]):
+            if edit.start < position < edit.end:
                 merged.append(edit._replace(start=position))
             elif edit.start >= position:
                 merged.append(edit)
