@@ -88,8 +88,9 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
         chunks: Its pieces between white space.
         pieces: The words of each.
     """
-    if "\n" in text or "\t" in text:  # a quantity does not go on in another line or cell
-        return [*chain.from_iterable(map(tokens, text.replace("\t", "\n").split("\n")))]
+    lines = _LINE_END.split(text)
+    if len(lines) > 1:
+        return [*chain.from_iterable(map(tokens, lines))]
     numbers = {index: type(words) for index, words in enumerate(pieces) if type(words) is not tuple}
     if not numbers:
         return [*chain.from_iterable(pieces)]
@@ -117,6 +118,9 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
         next_free = end
     return [*chain.from_iterable(pieces)]
 
+
+# Where no quantity goes on: the end of a cell, and that of a line, unless the next one begins with a small letter ("20\\neuros").
+_LINE_END = re.compile(r"\t|\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])")
 
 # Characters of the longest word for half, with a mark behind it.
 _LONGEST_HALF = max(map(len, HALVES)) + 1

@@ -39,6 +39,7 @@ _ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
 _LABELLED_ADDRESS = re.compile(
     r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16}|!date\^[^<>|\n]{1,80}+)(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
 )
+_VOID = frozenset(("ref", "references"))
 _BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
 _PROGRAMS = frozenset(("script", "style"))

@@ -32,7 +32,7 @@ _STRUCK = frozenset(("sout", "xout", "st"))
 # A group in another type: {\\bf fee}
 _TYPE = re.compile(r"\{\\(?:bf|it|em|tt|sc|sl|rm|sf)(?:series|shape|family)?[ ]+")
 _TABLE = re.compile(
-    r"\\begin\{(tabular[x*]?|longtable|array|align\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
+    r"\\begin\{(tabular[x*]?|longtable|array|(?:align|equation|gather|multline|eqnarray)\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
 )
 _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
 _TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")

@@ -99,8 +99,14 @@ _INDEX = re.compile(
 )
 
 
+# A blank of LaTeX at which no line ends: 20~euros, Dr.~Hale
+_TIE = re.compile(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
+
+
 def find_indexes(reading: Reading) -> None:
-    """Find lowered and raised text of Pandoc and AsciiDoc; a raised number is seen as one."""
+    """Find ties, and lowered and raised text of Pandoc and AsciiDoc; a raised number is seen as one."""
+    for match in _TIE.finditer(reading.text):
+        reading.drop(*match.span(), " ")
     for match in _INDEX.finditer(reading.text):
         lowered, raised = match.groups()
         reading.drop(*match.span(), lowered or raised.replace("−", "-").translate(SUPERSCRIPTS))

@@ -34,6 +34,29 @@ def test_only_the_same_quantity_supports(language, reference, context, expected,
     assert verdicts[verdict.value, verdict.code] == expected
 
 
+# A text that is cut into lines of a page, and cells and items that are none.
+WRAPPED = [
+    ("The fee is 20 euros.", "For members of the old club the fee is 20\neuros.", 1.0),
+    ("The fee is 20 euros.", "For members of the old club the fee is 20  \r\n  euros.", 1.0),
+    ("The fee is 20 euros.", "The fee is 20<br>euros.", 1.0),
+    ("The fee is 20 euros.", "> The fee is 20\n> euros.", 1.0),
+    ("It opens at 6 pm.", "It opens at 6\npm.", 1.0),
+    ("It opens at 6 pm.", "It opens at 6\nam.", 0.0),
+    ("It is open from 9:00 to 18:00.", "It is open from 9:00\nto 18:00.", 1.0),
+    ("It is open from 9:00 to 18:00.", "It is open from 18:00\nto 9:00.", 0.0),
+    ("The road is 3 km long.", "The road is 3\nm long.", 0.0),
+    ("The fee is 20 euros.", "Adult fee: 20\nChild fee: euros 5", 0.0),
+]
+
+
+@each_case(("reference", "context", "expected"), WRAPPED)
+def test_quantity_goes_on_in_the_next_line(reference, context, expected):
+    assert (
+        ContextRecall().score(Sample(reference=reference, retrieved_contexts=[context])).value
+        == expected
+    )
+
+
 def test_the_table_is_large_enough():
     assert len(PAIRS) >= 150
     assert len({language for language, *_ in PAIRS}) >= 8
