@@ -153,14 +153,7 @@ def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
     details: list[object] = []
     for link in chain:
         details += _list_details(link)
-    from ctxmetrics.models.runtime.context_overflow import (
-        is_too_long,
-        stated_limit,
-    )  # most runs have no failure
-
-    if is_too_long(None, text, details):
-        return JudgeError(message, reason_code="too_long", limit=stated_limit(text))
-    return UnsentError(message, error)
+    return _find_overflow(None, text, details, message) or UnsentError(message, error)
 
 
 def _list_details(error: BaseException) -> list[object]:
@@ -247,15 +240,10 @@ def from_status(
         code: What the server calls the error.
         details: What else it says: codes and bodies.
     """
-    from ctxmetrics.models.runtime.context_overflow import (
-        is_too_long,
-        stated_limit,
-    )  # most runs have no failure
-
-    if status >= 400 and is_too_long(status, message, details):  # noqa: PLR2004 - HTTP
-        return JudgeError(
-            message, reason_code="too_long", status=status, limit=stated_limit(message, details)
-        )
+    if status >= 400:  # noqa: PLR2004 - HTTP
+        overflow = _find_overflow(status, message, details, message)
+        if overflow is not None:
+            return overflow
     reason = "client_error"
     is_quota_spent = isinstance(code, str) and code in WORDS["spent"]
     # A success that raises is a reply whose body could not be read.
@@ -274,6 +262,21 @@ def from_status(
         retry_after=retry_after if retryable else None,
         status=status,
     )
+
+
+def _find_overflow(
+    status: int | None, text: str, details: Sequence[object], message: str
+) -> JudgeError | None:
+    """Build the failure of a request with more tokens than the model takes; None for any other."""
+    from ctxmetrics.models.runtime.context_overflow import (
+        is_too_long,
+        stated_limit,
+    )  # most runs have no failure
+
+    if not is_too_long(status, text, details):
+        return None
+    limit = stated_limit(text, details)
+    return JudgeError(message, reason_code="too_long", status=status, limit=limit)
 
 
 def _read_retry_after(error: BaseException) -> float | None:
