@@ -26,9 +26,12 @@ WORDS = re.findall(r"^## (.+)$", GLOSSARY, re.MULTILINE)
 LOOKED_AT = ("", "start", "comparing", "trust", "files", "cli", "glossary", "metrics")
 
 
-def build(site: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once."""
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(site)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -36,30 +39,28 @@ def build(site: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
+    return folder
 
 
 @pytest.mark.browser
 @pytest.mark.skipif(bool(LACKING), reason=f"not installed: {LACKING}")
-def test_eight_pages_have_no_accessibility_issue(tmp_path: Path) -> None:
-    build(tmp_path / "site")
+def test_eight_pages_have_no_accessibility_issue(site: Path, tmp_path: Path) -> None:
     browser = Browser(tmp_path / "profile")
     try:
         for width in (1200, 390):
             browser.driver.set_window_size(width, 900)
             for name in LOOKED_AT:
-                browser.driver.get((tmp_path / "site" / name / "index.html").as_uri())
+                browser.driver.get((site / name / "index.html").as_uri())
                 assert browser.violations() == [], (width, name)
     finally:
         browser.driver.quit()
 
 
 @pytest.mark.slow
-def test_site_builds_without_a_warning(tmp_path: Path) -> None:
-    """One test, so that the site is built once, also where tests are spread over processes."""
-    build(tmp_path)
-    nothing_is_loaded_from_elsewhere(tmp_path)
-    the_first_use_of_each_word_of_the_glossary_is_a_link(tmp_path)
-    lists_and_fences_are_read_as_on_github(tmp_path)
+def test_site_builds_without_a_warning(site: Path) -> None:
+    nothing_is_loaded_from_elsewhere(site)
+    the_first_use_of_each_word_of_the_glossary_is_a_link(site)
+    lists_and_fences_are_read_as_on_github(site)
 
 
 def pages(site: Path) -> list[Path]:
