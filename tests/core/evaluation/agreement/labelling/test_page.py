@@ -46,11 +46,22 @@ def written(folder: Path, samples) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = LabelPage(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.driver.quit()
+
+
 @pytest.fixture
-def page(tmp_path):
-    made = LabelPage(tmp_path / "browser")
-    yield made
-    made.driver.quit()
+def page(browser):
+    """The browser, with nothing left of the test before."""
+    browser.driver.get("about:blank")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.requests()
+    browser.driver.get_log("browser")
+    return browser
 
 
 def saved(file: Path) -> dict[tuple[str, str], tuple[str, list[str]]]:
