@@ -1,4 +1,4 @@
-"""Five short samples with questions, references and contexts of this project."""
+"""Three short samples with questions, references and contexts of this project."""
 
 from __future__ import annotations
 
@@ -22,17 +22,5 @@ SAMPLES = [
         user_input="How often are the roses watered?",
         reference="The roses are watered every evening.",
         retrieved_contexts=["The garden has two gates.", "Water the roses every evening."],
-    ),
-    Sample(
-        id="library",
-        user_input="Who may borrow books?",
-        reference="Every resident may borrow five books.",
-        retrieved_contexts=["The library closes at six."],
-    ),
-    Sample(
-        id="bridge",
-        user_input="What is the bridge made of?",
-        reference="The bridge is made of steel.",
-        retrieved_contexts=["The old bridge was made of wood.", "The new bridge is made of steel."],
     ),
 ]
