@@ -142,9 +142,9 @@ def _share(*parts):
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
-def compare(world, metrics, judge, k, *, pooled):
+def compare(world, metrics, judge, k, *, pooled, settings=SETTINGS):
     samples, found = world
-    retrievers = {name: answers.__getitem__ for name, answers in found.items()}
+    retrievers = {name: found[name].__getitem__ for name in settings}
     return compare_retrievers(
         samples, retrievers, metrics, judge=judge, k=k, pooled=pooled, progress=False
     )
@@ -272,14 +272,18 @@ def measure_worth(world, k, draws, repeated):
     questions = len(world[0])
     variances = {}
     for pooled in (True, False):
+        # Judged apart, a setting has the verdicts that it has without the others.
+        settings = SETTINGS if pooled else SETTINGS[:2]
         drawn = []
         for draw in range(draws):
             judge = ErringJudge(draw, repeated)
-            drawn.append(_list_differences(compare(world, [ContextRecall()], judge, k, pooled=pooled)))
+            result = compare(world, [ContextRecall()], judge, k, pooled=pooled, settings=settings)
+            drawn.append(_list_differences(result))
         variances[pooled] = sum(map(variance, zip(*drawn, strict=True))) / questions**2
     # The spread over other questions is that of both, and is added: that of an honest judge.
+    judge = ErringJudge(0, 0.0, errs=0)
     honest = _list_differences(
-        compare(world, [ContextRecall()], ErringJudge(0, 0.0, errs=0), k, pooled=True)
+        compare(world, [ContextRecall()], judge, k, pooled=False, settings=SETTINGS[:2])
     )
     sampled = pvariance(honest) / questions
     together = sampled + variances[True]
