@@ -90,8 +90,9 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Property tests draw the same examples in each run: no change is refused for what another one let in. CI draws twice as many
-# once, in the environment `everything`: --hypothesis-profile=whole. To draw new ones, and twenty times as many:
-# --hypothesis-profile=search. A test of another size multiplies `settings().max_examples`.
+# once, in the environment `everything`: --hypothesis-profile=whole. Other versions of Python and of packages draw a fifth:
+# --hypothesis-profile=versions. To draw new ones, and twenty times as many: --hypothesis-profile=search. A test of another
+# size multiplies `settings().max_examples`.
 settings.register_profile(
     "repeat",
     max_examples=100,
@@ -100,6 +101,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("whole", settings.get_profile("repeat"), max_examples=200)
+settings.register_profile("versions", settings.get_profile("repeat"), max_examples=20)
 settings.register_profile(
     "search", settings.get_profile("repeat"), max_examples=2000, derandomize=False, print_blob=True
 )
