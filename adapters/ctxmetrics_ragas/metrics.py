@@ -77,9 +77,10 @@ def _traces(callbacks: Any) -> MutableMapping[str, Any]:
 
 
 def _record_score(score: Score, callbacks: Any) -> None:
-    """Write the whole score into Ragas' trace of the metric, for `results`: evaluate() keeps numbers only.
+    """Put the score into Ragas' trace of the metric, for `results`: evaluate() keeps numbers only.
 
-    It is written into the tracer directly: through LangChain's callbacks it would take longer than scoring ids.
+    It is the object itself, as the replies in the traces of Ragas' own metrics are: most traces are never read, and plain data
+    would take longer than scoring ids. So would LangChain's callbacks; the tracer is written to directly.
     """
     traces = _traces(callbacks)
     metric_run = traces.get(str(getattr(callbacks, "parent_run_id", None)))
@@ -91,7 +92,7 @@ def _record_score(score: Score, callbacks: Any) -> None:
         name="score",
         inputs={"data": score.provenance.judge},
         metadata={},
-        outputs={"output": {**score.to_dict(), "reason": score.reason}},
+        outputs={"output": score},
     )
     traces[score_run.run_id] = score_run
     metric_run.children.append(score_run.run_id)

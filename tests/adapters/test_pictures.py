@@ -227,7 +227,7 @@ def test_ragas_evaluate(name: str) -> None:
     assert pictured["id_based_context_recall"] == 1.0
     assert set(plain.values()) == {1.0}
     told = result.traces[0]["context_recall"]["score"]["output"]
-    assert told["reason_code"] == "not_text"
+    assert told.reason_code == "not_text"
 
 
 # ---- the core, which all of them go through ----

@@ -199,7 +199,7 @@ def test_not_computable_is_nan_with_its_reason_in_log_and_trace(
     assert f"id_based_context_recall, {question}: no_reference" in caplog.text
     for name in ("context_recall", "id_based_context_recall"):
         score = result.traces[0][name]["score"]["output"]
-        assert (score["value"], score["reason_code"]) == (None, "no_reference")
+        assert (score.value, score.reason_code) == (None, "no_reference")
 
 
 def test_a_run_of_nothing_but_nan_ends(evaluate: Any, row: Row) -> None:
@@ -212,11 +212,11 @@ def test_explanations_are_in_the_traces(evaluate: Any, row: Row) -> None:
     trace = evaluate([row], [ours.ContextRecall()]).traces[0]
     assert trace.scores == {"context_recall": 0.5}
     score = trace["context_recall"]["score"]["output"]
-    missed = score["verdicts"][1]
-    assert (missed["text"], missed["value"]) == ("It was built in 1889.", False)
-    assert "1889" in score["reason"]
-    span = score["verdicts"][0]["evidence"][0]
-    assert row["retrieved_contexts"][span["context"]][span["start"] : span["end"]] == span["quote"]
+    missed = score.verdicts[1]
+    assert (missed.text, missed.value) == ("It was built in 1889.", False)
+    assert "1889" in score.reason
+    span = score.verdicts[0].evidence[0]
+    assert row["retrieved_contexts"][span.context][span.start : span.end] == span.quote
 
 
 class _Runs(BaseCallbackHandler):
@@ -322,7 +322,7 @@ def test_exception_in_a_judge_is_nan_with_a_reason(
     assert (first, third) == (1.0, 1.0)
     assert math.isnan(second)
     score = result.traces[1]["context_recall"]["score"]["output"]
-    assert "RuntimeError: the judge broke" in score["message"]
+    assert "RuntimeError: the judge broke" in score.message
     (line,) = [record.getMessage() for record in caplog.records if record.name == "ctxmetrics_ragas"]
     assert line.startswith("context_recall, row 1 ('Fail!'): not_judged: ")
 
@@ -373,11 +373,11 @@ def test_token_usage_is_counted_for_every_kind_of_llm(
     metrics = [ours.ContextRecall(**how), ours.ContextPrecision(**how)]
     result = evaluate([row], metrics, llm=llm, token_usage_parser=get_token_usage_for_openai)
     counted = result.total_tokens()
-    score = result.traces[0]["context_recall"]["score"]["output"]["usage"]
-    other = result.traces[0]["context_precision"]["score"]["output"]["usage"]
-    assert counted.input_tokens == score["prompt_tokens"] + other["prompt_tokens"] > 100
-    assert counted.output_tokens == score["completion_tokens"] + other["completion_tokens"] > 10
-    assert sorted([score["calls"], other["calls"]]) == [0, 1]
+    score = result.traces[0]["context_recall"]["score"]["output"].usage
+    other = result.traces[0]["context_precision"]["score"]["output"].usage
+    assert counted.input_tokens == score.prompt_tokens + other.prompt_tokens > 100
+    assert counted.output_tokens == score.completion_tokens + other.completion_tokens > 10
+    assert sorted([score.calls, other.calls]) == [0, 1]
 
 
 def test_max_workers_bounds_requests(evaluate: Any, row: Row, llms: Any, labels: Any) -> None:

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 def _judge_of(result: Any, metric: str = "context_recall", row: int = 0) -> str:
-    return result.traces[row][metric]["score"]["output"]["provenance"]["judge"]
+    return result.traces[row][metric]["score"]["output"].provenance.judge
 
 
 # ---- who judges ----
@@ -392,8 +392,8 @@ def test_run_config_max_retries_is_how_often_an_llm_is_asked(
         assert math.isnan(result["context_recall"][0])
         assert server.count == 3
     score = result.traces[0]["context_recall"]["score"]["output"]
-    assert score["reason_code"] == "not_judged"
-    assert {verdict["code"] for verdict in score["verdicts"]} == {"rate_limited"}
+    assert score.reason_code == "not_judged"
+    assert {verdict.code for verdict in score.verdicts} == {"rate_limited"}
 
 
 @pytest.mark.parametrize("make", ["instructor_async", "langchain"])
@@ -416,9 +416,7 @@ def test_a_judge_that_is_down_is_not_asked_for_every_sample(evaluate: Any, row: 
         result = evaluate(rows, [ContextRecall(llm=llms.langchain(server))], run_config=config)
         assert all(map(math.isnan, result["context_recall"]))
         assert server.count == 0  # refused before they count as requests
-    codes = [
-        trace["context_recall"]["score"]["output"]["verdicts"][0]["code"] for trace in result.traces
-    ]
+    codes = [trace["context_recall"]["score"]["output"].verdicts[0].code for trace in result.traces]
     assert codes[0] == "client_error"
     assert codes[-1] == "judge_down"
 

@@ -45,7 +45,7 @@ def test_a_name_that_promises_an_llm_asks_it(
     result = evaluate([row], [metric], llm=make_llm(server))
     assert result.scores == [{key: value}]
     assert server.count == 1
-    assert "fake-judge" in result.traces[0][key]["score"]["output"]["provenance"]["judge"]
+    assert "fake-judge" in result.traces[0][key]["score"]["output"].provenance.judge
 
 
 def test_the_snippet_of_the_report_asks_once_a_sample(

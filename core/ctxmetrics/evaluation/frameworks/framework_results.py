@@ -27,8 +27,8 @@ def build_results(
 
     Args:
         schema: Reads the records.
-        rows: Each row's record, and its saved scores by the framework's names of the metrics: the dict of `Score.to_dict`, or
-            the error of a metric that failed. A metric without such a dict in any row is not of this library, and is left out.
+        rows: Each row's record, and its saved scores by the framework's names of the metrics: the `Score`, its dict, or the
+            error of a metric that failed. A metric without a score in any row is not of this library, and is left out.
         keys: The keys of the fields in the records: see `KeyParams`.
 
     Raises:
@@ -71,6 +71,8 @@ def _read_sample(schema: Schema, record: Mapping[str, Any], keys: Mapping[str, A
 
 def _read_score(saved: Any, sample: Sample) -> Score | str:
     """Read a saved score; if there is none, return the reason."""
+    if isinstance(saved, Score):
+        return saved
     if not isinstance(saved, Mapping):
         return str(saved or "the framework kept no score")
     stages = {"stage_sizes": sizes_of(sample.stages)} if sample.stages else None
