@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 
+@cache
 def read_data(package: str, name: str) -> Any:
-    """Read a data file of a package of the library (of the library itself without one): TOML or JSON, by its ending."""
+    """Read a data file of a package of the library (of the library itself without one): TOML or JSON, by its ending.
+
+    Several modules read one file: they share its data, which nobody changes.
+    """
     text = files("ctxmetrics").joinpath(*package.split("."), name).read_text(encoding="utf-8")
     if name.endswith(".toml"):
         import tomllib

@@ -28,11 +28,12 @@ DECISION_VERSION = 1
 
 def _read_texts(language: str) -> dict[str, Any]:
     """Read the texts of one of our own packs; each part of a prompt is put where its name stands in braces."""
-    data: dict[str, Any] = read_data("prompts", f"{language}.toml")
+    data: dict[str, Any] = {**read_data("prompts", f"{language}.toml")}
+    texts = {**data["texts"]}
     for name, part in data.pop("parts").items():
-        for step, prompt in data["texts"].items():
-            data["texts"][step] = prompt.replace(f"{{{name}}}", part)
-    return data
+        for step, prompt in texts.items():
+            texts[step] = prompt.replace(f"{{{name}}}", part)
+    return {**data, "texts": texts}
 
 
 _ENGLISH = _read_texts("en")

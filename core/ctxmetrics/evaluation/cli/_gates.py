@@ -13,7 +13,6 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import InputFileError, ParameterError
@@ -369,6 +368,8 @@ def fence_text(text: str) -> str:
 
 def _format_junit(outcomes: Sequence[Outcome], suite: str) -> str:
     """Write the outcomes of gates as JUnit XML."""
+    from xml.sax.saxutils import escape, quoteattr  # loads clients of the network
+
     failed = [item for item in outcomes if item.problem is not None]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',

@@ -49,6 +49,8 @@ from ctxmetrics.samples.schema import RETRIEVED
 _OF_SETTINGS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
 # The most samples of repeated questions that are compared.
 _MOST_REPEATED = 1000
+# Samples that one thread hands to the other at once, where nothing is judged: each turn costs as much as ten rows.
+_GROUP = 256
 # Seconds that a sample waits at most for the next ones, to be handed on with them.
 _LONGEST_REST = 0.02
 
@@ -411,6 +413,8 @@ class CallerSource(Source):
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         # Where nothing is judged, both threads would only wait for each other: they take turns, a group of samples each.
+        if not self._any_waits:
+            ahead = max(ahead, _GROUP)
         if ahead > self._asked and (self._any_waits or not self._asked):
             self._requested_counts.put(ahead - self._asked)
             self._asked = ahead

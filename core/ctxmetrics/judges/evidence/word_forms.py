@@ -39,6 +39,8 @@ _NUMBER = r"""
     |(?<![\d,])\d+,\d+(?!,?\d)                          # 3,14, but not a list 1,2,3
     |\d+
 """
+# All marks stand there: the signs of Han and hangul between these blocks have none.
+_BLOCKS_WITH_MARKS = ((0x300, 0x3400), (0xA000, 0xAC00), (0xF900, 0x1F000))
 _BREVE = "\u0306"
 # Canonical combining classes: Hebrew and Arabic points, and the accents that stand above, below or across.
 _FIRST_POINT = 10
@@ -72,12 +74,13 @@ def word_pattern(is_ascii: bool) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _marks() -> str:
-    """Return the marks that belong to the letter before them; a soft hyphen and joiners stand inside words too."""
-    marks = (
-        character
-        for character in map(chr, range(0x300, 0x1F000))
-        if unicodedata.category(character)[0] == "M"
-    )
+    """Return the marks that belong to the letter before them, as the inside of a character class.
+
+    A soft hyphen and joiners stand inside words too.
+    """
+    marks: list[str] = []
+    for first, last in _BLOCKS_WITH_MARKS:
+        marks += [mark for mark in map(chr, range(first, last)) if unicodedata.category(mark)[0] == "M"]
     return "".join(marks) + INVISIBLE
 
 
