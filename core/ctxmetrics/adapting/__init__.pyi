@@ -10,12 +10,16 @@ from ctxmetrics.adapting.judge_argument import label_judge as label_judge
 from ctxmetrics.adapting.kept_scores import append_score as append_score
 from ctxmetrics.adapting.kept_scores import find_score as find_score
 from ctxmetrics.adapting.kept_scores import to_json_details as to_json_details
+from ctxmetrics.adapting.parameters import PROMPT_ADVICE as PROMPT_ADVICE
 from ctxmetrics.adapting.parameters import CoreParams as CoreParams
 from ctxmetrics.adapting.parameters import MetricClass as MetricClass
 from ctxmetrics.adapting.parameters import MetricClasses as MetricClasses
 from ctxmetrics.adapting.parameters import MetricParams as MetricParams
+from ctxmetrics.adapting.parameters import UnusedError as UnusedError
 from ctxmetrics.adapting.parameters import WrapperParams as WrapperParams
 from ctxmetrics.adapting.parameters import build_metric as build_metric
+from ctxmetrics.adapting.parameters import check_unused as check_unused
+from ctxmetrics.adapting.parameters import mark_unused as mark_unused
 from ctxmetrics.adapting.parameters import name_class as name_class
 from ctxmetrics.adapting.parameters import rename as rename
 from ctxmetrics.adapting.picture_texts import check_texts as check_texts
@@ -23,10 +27,6 @@ from ctxmetrics.adapting.runners import Runner as Runner
 from ctxmetrics.adapting.runners import isolated_process as isolated_process
 from ctxmetrics.adapting.saved_metrics import load_params as load_params
 from ctxmetrics.adapting.saved_metrics import save_metric as save_metric
-from ctxmetrics.adapting.unused_overrides import PROMPT_ADVICE as PROMPT_ADVICE
-from ctxmetrics.adapting.unused_overrides import UnusedError as UnusedError
-from ctxmetrics.adapting.unused_overrides import check_unused as check_unused
-from ctxmetrics.adapting.unused_overrides import mark_unused as mark_unused
 from ctxmetrics.adapting.wrapper import SampleWrapper as SampleWrapper
 from ctxmetrics.adapting.wrapper import Wrapper as Wrapper
 from ctxmetrics.evaluation.frameworks.framework_batches import score_all as score_all

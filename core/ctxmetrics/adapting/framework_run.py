@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import threading
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ctxmetrics.errors import (
-    EmbeddedJudgeWarning,
-    RequestError,
-)
+from ctxmetrics._internal.forks import make_lock
+from ctxmetrics.errors import EmbeddedJudgeWarning, RequestError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import Schema
@@ -22,7 +19,7 @@ from ctxmetrics.scores.score import Score
 
 _log = logging.getLogger("ctxmetrics")
 # Two threads must not make two runs of one name, nor warn twice.
-_lock = threading.Lock()
+_lock = make_lock()
 # The labels of a run are checked when so many samples were scored: a framework does not say which sample is the last.
 _CHECKS = (20, 40, 80, 160)
 

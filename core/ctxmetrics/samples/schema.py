@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypedDict
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 from ctxmetrics import formulas
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.text.repeats import measure_overlaps
 from ctxmetrics.verdicts import Verdict
 

@@ -6,9 +6,10 @@ import re
 import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.markup import count_marks, may_hold_markup
 from ctxmetrics.text.normal_form import normalise, normalise_with_origin

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.list_marks import ITEM_WORD, LISTS, MONTH, any_of

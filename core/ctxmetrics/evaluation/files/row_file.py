@@ -9,12 +9,13 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.files.aegis import Payload, read_payload
 from ctxmetrics.evaluation.files.arrow_rows import arrow_rows

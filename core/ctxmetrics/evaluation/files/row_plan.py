@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from types import NoneType
 from typing import Any
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import AmbiguousFieldError, SampleError
 from ctxmetrics.evaluation.files.field_locations import (
     STAGE,

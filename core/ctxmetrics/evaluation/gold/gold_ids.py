@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from urllib.parse import unquote
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language

@@ -8,13 +8,13 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import zip_longest
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.words import tokens

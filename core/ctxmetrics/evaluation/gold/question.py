@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, list_gold

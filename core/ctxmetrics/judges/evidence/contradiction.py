@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, compress, islice, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.contrasts import (

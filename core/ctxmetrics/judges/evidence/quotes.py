@@ -8,10 +8,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.contradiction import (
     Contradiction,
     contradiction,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import read_words_and_keys, split_date, split_times
 from ctxmetrics.models.runtime.memo import digest_key
@@ -181,7 +181,7 @@ class Memory:
     def __init__(self, max_weight: int) -> None:
         self._max_weight = max_weight
         self._weight = 0
-        self._lock = threading.Lock()
+        self._lock = make_lock()
         self._indexes: OrderedDict[object, WordIndex] = OrderedDict()
 
     def get(self, key: object, make: Callable[[], WordIndex]) -> WordIndex:

@@ -17,8 +17,6 @@ import asyncio
 import atexit
 import json
 import os
-import sys
-import threading
 import time
 import zlib
 from collections.abc import Mapping
@@ -31,6 +29,7 @@ from urllib.request import getproxies
 
 from pydantic_core import to_json
 
+from ctxmetrics._internal.forks import make_lock
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, raise_missing
 from ctxmetrics.models.runtime.background import background_loop
@@ -40,9 +39,8 @@ from ctxmetrics.models.runtime.run import ServerReply, current_run
 # The clients, by process (as the background loop that their connections belong to), address, path and key. A forked child
 # builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
 _clients: dict[tuple[int, str, str, str], Client] = {}
-# Held while the package is imported and a client is built. A fork waits for it: else the child would find a package of
-# which only a part was imported, and whose import no thread of the child goes on with.
-_building = threading.RLock()
+# Held while the package is imported and a client is built.
+_building = make_lock()
 _CLOSING_SECONDS = 2.0
 # More connections than any run has requests in flight: a request that waits for a connection uses up
 # its timeout.
@@ -143,14 +141,6 @@ def _build_client(base_url: str, key: str, path: str) -> Client:
     return Client(http, request)
 
 
-def _wait_for_imports() -> None:
-    """Wait, before a fork, until other threads have imported the package and built their clients."""
-    _building.acquire()
-    if "openai" in sys.modules:
-        with suppress(ImportError):
-            import openai  # noqa: F401 - waits for the import of another thread
-
-
 def build_blocking_client(base_url: str, key: str, timeout: float) -> Any:
     """Build a client of the package for files and batches: it blocks, and follows no redirects.
 
@@ -246,9 +236,3 @@ def close_all() -> None:
     if clients:
         with suppress(Exception):  # the process ends, and its connections with it
             asyncio.run_coroutine_threadsafe(close(), background_loop()).result(_CLOSING_SECONDS)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_wait_for_imports, after_in_parent=_building.release, after_in_child=_building.release
-    )

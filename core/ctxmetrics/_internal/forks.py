@@ -1,0 +1,71 @@
+"""What stays usable in a forked child, which has no threads of its parent to release a lock or to finish a value."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+# The packages whose imports a fork waits for: this one, and one that it loads when a client is built.
+_PACKAGES = ("ctxmetrics", "openai")
+
+
+def _wait_for_imports() -> None:
+    """Wait until other threads have finished the imports that they have begun: in the child nobody would finish them."""
+    for name, module in [*sys.modules.items()]:
+        package, _, _ = name.partition(".")
+        spec = getattr(module, "__spec__", None)
+        if package in _PACKAGES and getattr(spec, "_initializing", False):
+            with suppress(ImportError):
+                importlib.import_module(name)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_imports)
+
+
+def make_lock() -> threading.RLock:
+    """Make a lock that a fork waits for, so that it is free in the parent and in the child."""
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+    return lock
+
+
+class cached_property(Generic[T]):  # noqa: N801 - it is used as the one of functools
+    """A property that is computed once for each object, without a lock.
+
+    That of functools holds a lock before Python 3.12. Two threads that read it at once may both compute it here.
+
+    Args:
+        function: The method that computes the value.
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached_property[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> cached_property[T] | T:
+        if instance is None:
+            return self
+        value = self._function(instance)
+        # The value in the object's own dict is found before this property.
+        vars(instance)[self._name] = value
+        return value
