@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 from ctxmetrics.judges.evidence.chunks import (
     CLAUSE_END,
@@ -66,7 +67,7 @@ def tokens(text: str) -> list[Token]:
     pieces = [*map(find_plain_chunk, chunks)]
     if None not in pieces:
         return [*chain.from_iterable(pieces)]  # the usual case
-    return _read_numbers(text, chunks, [*map(read_chunk, chunks)])
+    return _read_numbers(text, chunks, pieces)
 
 
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
@@ -76,22 +77,29 @@ def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     if None not in pieces:
         words = [*chain.from_iterable(pieces)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    words = _read_numbers(text, chunks, [*map(read_chunk, chunks)])
+    words = _read_numbers(text, chunks, pieces)
     return words, held_keys(words)
 
 
-def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ...]]) -> list[Token]:
+def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[Token]:
     """Return the words of a text that may hold numbers.
 
     Args:
         text: The text.
         chunks: Its pieces between white space.
-        pieces: The words of each.
+        pieces: The words of each; None for one that may hold a number.
     """
-    lines = _LINE_END.split(text)
-    if len(lines) > 1:
-        return [*chain.from_iterable(map(tokens, lines))]
-    numbers = {index: type(words) for index, words in enumerate(pieces) if type(words) is not tuple}
+    if "\n" in text or "\t" in text:
+        lines = _LINE_END.split(text)
+        if len(lines) > 1:
+            return [*chain.from_iterable(map(tokens, lines))]
+    numbers: dict[int, type] = {}
+    for index, chunk in enumerate(chunks):
+        if pieces[index] is None:
+            chunk_words = read_chunk(chunk)
+            pieces[index] = chunk_words
+            if type(chunk_words) is not tuple:
+                numbers[index] = type(chunk_words)
     if not numbers:
         return [*chain.from_iterable(pieces)]
     kinds = numbers.values()
