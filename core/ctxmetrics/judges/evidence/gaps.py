@@ -57,7 +57,9 @@ def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
     if ";" in gap or "；" in gap:
         return True
     is_insertion = any(gap.startswith(first) and gap.endswith(last) for first, last in _BRACKETS)
-    return not is_insertion and _holds_subject(gap, after, language)
+    if is_insertion:
+        return False
+    return _holds_subject(gap, after, language) or _holds_clause(before, gap, after, language)
 
 
 # The kinds of a year, and of a number whose unit is not written.
@@ -98,6 +100,25 @@ def _unit_kind(unit: str) -> str:
     words = tokens(unit)
     key = words[0].key if words else unit
     return "money" if key in _CURRENCIES else key
+
+
+def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
+    """Whether a gap holds the rest of one clause and the beginning of another with the same word.
+
+    That is the word before the gap ("Dogs are ... not allowed", of "Dogs are allowed, but cats are not allowed"), or the word behind
+    it ("It is free ... on Mondays", of "It is free on Sundays and costs a lot on Mondays"), unless that only begins a subject.
+    """
+    lists = _LISTS.get(base_language(language))
+    if lists is None or base_language(language) == "values":
+        return False
+    pieces = [piece.casefold() for piece in _PIECE.findall(gap)]
+    joint_places = [number for number, piece in enumerate(pieces) if piece in lists["joints"]]
+    if not joint_places:
+        return False
+    if pieces[-1:] == _PIECE.findall(before[-60:].casefold())[-1:]:
+        return True
+    first = (_PIECE.findall(after[:60].casefold()) or [""])[0]
+    return first not in lists["openers"] and first in pieces[: joint_places[-1]]
 
 
 def _holds_subject(gap: str, after: str, language: str) -> bool:

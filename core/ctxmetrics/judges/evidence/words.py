@@ -93,13 +93,7 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
         lines = _LINE_END.split(text)
         if len(lines) > 1:
             return [*chain.from_iterable(map(tokens, lines))]
-    numbers: dict[int, type] = {}
-    for index, chunk in enumerate(chunks):
-        if pieces[index] is None:
-            chunk_words = read_chunk(chunk)
-            pieces[index] = chunk_words
-            if type(chunk_words) is not tuple:
-                numbers[index] = type(chunk_words)
+    numbers = _find_numbers(chunks, pieces)
     if not numbers:
         return [*chain.from_iterable(pieces)]
     kinds = numbers.values()
@@ -129,6 +123,24 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
 
 # Where no quantity goes on: the end of a cell, and that of a line, unless the next one begins with a small letter ("20\\neuros").
 _LINE_END = re.compile(r"\t|\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])")
+
+
+def _find_numbers(chunks: Sequence[str], pieces: list[Any]) -> dict[int, type]:
+    """Read the chunks that may hold a number, and return the places of those that do, with their kinds.
+
+    Args:
+        chunks: The pieces of a text between white space.
+        pieces: The words of each, which are filled in; None for one that may hold a number.
+    """
+    numbers: dict[int, type] = {}
+    for index, chunk in enumerate(chunks):
+        if pieces[index] is None:
+            words = read_chunk(chunk)
+            pieces[index] = words
+            if type(words) is not tuple:
+                numbers[index] = type(words)
+    return numbers
+
 
 # Characters of the longest word for half, with a mark behind it.
 _LONGEST_HALF = max(map(len, HALVES)) + 1

@@ -226,6 +226,14 @@ GAPS = [
     (CELLS, "Adult ... 5 euros", True),
     ("The ferry is red; it leaves at nine.", "The ferry ... leaves at nine", True),
     ("The old red ferry leaves daily at nine.", "The old ... ferry leaves ... at nine", False),
+    ("Dogs are allowed here and cats are not allowed there.", "Dogs are ... not allowed there", True),
+    ("Dogs are allowed here and cats are not allowed there.", "Dogs ... are not allowed there", True),
+    ("Entry is free on Sundays and costs a lot on Fridays.", "Entry is free ... on Fridays", True),
+    ("Entry is free on Sundays in May and June.", "Entry is free ... in May", False),
+    ("The plant does not need water but does need light.", "The plant does ... need light", True),
+    ("Anna lives in Ghent and sells cheese.", "Anna ... sells cheese", False),
+    ("Anna lives in Ghent while Ben sells cheese.", "Anna ... sells cheese", True),
+    ("Tickets: adults 20 euros; children 5 euros.", "Tickets: ... children 5 euros", True),
 ]  # fmt: skip
 
 
