@@ -19,7 +19,10 @@ from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.list_marks import ITEM_WORD, LISTS, MONTH, any_of
 from ctxmetrics.text.visible import see
 
-_LIST_ITEM = re.compile(r"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{1,3}[.)])[ \t])")
+# A line that begins with a mark of a list; "3. Mai" has none.
+_LIST_ITEM = re.compile(
+    rf"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{{1,3}}[.)])[ \t])(?![ \t]*\d{{1,2}}\.[ \t]+{MONTH.pattern})"
+)
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
 # behind a German article or preposition, or before a month; the parts of a date; a title before a name; a full stop that begins a name (".NET"); a quotation before

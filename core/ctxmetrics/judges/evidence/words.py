@@ -90,7 +90,7 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
         pieces: The words of each; None for one that may hold a number.
     """
     if "\n" in text or "\t" in text:
-        lines = _LINE_END.split(text)
+        lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
         if len(lines) > 1:
             return [*chain.from_iterable(map(tokens, lines))]
     numbers = _find_numbers(chunks, pieces)
@@ -121,8 +121,17 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
     return [*chain.from_iterable(pieces)]
 
 
-# Where no quantity goes on: the end of a cell, and that of a line, unless the next one begins with a small letter ("20\\neuros").
-_LINE_END = re.compile(r"\t|\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])")
+_CELL_END = re.compile(r"[\t\n]")
+# Where no quantity goes on: the end of a paragraph; of a line between two numbers; of a short line, as lists of values have, unless
+# the next one begins with a small letter ("20\\neuros").
+_LINE_END = re.compile(
+    r"""
+    \n[ \r]*\n
+    | (?<=\d)[ \r]*\n(?=\s*\d)
+    | (?<!.{25})\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])
+    """,
+    re.VERBOSE,
+)
 
 
 def _find_numbers(chunks: Sequence[str], pieces: list[Any]) -> dict[int, type]:

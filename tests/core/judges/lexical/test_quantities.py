@@ -46,6 +46,23 @@ WRAPPED = [
     ("It is open from 9:00 to 18:00.", "It is open from 18:00\nto 9:00.", 0.0),
     ("The road is 3 km long.", "The road is 3\nm long.", 0.0),
     ("The fee is 20 euros.", "Adult fee: 20\nChild fee: euros 5", 0.0),
+    ("The trip takes 20 minutes.", "Hours of the trip: 20\nMinutes: 5", 0.0),
+    ("Der Weg ist 5 km lang.", "Wie viele wissen, ist der alte Weg 5\nKilometer lang.", 1.0),
+    (
+        "Ein Viertel der Gäste ging.",
+        "Nach dem Abend am alten Hafen gingen drei\nViertel der Gäste.",
+        0.0,
+    ),
+    (
+        "The contract was signed on May 12, 2024.",
+        "After long talks it was signed on May 12,\n2023. It ended in 2024.",
+        0.0,
+    ),
+    (
+        "Der Vertrag wurde am 12.5.2024 geschlossen.",
+        "Der Vertrag wurde im Rathaus am 12.\nMai 2024 geschlossen.",
+        1.0,
+    ),
 ]
 
 
