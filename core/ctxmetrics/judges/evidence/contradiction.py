@@ -145,7 +145,7 @@ class _WordsOfText:
         """Its phrases that have a contrary, such as "all seats"."""
         if not may_hold_values(self.tokens):
             return ()  # the usual case
-        return find_values(self.tokens, self.is_content)
+        return find_values(self.tokens, self.is_content, self.negations)
 
     @cached_property
     def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:

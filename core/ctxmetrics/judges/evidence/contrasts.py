@@ -23,6 +23,40 @@ _MOST_SKIPPED = 3
 BOTH = "both and a number"
 _LETTER = "letter behind a number"
 _LATIN = frozenset(("bis", "ter", "quater"))
+# Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
+_DENIED_WITHIN = 3
+# Characters of Chinese, Japanese and Korean that say the contrary of each other where the other one of their pair is the same:
+# 北门 and 南门, 前半 and 後半. Spellings of one value stand together.
+_CONTRARY_CHARACTERS = (
+    ("东東동", "西서", "南남", "北북"),
+    ("左좌", "右우"),
+    ("上상", "下하"),
+    ("前전", "后後후"),
+    ("内內내", "外외"),
+    ("进進入", "出"),
+    ("男", "女"),
+    ("大", "小"),
+    ("高", "低"),
+    ("长長", "短"),
+    ("早", "晚"),
+    ("开開", "关閉闭"),
+    ("买買", "卖売賣"),
+    ("胜勝", "负敗败負"),
+    ("升", "降"),
+    ("增", "减減"),
+    ("新", "旧舊"),
+    ("冷", "热熱"),
+    ("公", "私"),
+    ("生", "死"),
+)
+
+
+_VALUES_OF_CHARACTERS: Mapping[str, tuple[str, str]] = {
+    character: (f"character {values[0][0]}", spellings[0])
+    for values in _CONTRARY_CHARACTERS
+    for spellings in values
+    for character in spellings
+}
 
 
 class Value(NamedTuple):
@@ -113,28 +147,35 @@ def may_hold_values(words: Sequence[Token]) -> bool:
         return True
     if any(map(_is_letter_behind_number, words, words[1:])):
         return True
+    if any(word.kind == "characters" for word in words):
+        return True
     return any(_get_form(word) in phrases for word in words if not word.folded.isascii())
 
 
-def find_values(words: Sequence[Token], is_content: Sequence[bool]) -> list[Value]:
+def find_values(
+    words: Sequence[Token], is_content: Sequence[bool], negations: Sequence[int] = ()
+) -> list[Value]:
     """Find the phrases of a text that have a contrary.
 
     Args:
         words: The words of the text.
         is_content: Whether each of them is a content word.
+        negations: The positions of words that deny; a phrase shortly behind one is left out.
 
     >>> from ctxmetrics.judges.evidence.words import tokens
     >>> [(one.value, *one.beside) for one in find_values(tokens("All seats fell."), [False, True, True])]
     [('all', 'seat'), ('down',)]
     """
     forms = [*map(_get_form, words)]
-    values = [*_find_letters(words)]
+    values = [*_find_letters(words), *_find_characters(words)]
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
             continue
         end = start + len(phrase.words)
         next_free[phrase.group] = end
+        if any(start - _DENIED_WITHIN <= position < start for position in negations):
+            continue
         beside = _find_beside(words, start, end, phrase.place, is_content)
         if beside or phrase.place == "anywhere":
             spelling = " ".join(token.spelling for token in words[start:end])
@@ -158,7 +199,7 @@ def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
 @lru_cache(maxsize=256)
 def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     """Return the keys of which a text with a contrary value holds one; None where any number or letter may be one."""
-    if group in {BOTH, _LETTER}:
+    if group in {BOTH, _LETTER} or group not in _read_groups():
         return None
     return frozenset(
         phrase.mark_key
@@ -171,7 +212,8 @@ def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
 def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the plain numbers before a word, as values that "both" is the contrary of."""
     for position, word in enumerate(words[:-1]):
-        if word.kind == "number" and not word.measures and not word.ends:
+        is_number = word.kind == "number" or (word.kind == "count" and word.key != "1")
+        if is_number and not word.measures and not word.ends:
             value = "both" if word.key == "2" else word.key
             yield Value(BOTH, value, frozenset((words[position + 1].key,)), word.spelling)
 
@@ -181,6 +223,18 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
     for before, word in pairwise(words):
         if _is_letter_behind_number(before, word):
             yield Value(_LETTER, word.folded, frozenset((before.key,)), word.spelling)
+
+
+def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
+    """Yield the characters of pairs that have a contrary, each beside the other one of its pair."""
+    for word in words:
+        if word.kind != "characters":
+            continue
+        for position, character in enumerate(word.key[:2]):
+            value = _VALUES_OF_CHARACTERS.get(character)
+            if value is not None:
+                rest = f"{word.key[:position]}·{word.key[position + 1 :]}"
+                yield Value(*value, frozenset((rest,)), word.spelling)
 
 
 def _is_letter_behind_number(before: Token, word: Token) -> bool:
