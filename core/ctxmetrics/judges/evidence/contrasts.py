@@ -22,6 +22,11 @@ _MOST_SKIPPED = 3
 # What "both" is the contrary of.
 BOTH = "both and a number"
 _LETTER = "letter behind a number"
+_FREQUENCY = "frequency"
+_DURATIONS = frozenset(("s", "day", "month"))
+_EVERY = frozenset(
+    ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
+)
 _LATIN = frozenset(("bis", "ter", "quater"))
 # Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
 _DENIED_WITHIN = 3
@@ -147,7 +152,7 @@ def may_hold_values(words: Sequence[Token]) -> bool:
         return True
     if any(map(_is_letter_behind_number, words, words[1:])):
         return True
-    if any(word.kind == "characters" for word in words):
+    if any(word.kind == "characters" or word.measures in _DURATIONS for word in words):
         return True
     return any(_get_form(word) in phrases for word in words if not word.folded.isascii())
 
@@ -167,7 +172,7 @@ def find_values(
     [('all', 'seat'), ('down',)]
     """
     forms = [*map(_get_form, words)]
-    values = [*_find_letters(words), *_find_characters(words)]
+    values = [*_find_letters(words), *_find_characters(words), *_find_frequencies(words)]
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
@@ -235,6 +240,13 @@ def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
             if value is not None:
                 rest = f"{word.key[:position]}·{word.key[position + 1 :]}"
                 yield Value(*value, frozenset((rest,)), word.spelling)
+
+
+def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
+    """Yield the durations behind a word such as every: every two years."""
+    for every, duration in pairwise(words):
+        if duration.measures in _DURATIONS and every.folded in _EVERY:
+            yield Value(_FREQUENCY, duration.key, frozenset(), duration.spelling)
 
 
 def _is_letter_behind_number(before: Token, word: Token) -> bool:

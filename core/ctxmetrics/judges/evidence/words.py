@@ -163,11 +163,13 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
             continue
         if index < last and chunks[index + 1] == "of":
             return True
+        if "-" in chunks[index]:
+            return True  # three-quarters
         if kind is ClockWords or len(chunks[index]) <= _LONGEST_HALF:
             word = chunks[index].strip(MARKS_AROUND).lower()
             if word in HALVES:
                 return True
-        if index and chunks[index - 1].lower() in ONE_WORDS:
+        if index and chunks[index - 1].lower() in _ONES_BEFORE:
             return True
         if index < last and (numbers.get(index + 1) in _MAY_JOIN or chunks[index + 1] in TENS_JOINTS):
             return True
@@ -208,6 +210,8 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
     return index + 1 < len(chunks) and is_continued(chunks[index + 1])
 
 
+# "A hundred" is a number as well.
+_ONES_BEFORE = ONE_WORDS | {"a"}
 # What may be one of several words of a number.
 _MAY_JOIN = frozenset((NumberWords, ClockWords))
 

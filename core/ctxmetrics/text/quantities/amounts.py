@@ -14,6 +14,7 @@ from ctxmetrics.text.quantities.forms import (
     NUMBER_WORDS,
     SCALES_AND_MEASURES,
     SHORT_SCALES,
+    UNITS,
     Unit,
     Value,
     name_at,
@@ -34,11 +35,19 @@ _GROUPED = re.compile(
     |\d{1,3}(?:'\d{3}){1,6}(?:[.,]\d{1,20})?               # 1'234,56
     |\d{1,3}(?:[ ]\d{3}){1,6}(?:[.,]\d{1,20})?(?![ ]\d{3}) # 1 234,56
     |\d{1,3}(?:\.\d{3}){1,6},\d{1,20}                      # 1.234,56
+    |\d{1,3}(?:\.\d{3}){1,6}(?=,-)                         # 1.234,-
     |\d{1,3}(?:\.\d{3}){2,6}                               # 1.234.567
     )(?![.,']?\d)
     """,
     re.VERBOSE,
 )
+# What stands for no cents behind a price: 99,- and 99.--
+_NO_CENTS = re.compile(r",-{1,2}(?![\w-])|\.--(?![\w-])")
+# Cents behind the sign of a currency: 12€50
+_CENTS = re.compile(r"[ ]?(?P<sign>€)(?P<cents>\d\d)(?!\d|[.,]\d)")
+# Feet and inches, or one of them in a dimension: 6'2"
+_FEET = re.compile(r"""(?P<feet>\d{1,2})'[ ]?(?P<inches>\d{1,2})(?:"|'')(?![^\W_])""")
+_INCHES_OF_FOOT = 12
 _SIMPLE = re.compile(r"(?:\d{1,20}(?:\.\d{1,20}){0,4}|\d{1,20},\d{1,20})(?!\d|,\d)")
 # A number without a whole part: .5
 _PART_OF_ONE = re.compile(r"\.\d{1,20}(?![\d.,])|\.\d{1,20}(?=[.,](?!\d))")
@@ -50,7 +59,7 @@ _MIXED = re.compile(
     rf"[ ]?(?P<vulgar>[{FRACTIONS}])|[ ](?P<top>\d{{1,2}})/(?P<bottom>[1-9]\d?)(?![/\d])"
 )
 # What may stand behind the first digits of a number that has more.
-_MAY_GO_ON = re.compile(rf"[,.'/]\d|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
+_MAY_GO_ON = re.compile(rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
 _MOST_DIGITS = 20
 _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -65,6 +74,10 @@ _MONTHS_OF_YEAR = 12
 
 def read_number(text: str, start: int) -> Value | None:
     """Read a number with its sign, currency, scale and unit; a plain number has no kind."""
+    feet = _FEET.match(text, start)
+    if feet is not None:
+        inches = int(feet["feet"]) * _INCHES_OF_FOOT + int(feet["inches"])
+        return build_amount(feet.end(), str(inches), UNITS["inch"])
     integer = INTEGER.match(text, start)
     is_plain_amount = integer is not None and _ENDS_AMOUNT.match(text, integer.end()) is not None
     # Otherwise it may be a code, a date or a ratio.
@@ -75,11 +88,18 @@ def read_number(text: str, start: int) -> Value | None:
     sign, place = _read_sign(text, start)
     currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
     if currency is not None:
-        place = currency[1] + text.startswith(" ", currency[1])
+        place = currency[1] + text.startswith(".", currency[1])  # Rs. 500
+        place += text.startswith(" ", place)
     digits = (None if text.isascii() else _read_east_asian(text, place)) or _read_digits(text, place)
     if digits is None:
         return None
     number, place = digits
+    no_cents = _NO_CENTS.match(text, place)
+    if no_cents is not None:
+        place = no_cents.end()
+    cents = _CENTS.match(text, place) if number.isdecimal() else None
+    if cents is not None:
+        return build_amount(cents.end(), _shorten(f"{sign}{number}.{cents['cents']}"), MONEY[cents["sign"]])
     return _read_unit(text, place, sign + _shorten(number), None if currency is None else currency[0])
 
 

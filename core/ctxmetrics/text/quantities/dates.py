@@ -6,16 +6,18 @@ import re
 
 from ctxmetrics.text.quantities.forms import MONTHS, UNITS, Value, is_month, name_at
 
+# The name of a month: letters, with the marks of Devanagari and Thai.
+_NAME = r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0e31-\u0e4e]){0,24}"
 _YEAR_FIRST = re.compile(r"(\d{4})(?P<mark>[-/.])[ ]?(\d{1,2})(?P=mark)[ ]?(\d{1,2})(?!\d|[-/.:]\d)")
 _YEAR_LAST = re.compile(
     r"(\d{1,2})(?P<mark>[-/.])[ ]?(\d{1,2})(?P=mark)[ ]?(\d{4}|\d\d)(?!\d|[-/.:]\d)"
 )
 _DAY_FIRST = re.compile(
-    r"""
-    (\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?[ -]?      # 12, 12th, 1er, 12.
+    rf"""
+    (\d{{1,2}})(?:st|nd|rd|th|er|º|ª|\.)?[ -]?      # 12, 12th, 1er, 12.
     (?:(?:day\ of|of|de|del)[ ])?                 # 12 de mayo
-    ([^\W\d_]{1,24})\.?                                # the month
-    (?:(?:,?[ ](?:de[ ]|del[ ]|of[ ])?|-)(\d{4})(?!\d|[-:.,]\d))?
+    ({_NAME})\.?                                  # the month
+    (?:(?:,?[ ](?:de[ ]|del[ ]|of[ ])?|-)(\d{{4}})(?!\d|[-:.,]\d))?
     """,
     re.VERBOSE,
 )

@@ -67,6 +67,9 @@ FORMS: Mapping[int, str] = {
     **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " "),
     **dict.fromkeys(map(ord, "’‘"), "'"),
     **dict.fromkeys(map(ord, "〜～"), "~"),
+    ord("′"): "'",
+    ord("″"): '"',
+    ord("”"): '"',
     ord("："): ":",
     ord("％"): "%",
     ord("＄"): "$",
@@ -110,7 +113,8 @@ FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 DAY_PARTS_BEFORE = frozenset([*LISTS["morning_before"], *LISTS["evening_before"]])
 # Names of numbers that no other language reads as a common word: quantities apart from a unit are found by these alone.
 NUMBER_NAMES: Mapping[str, str] = {
-    name: str(number) for number, names in enumerate(LISTS["number_names"]) for name in names
+    **{name: str(number) for number, names in enumerate(LISTS["number_names"]) for name in names},
+    **{name: number for number, names in LISTS["single_word_numbers"].items() for name in names},
 }
 NUMBER_WORDS: Mapping[str, str] = {**NUMBER_NAMES, **LISTS["numbers"]}
 _CAPITALISED_MONTHS = frozenset(LISTS["case_sensitive_months"])

@@ -15,6 +15,8 @@ _AROUND = ".,;:!?()[]\"'“”„‘’«»…"
 _HOURS = 12
 _MINUTES = 60
 _LAST_HOUR = 24
+# At night, the hours up to this one are those of the morning.
+_LAST_EARLY_HOUR = 5
 
 
 class SpokenTime(NamedTuple):
@@ -69,8 +71,10 @@ def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
 
 _BEFORE = _read_phrases("before")
 _BEHIND = _read_phrases("behind")
-_EVENING = frozenset(LISTS["evening"])
-_DAY_PARTS = frozenset((*LISTS["evening"], *LISTS["morning"]))
+_EVENING = frozenset(part.strip("'") for part in LISTS["evening"])
+_MORNING = frozenset(part.strip("'") for part in LISTS["morning"])
+_NIGHT = frozenset(part.strip("'") for part in LISTS["night"])
+_DAY_PARTS = _EVENING | _MORNING | _NIGHT
 # A time in words has one of these words.
 SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND))
 
@@ -123,7 +127,8 @@ def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> Spoke
             part = " ".join(map(_clean, chunks[end : end + size]))
             if part in _DAY_PARTS:
                 end += size
-                time = time % noon + (noon if part in _EVENING else 0)
+                is_late = part in _EVENING or (part in _NIGHT and time % noon > _LAST_EARLY_HOUR * _MINUTES)
+                time = time % noon + (noon if is_late else 0)
                 break
     if time < _MINUTES:  # before one o'clock is after twelve
         time += noon
@@ -158,8 +163,15 @@ _AND_A_HALF: dict[str, list[tuple[str, ...]]] = {}
 for _phrase in LISTS["and_a_half"]:
     _words = tuple(_phrase.split())
     _AND_A_HALF.setdefault(_words[0], []).append(_words)
+# Words for 100, each with the numbers that multiply it: five hundred, but "five cents" is money.
+_HUNDREDS: Mapping[str, frozenset[str]] = {
+    word: frozenset(numbers) for word, numbers in LISTS["hundreds"].items()
+}
+_HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
+_SUM_JOINTS = frozenset(LISTS["sum_joints"])
+_THOUSANDS = frozenset(word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"])
 # Words of one number in several words that are no number words.
-JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES))
+JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_HUNDREDS, *_HUNDRED_ALONE))
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -182,15 +194,82 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
+    number_with_hundreds = _read_sum(chunks, place, first)
+    if number_with_hundreds is not None:
+        return number_with_hundreds
     if first in _TENS:
         return _read_tens(chunks, place, first)
     if first in _ONES or first in _HALF_JOINTS:
         return _read_parts(chunks, place, first)
+    number, _, part = first.rstrip(_AROUND).partition("-")
+    if part in _FRACTION_PARTS and number in _ONES:  # three-quarters
+        return place + 1, [_write_number(chunks, place, place, f"{_ONES[number]}/{_FRACTION_PARTS[part]}")]
     if first in HALVES:
         return _read_half(chunks, place)
     if first.isdecimal():
         return _read_one_and_a_half(chunks, place, first)
     return place + 1, ()
+
+
+def _read_sum(
+    chunks: Sequence[str], place: int, first: str
+) -> tuple[int, Sequence[str]] | None:
+    """Read a number with hundreds: two hundred and five, ciento veinte, two thousand five hundred."""
+    thousands = 0
+    group = 0  # what is below a thousand
+    has_hundreds = False
+    end = place
+    previous = ""
+    word = first
+    for position in range(place, len(chunks)):
+        if position > place:
+            if chunks[position - 1][-1] in _AROUND:
+                break
+            word = chunks[position].rstrip(_AROUND).lower()
+        value = _read_value(word)
+        if word in _HUNDREDS and previous in _HUNDREDS[word]:
+            group = max(group, 1) * _HUNDRED
+            has_hundreds = True
+        elif word in _HUNDRED_ALONE and group == 0:
+            group = _HUNDRED
+        elif word in _THOUSANDS and group and not thousands:
+            thousands = group
+            group = 0
+        elif value and _may_add(group, value):
+            group += value
+        elif not (word in _SUM_JOINTS and group % _HUNDRED == 0 and position > place) and not (
+            position == place and word == "a"
+        ):
+            break
+        if word not in _SUM_JOINTS and word != "a":
+            end = position + 1
+        previous = word
+    is_sum = has_hundreds or (end - place > 1 and (group > _HUNDRED or (thousands and group)))
+    if end - place < 2 or not is_sum:  # noqa: PLR2004 - several words
+        return None
+    return end, [_write_number(chunks, place, end - 1, str(thousands * 1000 + group))]
+
+
+_HUNDRED = 100
+_TWENTY = 20
+
+
+def _read_value(word: str) -> int:
+    """Return the value of a number word below 1,000, also of twenty-five; 0 for another word."""
+    number = NUMBER_WORDS.get(word, "")
+    if not number and "-" in word:
+        ten, _, one = word.partition("-")
+        number = _TENS[ten][0] + _ONES[one] if ten in _TENS and one in _ONES else ""
+    return int(number) if number.isdecimal() and len(number) <= len("999") else 0
+
+
+def _may_add(group: int, value: int) -> bool:
+    """Whether a number may follow another one as a part of it: 5 or 25 behind 100, 5 behind 120."""
+    if group == 0:
+        return True
+    if group % _HUNDRED == 0:
+        return value < _HUNDRED
+    return group > _HUNDRED and group % _HUNDRED >= _TWENTY and group % 10 == 0 and value < 10  # noqa: PLR2004 - tens
 
 
 def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequence[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 from ctxmetrics.text.quantities.amounts import build_amount, read_number, write_number
@@ -176,21 +177,38 @@ def _complete_year(first: Value, second: Value) -> Value:
     return second._replace(key=first.key[:2] + second.key, number=first.key[:2] + second.key)
 
 
+# What is short for a smaller unit only behind a larger one: 2h 15m, 5 ft 11 in
+_SHORT_MINUTES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?m(?![^\W_])")
+_SHORT_INCHES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?in(?![^\W_]|[ ]\d|[ ](?:the|a)[ ])")
 _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
+# The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches.
+_COMPOSED = frozenset(("s", "in"))
+# By the base and factor of the larger unit, what is short for the smaller one, and its factor.
+_SHORT_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
+    ("s", 3600): (_SHORT_MINUTES, 60),
+    ("in", 12): (_SHORT_INCHES, 1),
+}
+
+
 def read_duration(text: str, value: Value) -> Value:
-    """Read hours, minutes and seconds as one duration."""
-    while value.unit is not None and value.unit.base == "s" and value.unit.factor > 1:
+    """Read hours, minutes and seconds, or feet and inches, as one amount."""
+    short = _SHORT_UNITS.get((value.unit.base, int(value.unit.factor))) if value.unit else None
+    match = short[0].match(text, value.end) if short else None
+    if short is not None and match is not None:
+        total = Decimal(value.key.split()[0]) + int(match["number"]) * short[1]
+        return value._replace(end=match.end(), key=f"{write_number(total)} {value.key.split()[1]}")
+    while value.unit is not None and value.unit.base in _COMPOSED and value.unit.factor > 1:
         joint = _AND_MINUTES.match(text, value.end)
         after = read_number(text, joint.end()) if joint else None
         if (
             after is None
             or after.unit is None
-            or after.unit.base != "s"
+            or after.unit.base != value.unit.base
             or after.unit.factor >= value.unit.factor
         ):
             break
-        seconds = Decimal(value.key.split()[0]) + Decimal(after.key.split()[0])
-        value = after._replace(key=f"{write_number(seconds)} s")
+        total = Decimal(value.key.split()[0]) + Decimal(after.key.split()[0])
+        value = after._replace(key=f"{write_number(total)} {value.unit.base}")
     return value

@@ -59,6 +59,7 @@ _AHEAD = frozenset(
                 "hour_leads",
                 "clock_leads",
                 "sure_clock_leads",
+                "military_leads",
             )
             for word in LISTS[name]
         ),
@@ -273,7 +274,8 @@ def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
     word_start, word = _word_before(text, floor, begin)
     if not word or (word[-1] < "\u2e80" and word[-1].isalpha() and word.lower() not in _AHEAD):
         return begin, ""
-    if word in MONEY or word.lower() in MONEY:
+    name = word.rstrip(".")
+    if name in MONEY or name.lower() in MONEY:
         begin = word_start
         if (
             begin > floor

@@ -24,6 +24,8 @@ _TIME = re.compile(
     """,
     re.VERBOSE,
 )
+# Hours and minutes without a mark: 0700 hours. With an hour of two digits they may be a duration, unless "at" stands before.
+_MILITARY = re.compile(r"(?P<hour>0\d|1\d|2[0-3])(?P<minute>[0-5]\d)[ ](?:hours|hrs|hr|h|Z)(?![^\W_])")
 _DAY_PART = re.compile(
     rf"[ ]?(?:(?P<clock>{alternatives('clock')})|(?P<clock_behind>{alternatives('clock_behind_lead')}))?"
     rf"(?P<part>[ -]?(?:(?P<morning>{alternatives('morning')})|(?P<evening>{alternatives('evening')})|(?P<night>{alternatives('night')})))?",
@@ -39,6 +41,7 @@ _MARKS = frozenset(
 _EVENING = frozenset(LISTS["evening_before"])
 _CLOCK_LEADS = frozenset(LISTS["clock_leads"])
 _SURE_CLOCK_LEADS = frozenset(word.strip(".") for word in LISTS["sure_clock_leads"])
+_MILITARY_LEADS = frozenset(LISTS["military_leads"])
 _DOTTED_LEADS = frozenset(word.strip(".") for word in LISTS["dotted_leads"])
 NOON = 12
 LAST_HOUR = 24
@@ -56,7 +59,10 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
         lead: The word before it, which may say that an hour is meant: at, um, à.
     """
     if text[start : start + 3].isdecimal() and len(text) > start + 2:
-        return None
+        military = _MILITARY.match(text, start)
+        if military is None or not (military["hour"][0] == "0" or lead in _MILITARY_LEADS):
+            return None
+        return Value(military.end(), "time", f"{military['hour']}:{military['minute']}")
     is_evening, start = _read_half_before(text, start)
     match = _TIME.match(text, start)
     if match is None:
