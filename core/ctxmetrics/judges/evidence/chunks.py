@@ -20,7 +20,13 @@ from ctxmetrics.judges.evidence.word_forms import (
     stem_cyrillic,
     word_pattern,
 )
-from ctxmetrics.text.quantities import JOINED_WORDS, NUMBER_NAMES, NUMBER_WORDS, SPOKEN_MARKS
+from ctxmetrics.text.quantities import (
+    JOINED_WORDS,
+    NUMBER_NAMES,
+    NUMBER_WORDS,
+    SPOKEN_MARKS,
+    has_han_number,
+)
 
 # ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
 # without spaces, ``character`` one that stands alone.
@@ -77,7 +83,30 @@ class ClockWords(tuple[Token, ...]):
     __slots__ = ()
 
 
+class HanNumbers(tuple[Token, ...]):
+    """The words of a chunk with a number in Chinese numerals: it is read again in digits."""
+
+    __slots__ = ()
+
+
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+
+
+def _write_roman(number: int) -> str:
+    return "X" * (number // 10) + _ROMAN_ONES[number % 10]
+
+
+_ROMAN_ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_MOST_ROMAN = 39
+# Numerals of two letters or more, without L, C, D and M, of which words and abbreviations are made.
+ROMAN_NUMERALS: Mapping[str, str] = {
+    _write_roman(number): str(number) for number in range(1, _MOST_ROMAN + 1) if len(_write_roman(number)) > 1
+}
+# Abbreviations of the days of the week in one language, by language.
+_SHORT_DAYS: Sequence[Mapping[str, int]] = [
+    {name.lower(): number for number, name in enumerate(names, 1)} for names in LISTS["short_days"]
+]
+_DAYS_JOINED = re.compile(r"\W*([^\W\d_]{2,3})\.?[-–/]([^\W\d_]{2,3})[.,;:!?)]*")
 
 
 # Numbers whose name without its accents is another word: três, pět.
@@ -175,6 +204,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def _read(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk that may hold several, or digits."""
+        days = _read_days(chunk)
+        if days:
+            self._keep(chunk, days)
+            return days
         text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
         words: list[Token] = []
         is_numeric = False
@@ -223,6 +256,22 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         return result
 
 
+def _read_days(chunk: str) -> tuple[Token, ...]:
+    """Return the days of a chunk that is two abbreviations of them, such as Mon-Fri; nothing for another one."""
+    match = _DAYS_JOINED.fullmatch(chunk)
+    if match is None:
+        return ()
+    for names in _SHORT_DAYS:
+        days = [names.get(name.lower()) for name in match.groups()]
+        if None not in days and days[0] != days[1]:
+            ends = not CLAUSE_END.isdisjoint(chunk[match.end(2) :])
+            return tuple(
+                Token(f"weekday {day}", name.lower(), "word", name, ends, "weekday")
+                for day, name in zip(days, match.groups(), strict=True)
+            )
+    return ()
+
+
 def _is_one_word(chunk: str) -> bool:
     """Whether a chunk holds only letters, of scripts with spaces, or only the digits of ASCII: most chunks do."""
     if chunk.isascii():
@@ -243,6 +292,8 @@ def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token,
 
 def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
+    if has_han_number(chunk):
+        return HanNumbers(words)
     if _DIGIT.search(chunk):
         return Digits(words)
     if any(word.kind in {"number", "count"} or word.folded in NUMBER_WORDS for word in words):
@@ -291,6 +342,9 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
         folded = fold(word)
         if number is not None:
             return number, folded, "number", ""
+    roman = ROMAN_NUMERALS.get(word)
+    if roman is not None:
+        return roman, folded, "number", ""
     exact = LISTS["exact_values"].get(word)
     if exact is not None:
         measures, key = exact

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.judges.evidence.chunks import Token, read_phrase
+from ctxmetrics.judges.evidence.chunks import ROMAN_NUMERALS, Token, read_phrase
 
 # Faster than by name.
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -27,6 +27,7 @@ _DURATIONS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
     ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
 )
+_NUMERAL = "numeral behind a name"
 _LATIN = frozenset(("bis", "ter", "quater"))
 # Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
 _DENIED_WITHIN = 3
@@ -152,6 +153,8 @@ def may_hold_values(words: Sequence[Token]) -> bool:
         return True
     if any(map(_is_letter_behind_number, words, words[1:])):
         return True
+    if any(map(_is_numeral_behind_name, words, words[1:])):
+        return True
     if any(word.kind == "characters" or word.measures in _DURATIONS for word in words):
         return True
     return any(_get_form(word) in phrases for word in words if not word.folded.isascii())
@@ -172,7 +175,12 @@ def find_values(
     [('all', 'seat'), ('down',)]
     """
     forms = [*map(_get_form, words)]
-    values = [*_find_letters(words), *_find_characters(words), *_find_frequencies(words)]
+    values = [
+        *_find_letters(words),
+        *_find_characters(words),
+        *_find_frequencies(words),
+        *_find_numerals(words),
+    ]
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
@@ -247,6 +255,20 @@ def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
     for every, duration in pairwise(words):
         if duration.measures in _DURATIONS and every.folded in _EVERY:
             yield Value(_FREQUENCY, duration.key, frozenset(), duration.spelling)
+
+
+def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
+    """Yield the numerals behind a name: World War I, Louis XIV."""
+    for name, numeral in pairwise(words):
+        if _is_numeral_behind_name(name, numeral):
+            value = "1" if numeral.spelling == "I" else numeral.key
+            yield Value(_NUMERAL, value, frozenset((name.key,)), numeral.spelling)
+
+
+def _is_numeral_behind_name(name: Token, numeral: Token) -> bool:
+    if name.ends or not name.spelling[:1].isupper():
+        return False
+    return numeral.spelling == "I" or numeral.spelling in ROMAN_NUMERALS
 
 
 def _is_letter_behind_number(before: Token, word: Token) -> bool:

@@ -11,7 +11,8 @@ from the text alone; the language only chooses the stop words. The decisions:
 * A quantity is one word, whatever stands in it: a time, a date, a range, an amount with its unit (`text.quantities`).
 * Of plain numbers ``1,000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` alone a decimal; ``3,5`` is 3.5;
   ``5.0`` is 5, but ``3.10`` is not 3.1 (versions). ``21st`` and ``twenty-one`` are 21; ``1990s`` is not 1990. ``3.11.2`` is
-  one number. Roman and Chinese numerals are not read.
+  one number. Roman numerals of I, V and X, and Chinese ones before what they count, are
+  numbers.
 
 Quantities are read from the whole text, since they hold blanks. The rest is read by chunks, the pieces between white space, and what a chunk
 holds does not depend on its neighbours: each is read once and remembered.
@@ -32,6 +33,7 @@ from ctxmetrics.judges.evidence.chunks import (
     MARKS_AROUND,
     MOST_KEPT,
     ClockWords,
+    HanNumbers,
     NumberWords,
     PlainDigits,
     Token,
@@ -50,6 +52,7 @@ from ctxmetrics.text.quantities import (
     is_continued,
     join_number_words,
     read_quantities,
+    write_han_numbers,
 )
 
 
@@ -97,6 +100,8 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
     if not numbers:
         return [*chain.from_iterable(pieces)]
     kinds = numbers.values()
+    if HanNumbers in kinds:
+        return tokens(" ".join(map(write_han_numbers, chunks)))
     may_join = not _MAY_JOIN.isdisjoint(kinds) and _may_join(chunks, numbers)
     joined = join_number_words(chunks) if may_join else chunks
     if joined != chunks:

@@ -8,10 +8,12 @@ range its ends, and an amount its number for a text that does not say what it co
 
 Names of months and units, and what stands around a time, are in ``forms.json``.
 
-``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words.
+``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words,
+``han_numbers`` what is written in Chinese numerals.
 """
 
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
+from ctxmetrics.text.quantities.han_numbers import has_han_number, write_han_numbers
 from ctxmetrics.text.quantities.in_words import (
     HALVES,
     JOINED_WORDS,
@@ -35,7 +37,9 @@ __all__ = [
     "Quantity",
     "find_spoken_time",
     "find_stretch",
+    "has_han_number",
     "is_continued",
     "join_number_words",
     "read_quantities",
+    "write_han_numbers",
 ]

@@ -96,6 +96,9 @@ _WITHIN = frozenset(
 # Marks before and behind a word.
 _AROUND = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
 _MOST_AHEAD = 3
+_FEET = frozenset(("ft", "ft.", "feet", "foot"))
+# How many chunks before the end of a stretch the feet stand whose inches are its end.
+_INCHES_BEHIND = 3
 _MOST_WITHIN = 16
 
 
@@ -104,6 +107,8 @@ _DIGITS_OR_WORDED = re.compile(rf"[0-9]+|[{FRACTIONS}]|{WORDED.pattern}", re.IGN
 # A plain number, marks, and the word behind a blank.
 _PLAIN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th|s)?([.,;:!?)\]\"']*)(?:\s+|\Z)(\S*)")
 _OPENING = frozenset(" \n\t(\"'[")
+# The same in Chinese and Japanese, where no blank stands before a sign: 气温为-5度
+_BEFORE_SIGN = _OPENING | frozenset("为為是约約达達は")
 _NOT_JOINED = frozenset(" \n\t(\"'[#*|>=:,;")
 _CONTINUING = frozenset("0123456789-:/%‰٪°℃℉~^×x¼½¾$€£¥₽₹₩₴₺¢")
 # A word with digits, to its end.
@@ -174,6 +179,8 @@ def find_stretch(
     while end < len(chunks) and end < highest and (end in numbers or _may_follow(chunks[end])):
         end += 1
     while end - 1 > place and chunks[end - 1].lower() in _LINKS:
+        if end - place > _INCHES_BEHIND and chunks[end - _INCHES_BEHIND] in _FEET:  # 6 ft 2 in
+            break
         end -= 1
     return begin, end
 
@@ -267,9 +274,9 @@ def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
     if (
         begin > floor
         and text[begin - 1] in "+-±"
-        and (begin - 1 == floor or not text[begin - 2].isalnum())
+        and (begin - 1 == floor or not text[begin - 2].isalnum() or text[begin - 2] in _BEFORE_SIGN)
     ):
-        is_sign = begin - 1 == floor or text[begin - 2] in _OPENING or text[begin - 2] in MONEY
+        is_sign = begin - 1 == floor or text[begin - 2] in _BEFORE_SIGN or text[begin - 2] in MONEY
         begin -= is_sign
     word_start, word = _word_before(text, floor, begin)
     if not word or (word[-1] < "\u2e80" and word[-1].isalpha() and word.lower() not in _AHEAD):
@@ -309,6 +316,6 @@ def _word_before(text: str, floor: int, end: int) -> tuple[int, str]:
     word = match[0]
     if word[-1] >= "\u2e80":
         for size in (2, 3):
-            if word[-size:] in DAY_PARTS_BEFORE:
+            if word[-size:] in DAY_PARTS_BEFORE or word[-size:] in LISTS["minus"]:
                 return end - size, word[-size:]
     return match.start(), word
