@@ -526,8 +526,8 @@ def test_chinese():
 
 
 def test_missing_pairs_of_characters_are_shown_as_text():
-    verdict = support("北京有两千万人口。", "北京是首都。", language="zh")
-    assert verdict.details["missing_words"] == ("京有两千万人口",)
+    verdict = support("北京有很多人口。", "北京是首都。", language="zh")
+    assert verdict.details["missing_words"] == ("京有很多人口",)
 
 
 def test_thai():
