@@ -153,6 +153,10 @@ TENS_JOINTS = frozenset(LISTS["tens_and_ones"])
 _FRACTION_PARTS: dict[str, str] = {
     word: number for number, words in LISTS["parts"].items() for word in words
 }
+# Parts whose word means something else behind numbers of other languages: two tiers, two quarts.
+_PARTS_BEHIND: Mapping[str, frozenset[str]] = {
+    part: frozenset(numbers) for part, numbers in LISTS["parts_behind"].items()
+}
 # Words for an occasion: "una vez" is once. "Times" is none, since it follows a number word.
 _OCCASIONS = frozenset(LISTS["occasions"])
 HALVES = frozenset(LISTS["halves"])
@@ -288,7 +292,9 @@ def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Seq
     number = _ONES.get(first, "1")
     part = _get(chunks, place + 1, _FRACTION_PARTS)
     # "A third" is a fraction in "a third of" only.
-    if part and (first in _ONES or chunks[place + 2 : place + 3] == ["of"]):
+    word = chunks[place + 1].rstrip(_AROUND).lower() if part else ""
+    is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
+    if part and not is_other_word and (first in _ONES or chunks[place + 2 : place + 3] == ["of"]):
         return place + 2, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
     next_word = _clean(chunks[place + 1]) if place + 1 < len(chunks) else ""
     # The Spanish "en vez" is no number.
