@@ -659,6 +659,9 @@ def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
     """
     said = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):
+        keys = find_contrary_keys(value.group, value.value)
+        if keys is not None and all(keys.isdisjoint(text.keys) for text in evidence):
+            continue  # the usual case
         contrary: list[Value] = []
         is_stated = False
         for text in evidence:

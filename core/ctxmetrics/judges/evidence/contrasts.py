@@ -17,6 +17,7 @@ from ctxmetrics.judges.evidence.chunks import ROMAN_NUMERALS, Token, read_phrase
 
 # Faster than by name.
 _get_folded = itemgetter(Token._fields.index("folded"))
+_get_kind = itemgetter(Token._fields.index("kind"))
 # Words without content that may stand between a phrase and its word.
 _MOST_SKIPPED = 3
 # What "both" is the contrary of.
@@ -28,6 +29,7 @@ _EVERY = frozenset(
     ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
 )
 _NUMERAL = "numeral behind a name"
+_NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
 _LATIN = frozenset(("bis", "ter", "quater"))
 # Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
 _DENIED_WITHIN = 3
@@ -125,9 +127,12 @@ def _are_contrary(group: str, value: str, other: str) -> bool:
     return value != other and not (value in alike and other in alike)
 
 
-def _get_form(token: Token) -> str:
-    """Return a word as it is compared: Cyrillic words have too many endings to list."""
-    return token.key if "\u0400" <= token.folded[:1] <= "\u052f" else token.folded
+def _get_forms(words: Sequence[Token]) -> Sequence[str]:
+    """Return words as they are compared: of Cyrillic words their stems, since they have too many endings to list."""
+    forms = [*map(_get_folded, words)]
+    if "".join(forms).isascii():
+        return forms  # the usual case
+    return [word.key if "\u0400" <= word.folded[:1] <= "\u052f" else word.folded for word in words]
 
 
 @lru_cache(maxsize=1)
@@ -138,7 +143,7 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
         for value, spellings in group["values"].items():
             for spelling in spellings:
                 words = read_phrase(spelling)
-                forms = tuple(map(_get_form, words))
+                forms = tuple(_get_forms(words))
                 mark = forms.index(max(forms, key=len))
                 key = words[mark].key
                 phrase = _Phrase(forms, mark, key, name, value, group["beside"])
@@ -148,16 +153,15 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
 
 def may_hold_values(words: Sequence[Token]) -> bool:
     """Whether a text may have a phrase with a contrary. A quick check for the usual case."""
-    phrases = _read_phrases()
-    if not phrases.keys().isdisjoint(map(_get_folded, words)):
+    if not _read_phrases().keys().isdisjoint(_get_forms(words)):
         return True
-    if any(map(_is_letter_behind_number, words, words[1:])):
-        return True
-    if any(map(_is_numeral_behind_name, words, words[1:])):
-        return True
-    if any(word.kind == "characters" or word.measures in _DURATIONS for word in words):
-        return True
-    return any(_get_form(word) in phrases for word in words if not word.folded.isascii())
+    return _may_hold_others(words)
+
+
+def _may_hold_others(words: Sequence[Token]) -> bool:
+    """Whether a text may have a value that is no phrase of the lists: they have numbers, or characters without blanks."""
+    kinds = {*map(_get_kind, words)}
+    return "number" in kinds or "characters" in kinds or "i" in map(_get_folded, words)
 
 
 def find_values(
@@ -174,13 +178,13 @@ def find_values(
     >>> [(one.value, *one.beside) for one in find_values(tokens("All seats fell."), [False, True, True])]
     [('all', 'seat'), ('down',)]
     """
-    forms = [*map(_get_form, words)]
-    values = [
-        *_find_letters(words),
-        *_find_characters(words),
-        *_find_frequencies(words),
-        *_find_numerals(words),
-    ]
+    forms = _get_forms(words)
+    values: list[Value] = []
+    if _may_hold_others(words):
+        values += _find_letters(words)
+        values += _find_characters(words)
+        values += _find_frequencies(words)
+        values += _find_numerals(words)
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
@@ -200,26 +204,38 @@ def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
     """Return the phrases in some words with the positions where they begin, in order, the longest of a position first."""
     phrases = _read_phrases()
     found = []
-    for position, form in enumerate(forms):
-        for phrase in phrases.get(form, ()):
+    marks = [position for position, form in enumerate(forms) if form in phrases]
+    for position in marks:
+        for phrase in phrases[forms[position]]:
             start = position - phrase.mark
-            if start >= 0 and tuple(forms[start : start + len(phrase.words)]) == phrase.words:
+            if len(phrase.words) == 1 or (
+                start >= 0 and tuple(forms[start : start + len(phrase.words)]) == phrase.words
+            ):
                 found.append((start, phrase))
     found.sort(key=lambda place: (place[0], -len(place[1].words)))
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1)
+def _read_keys() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Return by group and value the keys that its phrases are found by."""
+    keys: dict[str, dict[str, set[str]]] = {}
+    for phrases in _read_phrases().values():
+        for phrase in phrases:
+            keys.setdefault(phrase.group, {}).setdefault(phrase.value, set()).add(phrase.mark_key)
+    return {
+        group: {value: frozenset(marks) for value, marks in values.items()}
+        for group, values in keys.items()
+    }
+
+
+@lru_cache(maxsize=1024)
 def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     """Return the keys of which a text with a contrary value holds one; None where any number or letter may be one."""
-    if group in {BOTH, _LETTER} or group not in _read_groups():
+    if group in {BOTH, _FREQUENCY} or group not in _read_groups():
         return None
-    return frozenset(
-        phrase.mark_key
-        for phrases in _read_phrases().values()
-        for phrase in phrases
-        if phrase.group == group and _are_contrary(group, phrase.value, value)
-    )
+    values = _read_keys()[group]
+    return frozenset().union(*(values[other] for other in values if _are_contrary(group, other, value)))
 
 
 def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
@@ -260,15 +276,9 @@ def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
 def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the numerals behind a name: World War I, Louis XIV."""
     for name, numeral in pairwise(words):
-        if _is_numeral_behind_name(name, numeral):
-            value = "1" if numeral.spelling == "I" else numeral.key
+        value = _NUMERALS.get(numeral.spelling)
+        if value is not None and not name.ends and name.spelling[:1].isupper():
             yield Value(_NUMERAL, value, frozenset((name.key,)), numeral.spelling)
-
-
-def _is_numeral_behind_name(name: Token, numeral: Token) -> bool:
-    if name.ends or not name.spelling[:1].isupper():
-        return False
-    return numeral.spelling == "I" or numeral.spelling in ROMAN_NUMERALS
 
 
 def _is_letter_behind_number(before: Token, word: Token) -> bool:

@@ -173,6 +173,7 @@ _HUNDREDS: Mapping[str, frozenset[str]] = {
 }
 _HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
 _SUM_JOINTS = frozenset(LISTS["sum_joints"])
+_FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], "a"))
 _THOUSANDS = frozenset(word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"])
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_HUNDREDS, *_HUNDRED_ALONE))
@@ -198,16 +199,19 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
-    number_with_hundreds = _read_sum(chunks, place, first)
-    if number_with_hundreds is not None:
-        return number_with_hundreds
+    if first in _FIRST_OF_SUM:
+        number_with_hundreds = _read_sum(chunks, place, first)
+        if number_with_hundreds is not None:
+            return number_with_hundreds
     if first in _TENS:
         return _read_tens(chunks, place, first)
     if first in _ONES or first in _HALF_JOINTS:
         return _read_parts(chunks, place, first)
-    number, _, part = first.rstrip(_AROUND).partition("-")
-    if part in _FRACTION_PARTS and number in _ONES:  # three-quarters
-        return place + 1, [_write_number(chunks, place, place, f"{_ONES[number]}/{_FRACTION_PARTS[part]}")]
+    if "-" in first:
+        number, _, part = first.rstrip(_AROUND).partition("-")
+        if part in _FRACTION_PARTS and number in _ONES:  # three-quarters
+            fraction = f"{_ONES[number]}/{_FRACTION_PARTS[part]}"
+            return place + 1, [_write_number(chunks, place, place, fraction)]
     if first in HALVES:
         return _read_half(chunks, place)
     if first.isdecimal():
