@@ -100,7 +100,9 @@ _ROMAN_ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _MOST_ROMAN = 39
 # Numerals of two letters or more, without L, C, D and M, of which words and abbreviations are made.
 ROMAN_NUMERALS: Mapping[str, str] = {
-    _write_roman(number): str(number) for number in range(1, _MOST_ROMAN + 1) if len(_write_roman(number)) > 1
+    _write_roman(number): str(number)
+    for number in range(1, _MOST_ROMAN + 1)
+    if len(_write_roman(number)) > 1
 }
 # Abbreviations of the days of the week in one language, by language.
 _SHORT_DAYS: Sequence[Mapping[str, int]] = [
@@ -342,17 +344,15 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
         folded = fold(word)
         if number is not None:
             return number, folded, "number", ""
-    roman = ROMAN_NUMERALS.get(word)
-    if roman is not None:
-        return roman, folded, "number", ""
     exact = LISTS["exact_values"].get(word)
     if exact is not None:
         measures, key = exact
         return key, folded, "word", measures
     if "'" in folded:
         folded = _CLITIC.sub("", folded).replace("'", "")
-    if folded in LISTS["numbers"]:
-        return LISTS["numbers"][folded], folded, "number", ""
+    number = ROMAN_NUMERALS.get(word) or LISTS["numbers"].get(folded)
+    if number is not None:
+        return number, folded, "number", ""
     if folded in LISTS["counts"]:
         return LISTS["counts"][folded], folded, "count", ""
     value = LISTS["values"].get(folded)

@@ -99,7 +99,9 @@ def read_number(text: str, start: int) -> Value | None:
         place = no_cents.end()
     cents = _CENTS.match(text, place) if number.isdecimal() else None
     if cents is not None:
-        return build_amount(cents.end(), _shorten(f"{sign}{number}.{cents['cents']}"), MONEY[cents["sign"]])
+        return build_amount(
+            cents.end(), _shorten(f"{sign}{number}.{cents['cents']}"), MONEY[cents["sign"]]
+        )
     return _read_unit(text, place, sign + _shorten(number), None if currency is None else currency[0])
 
 

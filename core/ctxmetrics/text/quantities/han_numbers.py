@@ -18,9 +18,7 @@ _GROUPS: Mapping[str, int] = {
 }
 _NUMERALS = "".join((*_DIGITS, *_SCALES, *_GROUPS))
 # What is counted, of which no word begins with a numeral: 百度 has none of one to nine, 十分 means "very".
-_COUNTED = (
-    "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米"
-)
+_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米"
 # 几十 (some tens) and 第三 (third) are no numbers here; 一 alone also means "a", 百 alone also "many".
 _NUMBER = re.compile(
     rf"""

@@ -6,7 +6,7 @@ wpół do dziesiątej) is a word or digits; the phrases stand in ``forms.json`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
@@ -127,7 +127,9 @@ def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> Spoke
             part = " ".join(map(_clean, chunks[end : end + size]))
             if part in _DAY_PARTS:
                 end += size
-                is_late = part in _EVENING or (part in _NIGHT and time % noon > _LAST_EARLY_HOUR * _MINUTES)
+                is_late = part in _EVENING or (
+                    part in _NIGHT and time % noon > _LAST_EARLY_HOUR * _MINUTES
+                )
                 time = time % noon + (noon if is_late else 0)
                 break
     if time < _MINUTES:  # before one o'clock is after twelve
@@ -174,7 +176,9 @@ _HUNDREDS: Mapping[str, frozenset[str]] = {
 _HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
 _SUM_JOINTS = frozenset(LISTS["sum_joints"])
 _FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], "a"))
-_THOUSANDS = frozenset(word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"])
+_THOUSANDS = frozenset(
+    word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
+)
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_HUNDREDS, *_HUNDRED_ALONE))
 
@@ -200,18 +204,13 @@ def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
     if first in _FIRST_OF_SUM:
-        number_with_hundreds = _read_sum(chunks, place, first)
+        number_with_hundreds = _read_sum(chunks, place)
         if number_with_hundreds is not None:
             return number_with_hundreds
     if first in _TENS:
         return _read_tens(chunks, place, first)
-    if first in _ONES or first in _HALF_JOINTS:
+    if first in _ONES or first in _HALF_JOINTS or "-" in first:
         return _read_parts(chunks, place, first)
-    if "-" in first:
-        number, _, part = first.rstrip(_AROUND).partition("-")
-        if part in _FRACTION_PARTS and number in _ONES:  # three-quarters
-            fraction = f"{_ONES[number]}/{_FRACTION_PARTS[part]}"
-            return place + 1, [_write_number(chunks, place, place, fraction)]
     if first in HALVES:
         return _read_half(chunks, place)
     if first.isdecimal():
@@ -219,43 +218,46 @@ def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]
     return place + 1, ()
 
 
-def _read_sum(
-    chunks: Sequence[str], place: int, first: str
-) -> tuple[int, Sequence[str]] | None:
+def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | None:
     """Read a number with hundreds: two hundred and five, ciento veinte, two thousand five hundred."""
     thousands = 0
     group = 0  # what is below a thousand
     has_hundreds = False
     end = place
     previous = ""
-    word = first
-    for position in range(place, len(chunks)):
-        if position > place:
-            if chunks[position - 1][-1] in _AROUND:
-                break
-            word = chunks[position].rstrip(_AROUND).lower()
+    for position, word in _iterate_words(chunks, place):
         value = _read_value(word)
         if word in _HUNDREDS and previous in _HUNDREDS[word]:
-            group = max(group, 1) * _HUNDRED
+            group = max(group, 1) * _HUNDRED  # "a hundred" is 100
             has_hundreds = True
-        elif word in _HUNDRED_ALONE and group == 0:
-            group = _HUNDRED
         elif word in _THOUSANDS and group and not thousands:
             thousands = group
             group = 0
         elif value and _may_add(group, value):
             group += value
-        elif not (word in _SUM_JOINTS and group % _HUNDRED == 0 and position > place) and not (
-            position == place and word == "a"
-        ):
+        elif word == "a" and position == place:
+            previous = word
+            continue
+        elif word in _SUM_JOINTS and position > place and group % _HUNDRED == 0:
+            continue
+        else:
             break
-        if word not in _SUM_JOINTS and word != "a":
-            end = position + 1
+        end = position + 1
         previous = word
-    is_sum = has_hundreds or (end - place > 1 and (group > _HUNDRED or (thousands and group)))
+    is_sum = has_hundreds or group > _HUNDRED or (thousands and group)
     if end - place < 2 or not is_sum:  # noqa: PLR2004 - several words
         return None
     return end, [_write_number(chunks, place, end - 1, str(thousands * 1000 + group))]
+
+
+def _iterate_words(chunks: Sequence[str], place: int) -> Iterator[tuple[int, str]]:
+    """Yield the words from a place on, each with its place, up to the first with a mark behind it."""
+    for position in range(place, len(chunks)):
+        chunk = chunks[position]
+        word = chunk.lstrip(_AROUND) if position == place else chunk
+        yield position, word.rstrip(_AROUND).lower()
+        if chunk[-1] in _AROUND:
+            return
 
 
 _HUNDRED = 100
@@ -264,6 +266,8 @@ _TWENTY = 20
 
 def _read_value(word: str) -> int:
     """Return the value of a number word below 1,000, also of twenty-five; 0 for another word."""
+    if word in _HUNDRED_ALONE:
+        return _HUNDRED
     number = NUMBER_WORDS.get(word, "")
     if not number and "-" in word:
         ten, _, one = word.partition("-")
@@ -293,6 +297,12 @@ def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequen
 
 def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
     """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
+    if "-" in first:  # three-quarters
+        one, _, joined_part = first.rstrip(_AROUND).partition("-")
+        if joined_part not in _FRACTION_PARTS or one not in _ONES:
+            return place + 1, ()
+        fraction = f"{_ONES[one]}/{_FRACTION_PARTS[joined_part]}"
+        return place + 1, [_write_number(chunks, place, place, fraction)]
     number = _ONES.get(first, "1")
     part = _get(chunks, place + 1, _FRACTION_PARTS)
     # "A third" is a fraction in "a third of" only.

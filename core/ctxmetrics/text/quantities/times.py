@@ -24,7 +24,6 @@ _TIME = re.compile(
     """,
     re.VERBOSE,
 )
-# Hours and minutes without a mark: 0700 hours. With an hour of two digits they may be a duration, unless "at" stands before.
 _MILITARY = re.compile(r"(?P<hour>0\d|1\d|2[0-3])(?P<minute>[0-5]\d)[ ](?:hours|hrs|hr|h|Z)(?![^\W_])")
 _DAY_PART = re.compile(
     rf"[ ]?(?:(?P<clock>{alternatives('clock')})|(?P<clock_behind>{alternatives('clock_behind_lead')}))?"
@@ -59,10 +58,7 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
         lead: The word before it, which may say that an hour is meant: at, um, à.
     """
     if text[start : start + 3].isdecimal() and len(text) > start + 2:
-        military = _MILITARY.match(text, start)
-        if military is None or not (military["hour"][0] == "0" or lead in _MILITARY_LEADS):
-            return None
-        return Value(military.end(), "time", f"{military['hour']}:{military['minute']}")
+        return _read_military(text, start, lead)
     is_evening, start = _read_half_before(text, start)
     match = _TIME.match(text, start)
     if match is None:
@@ -94,6 +90,14 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
         written += "pm" if is_evening else "am"
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
     return Value(end, "time", f"{hour:02}:{minute:02}{seconds}", (), written)
+
+
+def _read_military(text: str, start: int, lead: str) -> Value | None:
+    """Read a time without a mark: 0700 hours; an hour of two digits may be a duration, unless "at" stands before it."""
+    match = _MILITARY.match(text, start)
+    if match is None or not (match["hour"][0] == "0" or lead in _MILITARY_LEADS):
+        return None
+    return Value(match.end(), "time", f"{match['hour']}:{match['minute']}")
 
 
 def _read_half_before(text: str, start: int) -> tuple[bool | None, int]:
