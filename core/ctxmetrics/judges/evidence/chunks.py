@@ -21,11 +21,12 @@ from ctxmetrics.judges.evidence.word_forms import (
     word_pattern,
 )
 from ctxmetrics.text.quantities import (
+    HAN_NUMERALS,
     JOINED_WORDS,
     NUMBER_NAMES,
     NUMBER_WORDS,
     SPOKEN_MARKS,
-    has_han_number,
+    write_han_numbers,
 )
 
 # ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
@@ -294,7 +295,7 @@ def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token,
 
 def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
-    if has_han_number(chunk):
+    if not HAN_NUMERALS.isdisjoint(chunk) and write_han_numbers(chunk) != chunk:
         return HanNumbers(words)
     if _DIGIT.search(chunk):
         return Digits(words)
@@ -382,6 +383,12 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
 def read_phrase(phrase: str) -> list[Token]:
     """Return the words of a phrase without digits; a number word in it is a word like another."""
     words: list[Token] = []
+    spellings = phrase.split()
+    if max(phrase) < _FIRST_UNSPACED and "".join(spellings).isalpha():
+        for spelling in spellings:  # without a pattern, which takes longer
+            key, folded, kind, measures = _read_letters(spelling)
+            words.append(Token(key, folded, kind, spelling, False, measures))
+        return words
     for match in word_pattern(phrase.isascii()).finditer(phrase):
         if match.lastgroup == "unspaced":
             words += _pairs(match[0], ends=False)

@@ -99,7 +99,6 @@ class _Phrase(NamedTuple):
     Attributes:
         words: Its words, without case; of Cyrillic words their stems.
         mark: Which of them it is found by: the longest, which stands in few texts.
-        mark_key: The key of that word.
         group: The name of its group.
         value: Which value of the group it is.
         place: Where the word stands that it is about: ``behind``, ``before``, ``around`` or ``anywhere``.
@@ -107,7 +106,6 @@ class _Phrase(NamedTuple):
 
     words: tuple[str, ...]
     mark: int
-    mark_key: str
     group: str
     value: str
     place: str
@@ -140,15 +138,21 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
     """Read the phrases on first use, by the word that they are found by."""
     phrases: dict[str, list[_Phrase]] = {}
     for name, group in _read_groups().items():
+        place = group["beside"]
         for value, spellings in group["values"].items():
             for spelling in spellings:
-                words = read_phrase(spelling)
-                forms = tuple(_get_forms(words))
-                mark = forms.index(max(forms, key=len))
-                key = words[mark].key
-                phrase = _Phrase(forms, mark, key, name, value, group["beside"])
-                phrases.setdefault(forms[mark], []).append(phrase)
+                words = spelling.lower().split()
+                if not (spelling.isascii() and "".join(words).isalpha()):
+                    words = [*_get_forms(read_phrase(spelling))]
+                mark = _find_mark(words)
+                phrase = _Phrase(tuple(words), mark, name, value, place)
+                phrases.setdefault(words[mark], []).append(phrase)
     return phrases
+
+
+def _find_mark(words: Sequence[str]) -> int:
+    """Return which word of a phrase it is found by."""
+    return words.index(max(words, key=len)) if len(words) > 1 else 0
 
 
 def may_hold_values(words: Sequence[Token]) -> bool:
@@ -216,17 +220,16 @@ def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
     return found
 
 
-@lru_cache(maxsize=1)
-def _read_keys() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Return by group and value the keys that its phrases are found by."""
-    keys: dict[str, dict[str, set[str]]] = {}
-    for phrases in _read_phrases().values():
-        for phrase in phrases:
-            keys.setdefault(phrase.group, {}).setdefault(phrase.value, set()).add(phrase.mark_key)
-    return {
-        group: {value: frozenset(marks) for value, marks in values.items()}
-        for group, values in keys.items()
-    }
+@lru_cache(maxsize=512)
+def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
+    """Return by the values of a group the keys of the words that their phrases are found by."""
+    keys: dict[str, set[str]] = {}
+    for value, spellings in _read_groups()[group]["values"].items():
+        for spelling in spellings:
+            words = read_phrase(spelling)
+            mark = words[_find_mark(_get_forms(words))]
+            keys.setdefault(value, set()).add(mark.key)
+    return {value: frozenset(marks) for value, marks in keys.items()}
 
 
 @lru_cache(maxsize=1024)
@@ -234,7 +237,7 @@ def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     """Return the keys of which a text with a contrary value holds one; None where any number or letter may be one."""
     if group in {BOTH, _FREQUENCY} or group not in _read_groups():
         return None
-    values = _read_keys()[group]
+    values = _read_keys(group)
     return frozenset().union(*(values[other] for other in values if _are_contrary(group, other, value)))
 
 

@@ -13,7 +13,7 @@ Names of months and units, and what stands around a time, are in ``forms.json``.
 """
 
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
-from ctxmetrics.text.quantities.han_numbers import has_han_number, write_han_numbers
+from ctxmetrics.text.quantities.han_numbers import HAN_NUMERALS, write_han_numbers
 from ctxmetrics.text.quantities.in_words import (
     HALVES,
     JOINED_WORDS,
@@ -27,6 +27,7 @@ from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_
 
 __all__ = [
     "HALVES",
+    "HAN_NUMERALS",
     "JOINED_WORDS",
     "MONTHS",
     "NUMBER_NAMES",
@@ -37,7 +38,6 @@ __all__ = [
     "Quantity",
     "find_spoken_time",
     "find_stretch",
-    "has_han_number",
     "is_continued",
     "join_number_words",
     "read_quantities",

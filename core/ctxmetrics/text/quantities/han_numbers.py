@@ -17,6 +17,8 @@ _GROUPS: Mapping[str, int] = {
     **dict.fromkeys("亿億", 10**8),
 }
 _NUMERALS = "".join((*_DIGITS, *_SCALES, *_GROUPS))
+# A text without one of them holds no number in Chinese numerals.
+HAN_NUMERALS = frozenset(_NUMERALS)
 # What is counted, of which no word begins with a numeral: 百度 has none of one to nine, 十分 means "very".
 _COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米"
 # 几十 (some tens) and 第三 (third) are no numbers here; 一 alone also means "a", 百 alone also "many".
@@ -33,18 +35,13 @@ _ONE = "一"
 _COUNTED_BY_ONE = ("月", "号", "號")
 
 
-def has_han_number(text: str) -> bool:
-    """Whether a text holds a number in Chinese numerals before what it counts."""
-    return write_han_numbers(text) != text
-
-
 def write_han_numbers(text: str) -> str:
     """Write the numbers in Chinese numerals in digits.
 
     >>> write_han_numbers("晚上八点关门，门票三千二百元，打百分之五折。")
     '晚上8点关门，门票3200元，打5%折。'
     """
-    return text if text.isascii() else _NUMBER.sub(_write_number, text)
+    return _NUMBER.sub(_write_number, text)
 
 
 def _write_number(match: re.Match[str]) -> str:
