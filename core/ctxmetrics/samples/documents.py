@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.display import to_letters
 from ctxmetrics.samples.cells import list_in
 
 _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["documents"]
@@ -51,6 +52,11 @@ SPAN_MARK = "#char="
 _GRADES = _KEYS["grades"]
 # Other names of grades; they count only if each document has a whole number there.
 _WHOLE_GRADES = _KEYS["whole_grades"]
+# Words in the place of a grade, by their letters. Any other word says that the item is relevant, but not how much.
+_GRADES_IN_WORDS: Mapping[str, float] = {
+    **{to_letters(word): 1.0 for word in _KEYS["relevant"]},
+    **{to_letters(word): 0.0 for word in _KEYS["irrelevant"]},
+}
 # The highest such grade.
 _HIGHEST_GRADE = 10
 # A whole number as text.
@@ -285,12 +291,12 @@ def _read_grades(items: Sequence[Any]) -> list[float | None]:
 
 
 def _read_grade(item: Any, names: Iterable[str]) -> float | None:
-    """Read the grade of an item under the first of some names that it has; None if there is no number."""
+    """Read the grade of an item under the first of some names that it has; None if there is no number and no known word."""
     if isinstance(item, str):
         return None
     grade = first_value_at(item, names)
     if isinstance(grade, str):
-        return float(grade) if _WHOLE.fullmatch(grade) else None
+        return float(grade) if _WHOLE.fullmatch(grade) else _GRADES_IN_WORDS.get(to_letters(grade))
     return float(grade) if isinstance(grade, Real) else None
 
 

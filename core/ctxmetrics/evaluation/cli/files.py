@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # How many characters of a value are shown.
 _SHOWN = 60
+# How a question ends.
+_QUESTION_MARKS = ("?", "？", "؟")
 _METRICS_NOTE = (
     "Parameters stand in brackets: --metric 'context_recall(top_k=5)', --metric 'context_recall(unit=fact)'; ndcg@10 and "
     "names of other systems are understood. What each computes: docs/metrics.md"
@@ -88,7 +90,7 @@ def inspect(source: SampleFile) -> None:
             print_result(f"score it with: {command}")
     elif file.plan.unsure or len(doubts[0]) == 1:
         usable = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
-        print_result(_suggest_options(file, doubts[0], usable, command))
+        print_result(_suggest_options(source, file, mapping, doubts[0], usable))
     else:  # no reading is the likely one
         lists = join_options(f"{path}=retrieved_contexts" for path in file.plan.unread)
         print_result(f"Say which list was retrieved: {lists}")
@@ -98,21 +100,27 @@ def inspect(source: SampleFile) -> None:
 
 
 def _suggest_options(
-    file: RowFile[Sample], options: Sequence[str], usable: Sequence[str], command: str
+    source: SampleFile,
+    file: RowFile[Sample],
+    mapping: Sequence[str],
+    options: Sequence[str],
+    usable: Sequence[str],
 ) -> str:
     """Suggest the --map options that may be right.
 
     Args:
-        file: The file.
+        source: The file, with the options by which it was read.
+        file: Its rows.
+        mapping: The --map options so far.
         options: All options that may be right.
         usable: Those of them with which a metric can run.
-        command: The command that scores the file.
     """
     if not usable:
-        return _ask_columns(file, options, command)
-    others = [option for option in options if option not in usable]
-    lines = [f"it may also be: --map {shlex.quote(option)}" for option in others]
-    lines += [f"score it with: {command} --map {shlex.quote(option)}" for option in usable]
+        return _ask_columns(source, file, [*mapping, *options[:1]])
+    lines = [
+        f"it may also be: --map {shlex.quote(option)}" for option in options if option not in usable
+    ]
+    lines += [f"score it with: {_write_command(source, [*mapping, option])}" for option in usable]
     return "\n".join(lines)
 
 
@@ -248,20 +256,35 @@ def _can_run(source: SampleFile, mapping: list[str]) -> bool:
     return bool(_list_fitting(samples))
 
 
-def _ask_columns(file: RowFile[Sample], options: Sequence[str], command: str) -> str:
+def _ask_columns(source: SampleFile, file: RowFile[Sample], mapping: Sequence[str]) -> str:
     """Ask for the columns of the answer and of the question: no metric can run without them.
 
+    Of two columns of texts, the one that ends with a question mark is the question.
+
     Args:
-        file: The file.
-        options: The --map options for the retrieved contexts; the first one is written into the command.
-        command: The command that scores the file.
+        source: The file, with the options by which it was read.
+        file: Its rows.
+        mapping: The --map options of the other columns.
     """
+    mapped_columns = {option.rpartition("=")[0] for option in mapping}
+    questions: list[str] = []
+    other_texts: list[str] = []
+    for column in file.reading.unknown_names:
+        text = file.first_value(column)
+        if not isinstance(text, str) or column in mapped_columns:
+            continue
+        if text.rstrip().endswith(_QUESTION_MARKS):
+            questions.append(column)
+        else:
+            other_texts.append(column)
+    ask = "Which column holds the expected answer (reference), and which the question (user_input)?"
+    if len(questions) == len(other_texts) == 1:
+        all_mapping = [*mapping, f"{other_texts[0]}=reference", f"{questions[0]}=user_input"]
+        if _can_run(source, all_mapping):
+            return f"{ask} It may be: {_write_command(source, all_mapping)}"
     columns = ", ".join(file.reading.unknown_names)
-    contexts_option = "".join(f" --map {shlex.quote(option)}" for option in options[:1])
-    return (
-        f"Which column holds the expected answer, and which the question? There is: {columns}. Put their names for ANSWER and "
-        f"QUESTION: {command}{contexts_option} --map ANSWER=reference --map QUESTION=user_input"
-    )
+    others = "".join(f", beside --map {shlex.quote(option)}" for option in mapping)
+    return f"{ask} There is: {columns}. Name both with --map{others}."
 
 
 def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:

@@ -77,6 +77,10 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
     return path, value if text is None else text
 
 
+# Several ids in one pair of brackets: (d4, d7), {d4,d7}.
+_IN_BRACKETS = re.compile(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
+
+
 def split_ids(text: str) -> list[str] | None:
     """Split a cell at line breaks, semicolons, bars or commas into ids; None if it holds one id.
 
@@ -84,6 +88,10 @@ def split_ids(text: str) -> list[str] | None:
     name with a comma in it.
     """
     stripped = text.strip(" \t\r\n;|,")
+    if _IN_BRACKETS.fullmatch(
+        stripped
+    ):  # a list of another language: whether its items have quotes is not known
+        return None
     for separator in "\n;|,":
         if separator not in stripped:
             continue

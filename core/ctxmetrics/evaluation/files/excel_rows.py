@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date, time
+from datetime import date, datetime, time
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,8 @@ def _write_cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():  # a cell with a date alone
+        return value.date().isoformat()
     if isinstance(value, (date, time)):
         return value.isoformat()
     return str(value).replace("_x000D_", "\r")  # as Excel writes a carriage return

@@ -8,18 +8,25 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.evaluation.files.cell_values import find_fault
+from ctxmetrics.evaluation.files.cell_values import find_fault, is_id_number
 from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
 from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import normalized_key
-from ctxmetrics.samples.schema import TEXTS
+from ctxmetrics.samples.schema import TEXTS, TEXTS_OF
 
 _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
 _CANDIDATES: Sequence[str] = _DATA["candidates"]
-# The header of one of several passages, and its number: Chunk 1, context_2, Passage #3, doc4, Chunk (5).
-_NUMBERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
+# The header of one of several passages, and its number: Chunk 1, context_2, Passage #3, doc4, Chunk (5), Chunk 1 text.
+_NUMBERED = re.compile(
+    r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})(?:[\W_]+(?:text|content))?\W*",
+    re.DOTALL | re.IGNORECASE,
+)
+# The same with the number first: 1. Chunk, 2nd result.
+_NUMBERED_BEFORE = re.compile(
+    r"\W*(?P<number>\d{1,3})(?:st|nd|rd|th)?[\W_]+(?P<name>.*[^\W\d_])\W*", re.DOTALL | re.IGNORECASE
+)
 # What stands around a header and is no part of it: its number, a star, how many there are, a language.
 _NO_NAME = re.compile(
     r"""
@@ -83,6 +90,8 @@ def find_plain_field(header: str, value: Any) -> str | None:
         return field
     if field == GRADED and holds_numbers_by_id(value):
         return field
+    if field in TEXTS_OF and is_id_number(value):
+        return field
     items = list_in(value)
     if items is not None and any(
         look_up(item, key) is not None for item in items for key in _CANDIDATES
@@ -102,7 +111,9 @@ def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> d
     """
     numbers: dict[str, dict[int, str]] = {}
     for column, value in row.items():
-        match = _NUMBERED.fullmatch(column) if len(column) <= _LONGEST else None
+        match = None
+        if len(column) <= _LONGEST:
+            match = _NUMBERED.fullmatch(column) or _NUMBERED_BEFORE.fullmatch(column)
         if match is None or column in columns or not isinstance(value, str) or is_list_text(value):
             continue
         if NOT_RETRIEVED.search(column):

@@ -39,7 +39,7 @@ _AROUND = "\"'<>[]{}() "
 # What stands between several names.
 _BETWEEN = re.compile(r"\s*[,;()]\s*")
 # A line break: that of any system, or its code.
-_LINE_BREAK = r"(?:\r?\n|\\n|[\v\u2028\u2029])"
+_LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
 # What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
 _HEADINGS: Mapping[str, str] = {
     "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",

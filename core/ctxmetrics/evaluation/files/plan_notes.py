@@ -24,13 +24,7 @@ def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterabl
     if read_columns:
         yield f"columns read (schema {reading.name}): {', '.join(read_columns)}"
     for name in sorted(reading.single):
-        text = first_locations[name][1]
-        separator = reading.schema.separator
-        treatment = "read as a list of one"
-        if name in TEXTS_OF:
-            treatment += ", and several ids in a cell as a list"
-        if separator and separator in text:
-            treatment = f"split at '{separator}'"
+        treatment = _describe_treatment(reading, name, first_locations[name][1])
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {treatment}"
     yield from _describe_objects(reading, first_locations)
     absent = reading.absent or frozenset()
@@ -42,6 +36,18 @@ def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterabl
             metadata_columns.append(reading.original(name))
     if metadata_columns:
         yield f"no field, carried along as metadata: {join_first(metadata_columns)}"
+
+
+def _describe_treatment(reading: Reading, name: str, text: Any) -> str:
+    """Say how a text, or the number of an id, is read in the place of a list."""
+    separator = reading.schema.separator
+    if separator and separator in str(text):
+        return f"split at '{separator}'"
+    if name in TEXTS_OF:
+        return "read as a list of one, and several ids in a cell as a list"
+    if name in TEXTS_OF.values() and reading.split is None:
+        return "read as a list of one; if it holds several passages, write --split with what separates them"
+    return "read as a list of one"
 
 
 def _describe_objects(

@@ -173,15 +173,9 @@ def _add_columns(
     columns = dict(mapped)
     taken = {**fit.paths, **{field: column for column, field in mapped.items()}}
     for key, value in fit.rest.items():
-        if key in mapped or key in _NEVER_ALONE or are_sources(value):
+        if key in mapped or key in _NEVER_ALONE:
             continue
-        fields = fields_called(key)
-        for ids, texts in TEXTS_OF.items():
-            if {ids, texts} <= fields:
-                fields -= {ids if _hold_texts(value, parsed_row) else texts}
-        plain = find_plain_field(fit.reading.original(key), value)
-        if plain is not None and not fields:
-            fields = {plain}
+        fields = _find_meanings(fit.reading.original(key), key, value, parsed_row)
         # An object under the name of a text is an answer of a store; under that of a list, an error says what is wrong.
         free = [
             field for field in fields - taken.keys() if field not in TEXTS or _may_hold(field, value)
@@ -197,6 +191,21 @@ def _add_columns(
                     original = fit.reading.original
                     unsure.append((f"{original(taken[field])}={field}", f"{original(key)}={field}"))
     return columns
+
+
+def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, Any]) -> set[str]:
+    """Find the fields that a column may hold: by its key in any schema, else by its header in plain words.
+
+    Objects without a text are the sources of an answer, unless the column is one of ids.
+    """
+    fields = fields_called(key)
+    for ids, texts in TEXTS_OF.items():
+        if {ids, texts} <= fields:
+            fields -= {ids if _hold_texts(value, parsed_row) else texts}
+    plain = find_plain_field(column, value)
+    if plain is not None and not fields:
+        fields = {plain}
+    return set() if are_sources(value) and not fields <= TEXTS_OF.keys() else fields
 
 
 def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:

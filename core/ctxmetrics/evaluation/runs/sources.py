@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import time
 from collections import Counter, deque
@@ -42,11 +43,14 @@ from ctxmetrics.evaluation.files.several_runs import (
 )
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
+from ctxmetrics.samples.field_names import fields_meant, join_options
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say which retrieval a sample is of.
 _OF_SETTINGS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
+# Names of the answer of a system, or of the expected one.
+_MEANS_BOTH = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # The most samples of repeated questions that are compared.
 _MOST_REPEATED = 1000
 # Samples that one thread hands to the other at once, where nothing is judged: each turn costs as much as ten rows.
@@ -172,7 +176,7 @@ class Source:
             check_present(self._metrics, self._missing_fields)
         except MissingFieldError as error:
             plan = self._source.plan if self._source else self._plan
-            hints = ""
+            hints = "" if plan is None else self._suggest_answer(plan)
             if plan and plan.unread and "retrieved_contexts" in self._missing_fields:
                 hints += f" Lists of texts stand in: {', '.join(plan.unread)}."
                 if len(plan.unread) == 1:
@@ -182,6 +186,32 @@ class Source:
                 path = shlex.quote(str(self._source.path))
                 hints += f" ctxmetrics inspect {path} shows the columns, and what they may be."
             raise MissingFieldError(f"{error}{hints}") from None
+
+    def _suggest_answer(self, plan: Plan) -> str:
+        """Suggest columns that may hold the expected answer; empty text without any.
+
+        These are the columns whose name means it. Without any, it is the answer, unless another column of texts is read as no
+        field.
+        """
+        if "reference" not in self._missing_fields:
+            return ""
+        unread = plan.reading.unknown_names
+        names = [name for name in unread if "reference" in fields_meant(name)]
+        answer = plan.reading.mapping.get("response", "")
+        if not names and _MEANS_BOTH.search(answer) and not any(map(self._may_be_text, unread)):
+            names = [answer]
+        if not names:
+            return ""
+        return (
+            f" If the expected answer is there: {join_options(f'{name}=reference' for name in names)}."
+        )
+
+    def _may_be_text(self, column: str) -> bool:
+        """Whether a column may hold texts of several words; of a list of mappings, the first values are not known."""
+        if self._source is None:
+            return True
+        value = self._source.first_value(column)
+        return isinstance(value, str) and " " in value.strip()
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
         """Return the next sample, or None at the end; of a stream also when stopped.

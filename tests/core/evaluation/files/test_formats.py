@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shlex
+from datetime import date
 from itertools import chain, permutations, product
 from typing import TYPE_CHECKING, Any
 
@@ -297,8 +298,14 @@ def test_headers_that_nobody_knows_are_a_question(tmp_path: Path) -> None:
     assert "score it with" not in shown.stdout
     assert "Which column holds the expected answer" in shown.stdout
     options = re.findall(r"ctxmetrics (score .*)$", shown.stdout, re.MULTILINE)[-1]
-    line = options.replace("ANSWER", "'Spalte B'").replace("QUESTION", "'Spalte A'")
-    assert means_in(run_command(*shlex.split(line))) == TEXTS
+    assert means_in(run_command(*shlex.split(options))) == TEXTS
+
+
+def test_a_proposal_without_a_question_is_no_command(tmp_path: Path) -> None:
+    rows = [["Spalte A", "Spalte B", "Spalte C"], ["Dauer der Garantie", *CELLS[1:]]]
+    shown = run_command("inspect", write_table(tmp_path / "rows.csv", rows, "utf-8"))
+    assert "Name both with --map" in shown.stdout
+    assert "ctxmetrics score" not in shown.stdout
 
 
 @pytest.mark.parametrize(
@@ -374,6 +381,28 @@ def test_excel_is_read_as_pandas_and_people_write_it(tmp_path: Path) -> None:
     done = run_command("score", path)
     assert means_in(done) == {**TEXTS, **OF_IDS}
     assert "the sheet 'data' is read; not read: 'notes'" in done.stderr
+
+
+def test_a_date_in_excel_is_written_without_a_time(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["question", "relevant ids", "retrieved ids"])
+    book.active.append(["Which issue?", date(2024, 1, 3), "2024-01-07; 2024-01-03"])
+    book.save(tmp_path / "rows.xlsx")
+    (sample,) = read_samples(tmp_path / "rows.xlsx")
+    assert sample.reference_context_ids == ("2024-01-03",)
+    assert sample.retrieved_context_ids == ("2024-01-07", "2024-01-03")
+
+
+def test_a_text_for_a_list_names_the_option(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**ROW, "contexts": " ".join(CONTEXTS)}))
+    list(read_samples(path))
+    assert "if it holds several passages, write --split" in caplog.text
+    caplog.clear()
+    path.write_text(json.dumps({**ROW, "contexts": CONTEXTS[:1]}))
+    list(read_samples(path))
+    assert "write --split" not in caplog.text
 
 
 def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
