@@ -99,14 +99,10 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[T
     numbers = _find_numbers(chunks, pieces)
     if not numbers:
         return [*chain.from_iterable(pieces)]
-    kinds = numbers.values()
-    if HanNumbers in kinds:
-        return tokens(" ".join(map(write_han_numbers, chunks)))
-    may_join = not _MAY_JOIN.isdisjoint(kinds) and _may_join(chunks, numbers)
-    joined = join_number_words(chunks) if may_join else chunks
-    if joined != chunks:
-        return tokens(" ".join(joined))
-    if ClockWords in kinds:
+    in_digits = _write_in_digits(chunks, numbers)
+    if in_digits != chunks:
+        return tokens(" ".join(in_digits))
+    if ClockWords in numbers.values():
         _replace_spoken_times(chunks, pieces, numbers)
     next_free = 0
     for index, kind in numbers.items():
@@ -154,6 +150,16 @@ def _find_numbers(chunks: Sequence[str], pieces: list[Any]) -> dict[int, type]:
             if type(words) is not tuple:
                 numbers[index] = type(words)
     return numbers
+
+
+def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequence[str]:
+    """Return the pieces of a text, a number of several words or in Chinese numerals in digits."""
+    kinds = numbers.values()
+    if HanNumbers in kinds:
+        return [*map(write_han_numbers, chunks)]
+    if not _MAY_JOIN.isdisjoint(kinds) and _may_join(chunks, numbers):
+        return join_number_words(chunks)
+    return chunks
 
 
 # Characters of the longest word for half, with a mark behind it.

@@ -8,20 +8,20 @@ range its ends, and an amount its number for a text that does not say what it co
 
 Names of months and units, and what stands around a time, are in ``forms.json``.
 
-``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words,
-``han_numbers`` what is written in Chinese numerals.
+``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words and in Chinese numerals.
 """
 
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
-from ctxmetrics.text.quantities.han_numbers import HAN_NUMERALS, write_han_numbers
 from ctxmetrics.text.quantities.in_words import (
     HALVES,
+    HAN_NUMERALS,
     JOINED_WORDS,
     ONE_WORDS,
     SPOKEN_MARKS,
     TENS_JOINTS,
     find_spoken_time,
     join_number_words,
+    write_han_numbers,
 )
 from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
 
