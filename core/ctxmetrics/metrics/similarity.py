@@ -81,10 +81,10 @@ def best_matches(
     *,
     best: bool = True,
 ) -> BestMatches:
-    """Find the best matches of both sides, in memory where they were asked for before.
+    """Find the best matches of both sides. They are remembered, and not computed again for the same lists.
 
-    A text that stands on the other side as well is its own best match: two texts that stand on both sides are not
-    compared. A callable is asked about every pair; one that cannot be hashed is asked every time.
+    A text that stands on both sides is its own best match, so two such texts are not compared. A callable is asked about
+    every pair; one that cannot be hashed is asked every time.
 
     Args:
         retrieved: The retrieved contexts, in rank order.
@@ -110,9 +110,11 @@ def best_matches(
     >>> matches.for_references, matches.for_retrieved[1]
     ((Match(place=0, similarity=0.9545454545454546),), None)
     """
-    # Where every text stands on both sides, each is its own best match, and nothing is compared that memory could save.
-    has_equal_sides = not callable(measure) and frozenset(retrieved) == frozenset(references)
-    can_be_remembered = best and isinstance(measure, Hashable) and not has_equal_sides
+    # Where every text stands on both sides, each is its own best match: nothing is compared, so nothing is worth remembering.
+    # A callable is asked all the same.
+    has_equal_sides = frozenset(retrieved) == frozenset(references)
+    needs_no_comparison = has_equal_sides and not callable(measure)
+    can_be_remembered = best and isinstance(measure, Hashable) and not needs_no_comparison
     if not can_be_remembered:
         return _compare(retrieved, references, measure, cutoff, best)
     key = (digest_key(retrieved), digest_key(references), measure, cutoff)

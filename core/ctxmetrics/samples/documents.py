@@ -418,8 +418,10 @@ def is_document(value: Any) -> bool:
 def first_value_at(item: Any, keys: Iterable[str]) -> Any:
     """Return the first value that stands under one of the keys, or None."""
     is_dict = type(item) is dict
-    for key, head in _with_heads(tuple(keys)):
-        if is_dict and key not in item and head not in item:  # as nearly always
+    for key, first_step in _with_first_steps(tuple(keys)):
+        if (
+            is_dict and key not in item and first_step not in item
+        ):  # nearly always: nothing is looked up
             continue
         value = look_up(item, key)
         if value is not None:
@@ -428,7 +430,7 @@ def first_value_at(item: Any, keys: Iterable[str]) -> Any:
 
 
 @cache
-def _with_heads(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+def _with_first_steps(keys: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return keys and paths, each with its first step."""
     return [(key, key.partition("[")[0].partition(".")[0]) for key in keys]
 

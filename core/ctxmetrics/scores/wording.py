@@ -24,8 +24,8 @@ _MOST_SPANS = 4
 # How many ids a list shows.
 _MOST_IDS = 5
 # The most characters of an id in a list.
-_ID = 20
-# Why a verdict is a no ("noes"), and what is written about a yes that is flagged ("doubts"), by its code or that of its doubt.
+_MOST_ID_CHARACTERS = 20
+# "noes": the reason of a no, by the code of the verdict. "doubts": what is written about a flagged yes, by the code of its doubt.
 _WORDS: Mapping[str, Mapping[str, str]] = read_data("scores", "verdicts.json")
 # The mark of each verdict, and its colour in a terminal.
 _MARKS: Mapping[bool | None, tuple[str, str]] = {
@@ -211,7 +211,7 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
 
 def _join_ids(ids: Sequence[str]) -> str:
     """Join the first ids in one text."""
-    names = [clean(id_, _ID) for id_ in ids[:_MOST_IDS]]
+    names = [clean(id_, _MOST_ID_CHARACTERS) for id_ in ids[:_MOST_IDS]]
     if len(ids) > len(names):
         names.append("…")
     return ", ".join(names)

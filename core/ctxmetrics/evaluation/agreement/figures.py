@@ -172,7 +172,7 @@ class Agreement:
 
 
 def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
-    """Count the answers on one kind of label; samples of one group are one draw of the intervals."""
+    """Count the answers on one kind of label. The intervals draw whole groups of samples, not single samples."""
     # For each group, how often each pair of answers occurs: what people say, and what the judge says.
     counters: dict[object, Counter[tuple[bool, bool | None]]] = {}
     sample_count = 0

@@ -258,9 +258,10 @@ def _add_found_spans(
             else:
                 where = f"{name}: field '{TEXTS_OF[field]}', item {index + 1}"
                 problems.append(f'{where}: {_describe_spans(spans)}: "{clean(text, 60)}"')
-        # Ids of another number than the texts stay.
-        all_have_spans = None not in new_ids and len(getattr(sample, field) or texts) == len(texts)
-        if all_have_spans and new_ids != list(ids):
+        # A sample with more or fewer ids than texts keeps its ids.
+        are_pairs = len(getattr(sample, field) or texts) == len(texts)
+        all_have_spans = None not in new_ids
+        if are_pairs and all_have_spans and new_ids != list(ids):
             fields[field] = tuple(new_ids)
     if "reference_context_ids" in fields:
         fields["metadata"] = marked(sample, "reference_contexts, found in their sources")

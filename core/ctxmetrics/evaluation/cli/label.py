@@ -119,7 +119,7 @@ def label(
             partners=pairs.partners,
         )
         read_with = f"compare {shlex.join(map(str, compare))}"
-    session.then = f"ctxmetrics {read_with} --labels {shlex.quote(str(path))}"
+    session.next_command = f"ctxmetrics {read_with} --labels {shlex.quote(str(path))}"
     try:
         if terminal:
             run_in_terminal(session, sys.stdin.readline, print_result)
@@ -132,7 +132,7 @@ def label(
             f"{path}: {annotator} answered {answered}; {counts['open']} of {plural(counts['questions'], 'question', 'is', 'are')} open"
         )
         if not counts["open"]:
-            print_result(f"next: {session.then}")
+            print_result(f"next: {session.next_command}")
 
 
 def _check_sources(

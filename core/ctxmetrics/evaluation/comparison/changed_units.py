@@ -37,16 +37,16 @@ class Changes:
         self._won: dict[int, list[ChangedUnit]] = {}
         # Notes on contradictions, each with the position of its sample.
         self._contradictions: dict[str, int] = {}
-        # For each metric the samples that fell most: the difference, the position and the sample.
+        # For each metric the samples whose value fell most: the difference, the position and the sample.
         self._worst: dict[str, list[tuple[float, int, Worse]]] = {name: [] for name in metrics}
         self._recalls = [name for name in self._worst if get_family(name) == "recall"]
 
     def add(self, position: int, before: Row, after: Row, same_contexts: bool | None) -> None:
         """Add a sample of both runs; ``same_contexts`` is what `has_same_contexts` says of it."""
-        lost = _find_supported_once(before, after, before.name, self._recalls)
+        lost = _find_supported_only_in_first(before, after, before.name, self._recalls)
         if lost:
             self._lost[position] = lost
-        won = _find_supported_once(after, before, before.name, self._recalls)
+        won = _find_supported_only_in_first(after, before, before.name, self._recalls)
         if won:
             self._won[position] = won
         has_no_texts = _is_without_texts(before) or _is_without_texts(after)
@@ -142,7 +142,9 @@ def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tup
     return compared, different
 
 
-def _find_supported_once(row: Row, other: Row, name: str, metrics: Iterable[str]) -> list[ChangedUnit]:
+def _find_supported_only_in_first(
+    row: Row, other: Row, name: str, metrics: Iterable[str]
+) -> list[ChangedUnit]:
     """Return the units of a sample that one run supports and the other does not; each is listed once.
 
     Args:

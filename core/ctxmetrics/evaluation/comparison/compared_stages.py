@@ -37,8 +37,8 @@ class ComparedStage(Plain):
         interval: 95 % interval of the difference, second minus first (`ctxmetrics.evaluation.statistics.paired.paired_mean`).
         pools: How many samples have a stage before it in both runs, from which it selects.
         different: In how many of these the stage before handed on other contexts in the other run.
-        lost: Units that the stage before supports in both runs, this stage in the first run, and not in the second; stage,
-            context and rank are those of the second.
+        lost: Units that are lost at this stage in the second run alone: the contexts before it support them in both runs, the
+            contexts after it in the first run only. Stage, context and rank are those of the second run.
     """
 
     name: str

@@ -163,9 +163,10 @@ class Partners:
         return f"{name} ({self._id_counts[name]})"
 
     def _list_keys(self, values: Mapping[str, Any], number: int = 0) -> Iterator[tuple[str, str]]:
-        """Yield the keys of a row, each with its kind."""
-        if self._keys == (_ORDER,) and look_up(values.get("metadata"), _ORDER) is None:
-            yield _ORDER, str(number)
+        """Yield what a row may be joined by: pairs of a field's name and its text."""
+        has_order = look_up(values.get("metadata"), _ORDER) is not None
+        if self._keys == (_ORDER,) and not has_order:
+            yield _ORDER, str(number)  # its place in the file
         for key in self._keys:
             places = (look_up(values, key), look_up(values.get("metadata"), key))
             for value in map(whole_number, places):

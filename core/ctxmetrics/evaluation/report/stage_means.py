@@ -188,12 +188,13 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     k = parse_call(metric)[1].get("top_k")
     if k is None or not sizes:
         return sizes
-    last = list(sizes)[-1]
-    ids = sizes[last]["ids"]
+    last_stage = list(sizes)[-1]
+    ids = sizes[last_stage]["ids"]
     hashes = (build_record(row) or {}).get("context_hashes") or ()
-    first = [*zip_longest(ids or (), hashes)][:k]
-    lengths = dict(zip_longest(first, row[metric].context_lengths or (), fillvalue=0))
-    sizes[last] = {
+    # The length of each of the first k contexts, by its id and hash: a context that stands there twice counts once.
+    first_contexts = [*zip_longest(ids or (), hashes)][:k]
+    lengths = dict(zip_longest(first_contexts, row[metric].context_lengths or (), fillvalue=0))
+    sizes[last_stage] = {
         "contexts": len(lengths),
         "characters": sum(lengths.values()),
         "ids": ids and ids[:k],

@@ -28,8 +28,8 @@ _MOSTLY = 0.9
 # Fields of samples, which no chunk of a corpus has.
 _OF_SAMPLES = ("retrieved_contexts", "reference_contexts", "contexts", "user_input")
 _NO_FLOOR = (
-    "these are samples. Over their own contexts there is no floor: few texts mislead, and nothing is missing that the "
-    "retriever missed. Give all chunks that the retrievers search."
+    "these are samples. A floor over their own contexts says nothing: few of these texts mislead, and the texts that the "
+    "retriever did not find are not among them. Give all chunks that the retrievers search."
 )
 
 

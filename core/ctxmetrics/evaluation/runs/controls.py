@@ -320,16 +320,17 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
             letter = id_[0]
             if letter not in id_letters or value is None:
                 continue
-            values_beside = [
+            values_of_kind = [
                 other_value for other_id, other_value in labelled.truth.items() if other_id[0] == letter
             ]
-            opposite = values_beside.count(not value) + values_beside.count(None) / 2
-            opposite_share = opposite / len(values_beside)
+            # None: people could disagree about it.
+            opposite_count = values_of_kind.count(not value) + values_of_kind.count(None) / 2
+            opposite_share = opposite_count / len(values_of_kind)
             candidates.setdefault((letter, value), []).append((opposite_share, sample_id, id_))
-    for (letter, value), same_value in candidates.items():
-        opposite_value = candidates.get((letter, not value), [])
-        count = min(len(same_value), len(opposite_value))
-        by_opposite_share = sorted(same_value, key=itemgetter(0), reverse=True)
+    for (letter, value), same_candidates in candidates.items():
+        opposite_candidates = candidates.get((letter, not value), [])
+        count = min(len(same_candidates), len(opposite_candidates))
+        by_opposite_share = sorted(same_candidates, key=itemgetter(0), reverse=True)
         for _, sample_id, id_ in by_opposite_share[:count]:
             counted[sample_id].append(id_)
     return counted

@@ -432,7 +432,7 @@ class Evaluation:
         run = self._run
         earlier = results.usage
         results.usage = replace(run.usage, reused=earlier.reused, repeats=earlier.repeats)
-        results.stopped = self._stopped or down or run.spent
+        results.stopped = self._stopped or down or run.used_up
         if results.stopped is not None:
             results.total = self.source.count()
         results.controls = self._controls.result if self._controls else None

@@ -280,10 +280,11 @@ def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     lacking = {name for metric in scorer.metrics for name in metric.requires if name in absent}
     if "references" not in absent:
         lacking.discard("reference")
-    if not {"stages", "searches"} <= absent:
+    has_stages_or_searches = "stages" not in absent or "searches" not in absent
+    if has_stages_or_searches:
         lacking -= {"retrieved_contexts", "retrieved_context_ids"}
     for ids, texts in TEXTS_OF.items():
-        if texts not in absent:  # documents may have ids
+        if texts not in absent:  # texts may stand in documents, which may have ids
             lacking.discard(ids)
     return lacking
 

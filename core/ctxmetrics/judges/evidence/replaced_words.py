@@ -72,16 +72,16 @@ def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) 
 
 def _find_in_place(unit: Sequence[Token], position: int, words: Sequence[Token]) -> Token | None:
     """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none."""
-    is_last = position + 1 == len(unit)
+    ends_unit = position + 1 == len(unit)
     for place in range(1, len(words)):
         if words[place - 1].key != unit[position - 1].key:
             continue
-        stands_last = place + 1 == len(words)
-        if is_last or stands_last:
-            same_neighbour = is_last and stands_last
+        ends_words = place + 1 == len(words)
+        if ends_unit or ends_words:  # there is no next word on one side
+            has_same_next = ends_unit and ends_words
         else:
-            same_neighbour = words[place + 1].key == unit[position + 1].key
-        if not same_neighbour:
+            has_same_next = words[place + 1].key == unit[position + 1].key
+        if not has_same_next:
             continue
         both_numbers = _is_plain_number(unit[position]) and _is_plain_number(words[place])
         both_names = _is_name(unit[position]) and _is_name(words[place])

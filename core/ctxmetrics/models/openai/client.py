@@ -195,11 +195,11 @@ async def _read_body(response: Any) -> bytes:
     Raises:
         JudgeError: The response is a success, and its body is too long or cannot be decompressed.
     """
-    failed = response.status_code >= _FAILED  # then the body is only for the message
-    most = _MOST_ERROR_BYTES if failed else MOST_BYTES
+    is_error = response.status_code >= _FAILED  # then the body is only for the message
+    most_bytes = _MOST_ERROR_BYTES if is_error else MOST_BYTES
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
-        if failed:
+        if is_error:
             return b""
         raise bad_answer(
             f"the server's reply is compressed as {safe_text(encoding)}, which was not asked for"
@@ -207,21 +207,21 @@ async def _read_body(response: Any) -> bytes:
     body = bytearray()
     async for piece in response.aiter_raw():
         body += piece
-        if len(body) > most:
+        if len(body) > most_bytes:
             break
     content = bytes(body)
     if encoding == "gzip":
         try:
-            content = GzipFile(fileobj=BytesIO(content)).read(most + 1)
+            content = GzipFile(fileobj=BytesIO(content)).read(most_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
-            if failed:
+            if is_error:
                 return b""
             raise bad_answer(f"the server's reply cannot be decompressed: {safe_text(error)}") from None
-    if len(content) > most and not failed:
+    if len(content) > most_bytes and not is_error:
         raise JudgeError(
-            f"the server's reply is longer than {MOST_BYTES:,} bytes", reason_code="invalid_reply"
+            f"the server's reply is longer than {most_bytes:,} bytes", reason_code="invalid_reply"
         )
-    return content[:most]
+    return content[:most_bytes]
 
 
 def close_all() -> None:

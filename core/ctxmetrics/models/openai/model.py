@@ -390,14 +390,14 @@ def request_body(
         body["response_format"] = {"type": "json_object"}
     elif form == "json_schema":
         body["response_format"] = response_format(schema)
-    limit = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
+    limit_name = "max_completion_tokens" if "max_tokens" in capabilities.refused else "max_tokens"
     most_tokens = model.max_tokens
     if most_tokens is None and capabilities.bounded:
         most_tokens = prompt.reply_tokens or None
     seed = model.seed
     if seed is not None:
         seed += prompt.vote + prompt.attempt
-    parameters = {"temperature": model.temperature, "seed": seed, limit: most_tokens}
+    parameters = {"temperature": model.temperature, "seed": seed, limit_name: most_tokens}
     body |= {
         name: value
         for name, value in parameters.items()

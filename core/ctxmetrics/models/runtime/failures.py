@@ -61,9 +61,9 @@ def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> J
         error: The exception.
         waited: Whether the client waited for anything before it raised.
     """
-    if not isinstance(problem, UnsentError) or not (waited or _has_response(error)):
-        return problem
-    return UnreadError(f"{problem}{problem.where}")
+    if isinstance(problem, UnsentError) and (waited or _has_response(error)):
+        return UnreadError(f"{problem}{problem.where}")
+    return problem
 
 
 def _has_response(error: BaseException) -> bool:

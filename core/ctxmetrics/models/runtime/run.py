@@ -101,7 +101,7 @@ class Run:
     attempts: int | None = None
     quota: Quota | None = None
     usage: Usage = field(default_factory=Usage)
-    spent: str | None = None
+    used_up: str | None = None
     problem: JudgeError | None = None
     token_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
     question_limits: dict[str, int] = field(init=False, repr=False, default_factory=dict)
@@ -322,12 +322,12 @@ class Run:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
         if self.max_calls is not None and self._calls_taken >= self.max_calls:
-            self.spent = f"max_calls={self.max_calls} is used up"
+            self.used_up = f"max_calls={self.max_calls} is used up"
         elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
-            self.spent = f"max_tokens={self.max_tokens} is used up"
-        if self.spent:
+            self.used_up = f"max_tokens={self.max_tokens} is used up"
+        if self.used_up:
             self.usage += Usage(calls=sent)
-            raise BudgetExceededError(self.spent)
+            raise BudgetExceededError(self.used_up)
         self._calls_taken += 1
 
     def count_earlier(self, usage: Usage, unanswered: int) -> None:

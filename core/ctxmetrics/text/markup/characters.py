@@ -47,7 +47,8 @@ def find_escapes(reading: Reading) -> None:
     for match in _ESCAPE.finditer(text):
         code, blank, mark = match.groups()
         before = reading.before(match.start())
-        if before == "\\" and match.start() - 1 not in reading.edits:
+        is_escaped = before == "\\" and match.start() - 1 not in reading.edits
+        if is_escaped:
             continue
         if mark:
             reading.drop(match.start(), match.start() + 1)

@@ -253,7 +253,7 @@ def test_no_more_calls_than_allowed():
     state, model, done = asyncio.run(main())
     assert model.calls == 7
     assert sum(isinstance(item, BudgetExceededError) for item in done) == 13
-    assert state.spent == "max_calls=7 is used up"
+    assert state.used_up == "max_calls=7 is used up"
 
 
 def test_retries_count_as_calls():

@@ -82,7 +82,7 @@ class Session:
         labels: Which labels are asked for.
         partners: Samples of which two runs retrieved different contexts: what the other run has. What an answer about one
             says about the other is not asked again.
-        then: The command that reads the answers, to be shown at the end.
+        next_command: The command that reads the answers, to be shown at the end.
 
     Raises:
         ParameterError: A sample of the draw is not among the samples.
@@ -97,11 +97,11 @@ class Session:
         run: Iterable[Row] | None = None,
         labels: Collection[str] = ASKED,
         partners: Mapping[QuestionKey, QuestionKey] | None = None,
-        then: str = "",
+        next_command: str = "",
     ) -> None:
         self.file: LabelsFile = file
         self.annotator: str = annotator
-        self.then: str = then
+        self.next_command: str = next_command
         self._samples = samples
         self._partners: dict[QuestionKey, QuestionKey] = {}
         for first_key, second_key in (partners or {}).items():
@@ -163,7 +163,7 @@ class Session:
             "annotator": visible_on_page(self.annotator),
         }
         if number is None:
-            return {**session_data, "number": None, "command": visible_on_page(self.then)}
+            return {**session_data, "number": None, "command": visible_on_page(self.next_command)}
         question = self._get_question(number)
         sample = self._samples[question.key]
         saved = self._get_saved_answer(question)
