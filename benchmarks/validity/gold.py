@@ -5,7 +5,8 @@
 Families: CLAPNQ (passages are sentences), MT-RAG (passages are pages; the retrieved ones are gold) and the handbook of the
 examples. Every passage of the family is the corpus; the run is BM25 over it. Each kind is planted alone, in 5 % and in 20 % of
 the questions, in one of several forms. A question that a planted error also touches (the other one of two equal questions)
-counts as touched. ``found`` is the share of planted questions with a finding of the kind; ``accused`` the share of untouched ones
+counts as touched. A passage of the handbook that people called useful and that is not gold is a hole of the family: it is no
+accusation. ``found`` is the share of planted questions with a finding of the kind; ``accused`` the share of untouched ones
 with a finding of the kind, ``new`` of those with a finding of any kind that had none before. ``before`` is the share with a finding
 before anything is planted: the families have wrong gold of their own. ``--judge truth`` is a judge that knows what each passage
 states: the sentences of the reference that its own gold stated before anything was planted.
@@ -51,8 +52,17 @@ class Family:
         passages = Passages(read_corpus(self.corpus), [])
         ids = list(self.corpus)
         self.samples = []
+        # For each question, the passages that people called useful and that are not gold.
+        self.known_holes: list[set[str]] = []
         for row in rows:
             gold = [*(row.get("reference_context_ids") or row["retrieved_context_ids"])]
+            labels = (row.get("labels") or {}).get("context_useful") or ()
+            useful = {
+                id_
+                for id_, label in zip(row["retrieved_context_ids"], labels, strict=bool(labels))
+                if label
+            }
+            self.known_holes.append(useful - {*gold})
             keys = [word.key for word in read_words(row["user_input"])]
             found = [ids[place] for place in passages.search(keys, RETRIEVED)]
             self.samples.append(
@@ -354,8 +364,15 @@ def measure(
     return planter, check
 
 
-def numbers_of(check, kind=None) -> set[int]:
-    return {finding.number - 1 for finding in check.findings if kind in (None, finding.kind)}
+def numbers_of(check, kind=None, family=None) -> set[int]:
+    """The places of the questions with a finding of a kind; of a family, without the holes that people labelled."""
+    places = set()
+    for finding in check.findings:
+        place = finding.number - 1
+        is_known = family is not None and not family.known_holes[place].isdisjoint(finding.items)
+        if kind in (None, finding.kind) and not (finding.code == "hole" and is_known):
+            places.add(place)
+    return places
 
 
 def read_families(folder: Path) -> list[tuple[Family, list[str]]]:
@@ -386,7 +403,7 @@ def run(argv: list[str]) -> dict[str, Any]:
         samples = [Sample(**sample) for sample in family.samples]
         judge = TruthJudge(family) if options.judge == "truth" else None
         check = check_gold(samples, corpus=family.corpus, judge=judge, progress=False)
-        before = numbers_of(check)
+        before = numbers_of(check, family=family)
         print(f"{family.name:10}before: {len(before) / len(samples):.3f} have a finding")
         figures[family.name] = {"before": len(before) / len(samples)}
         for kind in KINDS:
@@ -395,11 +412,11 @@ def run(argv: list[str]) -> dict[str, Any]:
                 for seed in range(options.seeds):
                     planter, check = measure(family, others, kind, share, seed, judge=judge)
                     untouched = {*range(len(samples))} - planter.touched
-                    accused = numbers_of(check) & untouched
+                    accused = numbers_of(check, family=family) & untouched
                     counts["planted"] += len(planter.forms)
                     counts["found"] += len(numbers_of(check, kind) & planter.forms.keys())
                     counts["untouched"] += len(untouched)
-                    counts["accused"] += len(numbers_of(check, kind) & untouched)
+                    counts["accused"] += len(numbers_of(check, kind, family) & untouched)
                     counts["new"] += len(accused - before)
                 found = counts["found"] / max(1, counts["planted"])
                 accused = counts["accused"] / counts["untouched"]

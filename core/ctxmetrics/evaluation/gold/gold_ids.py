@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from html import unescape
 from urllib.parse import unquote
 
 from ctxmetrics._internal.forks import cached_property
@@ -36,12 +37,14 @@ _LEAST_HELD = 0.9
 # The most ids that a line of evidence names.
 _MOST_NAMED = 3
 
-# The end of an id that names a part of a source in words: page 3, chunk 12, 第3页.
+# The end of an id that names a part of a source in words: page 3, chunk 12 of 40, 3. Seite, 第3页.
 _NAMED_PART = re.compile(
     r"""
-      [-_:./, ]+
-      (?: page | pg | chunk | part | passage | segment | section | para | row | split | seite | s\. | p | c | s )
-      [-_:./ =]* \d+ $
+      [-_:./, (]+
+      (?: page | pg | chunk | part | passage | segment | section | sect | para | row | line | node | split | seite | s\. | kapitel
+        | abschnitt | página | pagina | pág\. | стр\. | p | c | s | t | l )
+      [-_:./ =]* \d+ (?: [-_:./ ]* (?: of | von | de | - | / ) [-_:./ ]* l? \d+ )? \)? $
+    | [-_:./, ]+ \d+ \. [ ] (?: seite | kapitel | abschnitt ) $
     | [-_:./, ]* 第? \d+ [页頁章节節块塊] $
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -51,8 +54,9 @@ _PART = re.compile(
     rf"""
       \# .* $                                                      # doc#section
     | {_NAMED_PART.pattern}
-    | [-_:./ ]+ \d+ (?: [-_] \d+ )? $                              # doc:3, doc_10-20
+    | [-_:./ @~|]+ \d+ (?: [-_/] \d+ )? [a-z]? $                   # doc:3, doc_10-20, doc@3, doc-3/10, doc_3a
     | \[ \d+ \] $                                                 # doc[3]
+    | \( \d+ \) $                                                 # doc(3)
     | [?&] (?: page | chunk | start ) = \d+ $
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -67,11 +71,16 @@ _SEPARATOR = re.compile(r"[/:]")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 # Any letter.
 _LETTER = re.compile(r"[^\W\d_]")
+# A number, or a number behind one word: 12, doc-12.
+_NUMBERED = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
+# What an address has without naming another page: its port and the name of an index page.
+_PORT = re.compile(r":(?:80|443)(?=/|$)")
+_INDEX_PAGE = re.compile(r"/index\.html?$", re.IGNORECASE)
 # The beginning of an address, and what counts its visitors.
 _PROTOCOL = re.compile(r"^(?:https?|file)://+(?:www\.)?", re.IGNORECASE)
 _TRACKING = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
-# A UUID, whose marks are often left out.
-_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+# A UUID, whose marks are often left out, and which may stand in braces.
+_UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # A whole number that was read as a fraction, as tables do: 12.0.
 _FLOAT = re.compile(r"(\d+)\.0+")
 # Where letters and digits meet: chunk0.
@@ -80,23 +89,31 @@ _JOINT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 def _fold_id(id_: str) -> str:
     """Return an id without case, kinds of marks, leading zeros, a fraction of zeros and the beginning of an address."""
-    plain = normalise(_strip_address(unquote(id_)))
+    plain = normalise(_strip_address(_decode(id_)))
     if _UUID.fullmatch(plain):
-        return plain.replace("-", "")
+        return plain.strip("{}").replace("-", "")
     plain = _FLOAT.sub(r"\1", plain) if _FLOAT.fullmatch(plain) else plain
     plain = _JOINT.sub("-", plain)
     plain = _MARKS.sub("-", plain).strip("-")
     return _ZEROS.sub("", plain)
 
 
+def _decode(id_: str) -> str:
+    """Return an id without the encoding of an address or of HTML."""
+    return unescape(unquote(id_))
+
+
 def _strip_address(id_: str) -> str:
-    """Return an id without the protocol of an address, and without what counts visitors."""
-    return _TRACKING.sub("", _PROTOCOL.sub("", id_))
+    """Return an id without the parts of an address that name no other page: protocol, port, index page, what counts visitors."""
+    address = _PROTOCOL.sub("", id_)
+    if address != id_:
+        address = _INDEX_PAGE.sub("", _PORT.sub("", address, count=1))
+    return _TRACKING.sub("", address)
 
 
 def _to_path(id_: str) -> str:
     """Return an id as a path: decoded, with one kind of slash and none at its end."""
-    return _strip_address(unquote(id_)).replace("\\", "/").rstrip("/")
+    return _strip_address(_decode(id_)).replace("\\", "/").rstrip("/")
 
 
 def _fold_name(id_: str) -> str:
@@ -117,6 +134,12 @@ def _cut_part(id_: str) -> str:
 def _find_source(id_: str) -> str:
     """Return the folded name of the source of an id: without the page, the chunk or the span."""
     return _fold_name(_cut_part(id_))
+
+
+def _find_number(id_: str) -> str:
+    """Return the number that an id is, or that stands behind its only word; empty if it is another id."""
+    match = _NUMBERED.fullmatch(_fold_id(id_))
+    return "" if match is None else match["number"]
 
 
 def _list_folders(id_: str) -> tuple[str, ...]:
@@ -152,6 +175,11 @@ class IdForms:
         return self._group(self._fold_name)
 
     @cached_property
+    def _by_number(self) -> Mapping[str, Sequence[str]]:
+        """The ids that are a number, or a number behind one word, by the number."""
+        return self._group(_find_number)
+
+    @cached_property
     def _by_source(self) -> Mapping[str, Sequence[str]]:
         """The ids by the folded names of their sources."""
         return self._group(_find_source)
@@ -174,6 +202,13 @@ class IdForms:
         named = self._by_name.get(_fold_name(id_), ())
         folders = _list_folders(id_)
         matches = [other for other in named if _end_alike(folders, self._list_folders(other))]
+        return matches if len(matches) == 1 else ()
+
+    def find_numbered(self, id_: str) -> Sequence[str]:
+        """Find the id with the same number and a word before it, or without that word; none where several may be meant."""
+        has_word = _LETTER.search(id_) is not None
+        ids = self._by_number.get(_find_number(id_), ())
+        matches = [other for other in ids if (_LETTER.search(other) is not None) != has_word]
         return matches if len(matches) == 1 else ()
 
     def find_parts(self, id_: str) -> Sequence[str]:
@@ -227,7 +262,7 @@ def _check_missing(
     if not passages.is_corpus:
         where = "among what was retrieved"
     elif not other_forms:
-        other_forms = forms.find_named(id_)
+        other_forms = forms.find_named(id_) or forms.find_numbered(id_)
     if other_forms:
         evidence = f"{id_!r} is not {where}, which has {_list_names(other_forms)}"
         yield question.make_finding("other_form", evidence, (id_, *other_forms))

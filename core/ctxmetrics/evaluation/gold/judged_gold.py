@@ -17,8 +17,10 @@ from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import (
     MOST_NAMES,
     NUMBERS,
+    find_listed_opposites,
     find_names,
     find_rival_of_missing,
+    has_initials,
     list_missing,
     list_values,
     spell,
@@ -26,7 +28,7 @@ from ctxmetrics.evaluation.gold.values import (
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.judges.evidence.contradiction import contradiction
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -49,22 +51,25 @@ _STATED = 0.8
 
 # The embedded judge compares words: its verdicts count only if the weighed words of the reference confirm them. The bars are
 # shares of the weight of all words, chosen with ``benchmarks/validity/gold.py``.
-# Nothing states a sentence if the gold and any one more passage have less than this share of it.
+# Nothing states a sentence if the gold and any one more passage have less than this share of it ..
 _UNSTATED = 0.4
+# .. and less than this share of its words, whatever they weigh: of a short sentence, one rare word is most of the weight.
+_UNSTATED_WORDS = 0.55
 # A sentence is doubted only if it has so many words with a meaning.
 _FEWEST = 3
 # A retrieved passage is a hole if it has at least this share of the reference, whatever the gold passages have.
 _MOST_IN_HOLE = 0.65
 # It is also a hole if it has at least this share of the reference ..
-_LEAST_IN_HOLE = 0.25
+_LEAST_IN_HOLE = 0.2
 # .. and at least this share that no gold passage has.
-_LEAST_NEW_IN_HOLE = 0.13
+_LEAST_NEW_IN_HOLE = 0.15
 # It is also a hole if two of its sentences have at least this share of a sentence of the reference ..
 _LEAST_OF_SENTENCE = 0.6
 # .. and more of it by this share than two sentences of any gold passage.
-_LEAST_AHEAD = 0.1
-# It is also a hole if it is evidence for the reference, and has at least this share of the question ..
-_LEAST_OF_QUESTION = 0.7
+_LEAST_AHEAD = 0.05
+# It is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
+# meaning ..
+_LEAST_OF_QUESTION = 0.6
 # .. or is one of so many results of a run that come first and are not gold.
 _FIRST_RESULTS = 2
 # A gold passage adds nothing if it has less than this share of the reference ..
@@ -75,8 +80,10 @@ _LEAST_OWN_IN_GOLD = 0.08
 _SAME_BUT_NUMBER = 0.6
 # A sentence of gold says the same with another name if it has this share of the other words of a sentence.
 _SAME_BUT_NAME = 0.8
-# A sentence of gold denies a sentence if it has this share of its words.
+# A sentence of gold denies a sentence if it has this share of its other words ..
 _SAME_BUT_NEGATION = 0.8
+# .. and at least so many.
+_FEWEST_BESIDE_NEGATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,28 +324,26 @@ class PoolFindings:
         if self.is_in_another_language:
             return False
         content = find_content(text)
+        if len(content) < _FEWEST:
+            return False
         gold = self._unite_gold()
-        highest_share = max(self._weigh(content & (gold | words), content) for words in self._words)
-        return len(content) >= _FEWEST and highest_share < _UNSTATED
+        for words in self._words:
+            held = content & (gold | words)
+            has_words = len(held) >= _UNSTATED_WORDS * len(content)
+            if has_words or self._weigh(held, content) >= _UNSTATED:
+                return False
+        return True
 
     def _find_contradiction(self, unit: Verdict, language: str) -> str:
         """Describe how a gold passage contradicts a unit; empty if the gold states the unit, or says nothing similar."""
+        gold = [self._pool.texts[place] for place in self._pool.gold]
+        opposites = _find_opposites(unit.text, gold)
+        if opposites:
+            return opposites
         if unit.value is True and unit.code != "uncertain":
             return ""
-        gold = [self._pool.texts[place] for place in self._pool.gold]
         other_name = self._find_other_name(unit.text, gold, language)
-        if other_name:
-            return other_name
-        nearest, share = _find_nearest(unit.text, gold)
-        if share < _SAME_BUT_NUMBER:
-            return ""
-        other_number = _find_other_number(unit.text, nearest, gold)
-        if other_number:
-            return other_number
-        denial = contradiction(unit.text, nearest[:1], language)
-        if denial is None or denial.kind == "number" or share < _SAME_BUT_NEGATION:
-            return ""
-        return str(denial)
+        return other_name or _find_other_statement(unit.text, gold, language)
 
     def _find_other_name(self, text: str, gold: Sequence[str], language: str) -> str:
         """Describe the names of a text that no gold passage has, and the names in the same place; empty if there are none."""
@@ -356,6 +361,8 @@ class PoolFindings:
                 other_names = (
                     find_names(others) - self._question.reference_content - self._question.word_keys
                 )
+                if has_initials(spell(words, unknown_names), spell(others, other_names)):
+                    continue
                 if other_names and len(held) >= _SAME_BUT_NAME * len(content):
                     return f"{spell(words, unknown_names)!r} against {spell(others, other_names)!r}"
         return ""
@@ -436,7 +443,7 @@ class PoolFindings:
         if any(self._is_nearer_than_gold(place, unit.text) for unit in self._units):
             return True
         is_evidence = any(span.context == place for unit in self._units for span in unit.evidence)
-        asked = self._question.word_keys
+        asked = find_content(self._question.text)
         has_question = self._weigh(asked & self._words[place], asked) >= _LEAST_OF_QUESTION
         return is_evidence and (has_question or place in self._pool.first)
 
@@ -492,6 +499,49 @@ def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]
             nearest.append(best)
             missing -= held[best]
     return nearest, 1 - len(missing) / max(1, len(content))
+
+
+def _find_other_statement(text: str, gold: Sequence[str], language: str) -> str:
+    """Describe how the nearest sentences of the gold have another number than a text, or deny it; empty if they do not."""
+    nearest, share = _find_nearest(text, gold)
+    if share < _SAME_BUT_NUMBER:
+        return ""
+    other_number = _find_other_number(text, nearest, gold)
+    if other_number:
+        return other_number
+    denial = contradiction(text, nearest[:1], language)
+    return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
+
+
+def _find_opposites(text: str, gold: Sequence[str]) -> str:
+    """Describe two words that say the contrary in a text and in a sentence of gold that is equal but for them; empty without one."""
+    words = read_words(text)
+    for passage in gold:
+        for start, end in sentences(passage):
+            others = read_words(passage[start:end])
+            pair = find_listed_opposites(words, others)
+            if pair is None:
+                continue
+            word, other = pair
+            content = find_content(text) - {word.key}
+            held = content & {token.key for token in others}
+            if len(content) >= _FEWEST_BESIDE_NEGATION and content == held:
+                return f"{word.spelling!r} against {other.spelling!r}"
+    return ""
+
+
+def _is_clear(denial: Contradiction, text: str, sentence: str) -> bool:
+    """Tell whether a denial is one of the same statement: the sentence has nearly all other words of the text.
+
+    A denial by a number alone is none: numbers are compared on their own.
+    """
+    denied = read_words(denial.unit)
+    is_number = list_values(denied) != list_values(read_words(denial.context))
+    if denial.kind == "number" and is_number:
+        return False
+    content = find_content(text) - {word.key for word in denied}
+    held = content & {word.key for word in read_words(sentence)}
+    return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
 
 
 def _find_other_number(text: str, nearest: Iterable[str], gold: Iterable[str]) -> str:

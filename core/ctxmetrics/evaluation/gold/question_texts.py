@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -18,8 +19,11 @@ from ctxmetrics.text.sentences import split_sentences
 
 # A question names the answer if it has at least this share of the words of a sentence of the reference ..
 _LEAST_NAMED = 0.9
-# .. and the sentence has at least so many words. A shorter sentence must stand in the question word for word.
-_FEWEST_SENTENCE_WORDS = 5
+# .. and the sentence has at least so many words. A shorter sentence, or one that answers a choice, must stand in the question
+# word for word.
+_FEWEST_SENTENCE_WORDS = 4
+# A sentence of gold answers the question if it has at least this share of its words.
+_LEAST_OF_QUESTION = 0.5
 # An answer of at most so many words may be one of several answers that a question offers.
 _MOST_CHOICE_WORDS = 4
 # A repeated reference with fewer words says nothing: many questions have the same name as answer.
@@ -53,6 +57,10 @@ _ADDRESS = re.compile(
 _LABEL = re.compile(r"[a-z]?\d+[a-z]?")
 # Where the first part of a text ends.
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
+# A tag of HTML.
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+# The number behind a placeholder: answer 1.
+_LAST_NUMBER = re.compile(r" \d+$")
 # What stands between words.
 _WORD = re.compile(r"[\W_]+")
 # What ends a mark at the beginning of a text, such as ``TODO:``.
@@ -93,19 +101,28 @@ def _fold_words(text: str) -> str:
 
 def _is_placeholder(text: str) -> bool:
     """Tell whether a text only marks where an answer should be written, such as TODO."""
-    plain = _fold_words(text)
-    if not plain or plain in _read_folded_words("placeholders") or _TEMPLATE.fullmatch(text):
+    plain = _fold_words(_TAG.sub(" ", unescape(text)))
+    if not plain or _is_listed(plain) or _TEMPLATE.fullmatch(text):
+        return True
+    label, *rest = _COLON.split(text, maxsplit=1)
+    names_answer = len(label.strip()) == 1 or _is_listed(_fold_words(label))
+    if rest and names_answer and _is_listed(_fold_words(rest[0])):
         return True
     if _points_elsewhere(text) or _begins_with_mark(text):
         return True
-    mark = _COLON.split(text, maxsplit=1)[0]
-    if _fold_words(mark) in _read_folded_words("placeholder_marks") and mark != text:
+    if rest and _fold_words(label) in _read_folded_words("placeholder_marks"):
         return True
     beginnings = _read_folded_words("placeholder_beginnings")
     if any(f"{plain} ".startswith(f"{words} ") for words in beginnings):
         return True
     is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
     return is_one_letter and len(plain) >= _FEWEST_REPEATED_LETTERS
+
+
+def _is_listed(plain: str) -> bool:
+    """Tell whether folded words are a placeholder of the list, with a number behind it or without."""
+    placeholders = _read_folded_words("placeholders")
+    return plain in placeholders or _LAST_NUMBER.sub("", plain) in placeholders
 
 
 def _begins_with_mark(text: str) -> bool:
@@ -150,6 +167,8 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
         return
     evidence = f"the reference is {shorten(text)!r}"
     kind = phrase_kind(text)
+    if _answers_in_gold(question):
+        return
     if kind in {"refusal", "mark"}:
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
         if not is_unanswerable:
@@ -158,6 +177,19 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
         yield question.make_finding("placeholder", evidence)
     elif _fold_words(text) in asked or _asks(text):
         yield question.make_finding("asks", evidence)
+
+
+def _answers_in_gold(question: Question) -> bool:
+    """Tell whether a sentence of the gold has the whole reference and the words of the question: "null" may be an answer."""
+    answer = [word.key for word in read_words(question.reference)]
+    asked = find_content(question.text)
+    for passage in question.gold:
+        for sentence in split_sentences(passage.text or ""):
+            keys = [word.key for word in read_words(sentence)]
+            share = len(asked.intersection(keys)) / max(1, len(asked))
+            if share >= _LEAST_OF_QUESTION and _contains(keys, answer):
+                return True
+    return False
 
 
 def _check_answer_in_question(question: Question) -> Iterator[Finding]:
@@ -179,8 +211,9 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
             "answer_in_question", f"the question has the reference: {shorten(text)!r}"
         )
         return
-    # "Yes, the pump is red." answers "Is the pump red?", which has most of its words.
-    is_yes_or_no = phrase_kind(_PART_END.split(text, maxsplit=1)[0]) == "yes_no"
+    # "Yes, the pump is red." and "The pump is not red." answer "Is the pump red?", which has most of their words.
+    begins_with_yes = phrase_kind(_PART_END.split(text, maxsplit=1)[0]) == "yes_no"
+    is_yes_or_no = begins_with_yes or _asks_yes_or_no(question)
     for sentence in split_sentences(text):
         if sentence.endswith((":", "：")):  # the answer follows
             continue
@@ -189,28 +222,37 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
         is_word_for_word = (
             len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked, keys)
         )
-        has_most_words = not is_yes_or_no and len(content & known) >= _LEAST_NAMED * len(content)
-        if is_word_for_word or (len(content) >= _FEWEST_SENTENCE_WORDS and has_most_words):
+        has_most_words = len(content & known) >= _LEAST_NAMED * len(content)
+        is_long = len(content) >= _FEWEST_SENTENCE_WORDS
+        names_answer = is_long and has_most_words and not offers and not is_yes_or_no
+        if is_word_for_word or names_answer:
             evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
             yield question.make_finding("answer_in_question", evidence)
             return
 
 
+def _asks_yes_or_no(question: Question) -> bool:
+    """Tell whether a question, or its last sentence, begins with a verb such as "is"."""
+    last = [*split_sentences(question.text)][-1:]
+    first_words = [_fold_words(text).partition(" ")[0] for text in last]
+    return not _read_folded_words("yes_no_beginnings").isdisjoint(first_words)
+
+
 def _list_choice_words(question: Question) -> frozenset[str]:
-    """List the keys of "or" in the language of a question; in all languages where it may have any.
+    """List the keys of "or" and "than" in the language of a question; in all languages where it may have any.
 
     The language of a short text in Latin script is seldom clear, and English then: a word of English alone tells.
     """
     language = find_language(question.text)
     if language is not None:
         return _read_choice_words(language) | _read_choice_words("und")
-    return frozenset().union(*map(_read_choice_words, _read_word_lists()["or"]))
+    return frozenset().union(*map(_read_choice_words, _read_word_lists()["choice"]))
 
 
 @cache
 def _read_choice_words(language: str) -> frozenset[str]:
-    """Read the keys of "or" in a language; for ``und`` where it is no other word of another language."""
-    texts = _read_word_lists()["or"].get(language, ())
+    """Read the keys of "or" and "than" in a language; for ``und`` where they are no other word of another language."""
+    texts = _read_word_lists()["choice"].get(language, ())
     return frozenset(word.key for text in texts for word in read_words(text))
 
 
@@ -224,16 +266,27 @@ def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def _check_id_in_question(question: Question) -> Iterator[Finding]:
-    """Find a gold id in the question: one with a digit or a mark, which is no plain word."""
+    """Find a gold id in the question, or its name without folder and ending."""
     text = normalise(question.text)
     for passage in question.gold:
-        id_ = normalise(passage.id or "")
-        if len(id_) < _SHORTEST_ID or id_.isalpha() or id_ not in text:
-            continue
-        if re.search(rf"(?<!\w){re.escape(id_)}(?!\w)", text):
+        names = _list_id_names(normalise(passage.id or ""))
+        if any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names if name in text):
             evidence = f"the question names the gold id {passage.id!r}"
             yield question.make_finding("id_in_question", evidence, (passage.id or "",))
             return
+
+
+def _list_id_names(id_: str) -> Sequence[str]:
+    """List an id, its name without the folder, and that without the ending, as far as they are no plain words.
+
+    Without the ending, a name needs a digit and no blank: "annual report" is the title of a document.
+    """
+    name = id_.rpartition("/")[2]
+    stem, dot, _ = name.rpartition(".")
+    names = [id_, name]
+    if dot and any(map(str.isdigit, stem)) and " " not in stem:
+        names.append(stem)
+    return [name for name in names if len(name) >= _SHORTEST_ID and not name.isalpha()]
 
 
 # --- several questions ---

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
+from ctxmetrics.judges.evidence.word_forms import fold
 from ctxmetrics.judges.evidence.words import word_list
 
 # The kinds of words that are numbers.
@@ -121,6 +124,50 @@ def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
     """Tell whether one of some words is the opposite of one of others."""
     other_names = {word.measures for word in others}
     return any(OPPOSITES.get(word.measures) in other_names for word in words)
+
+
+def find_listed_opposites(
+    words: Sequence[Token], others: Sequence[Token]
+) -> tuple[Token, Token] | None:
+    """Find the word of a text that another text has the opposite of; None if there is none, or several.
+
+    Args:
+        words: The words of the text.
+        others: The words of the other text.
+    """
+    opposites = _read_opposites()
+    words_by_spelling = {word.folded: word for word in words}
+    others_by_spelling = {word.folded: word for word in others}
+    pairs = [
+        (word, others_by_spelling[opposite])
+        for spelling, word in words_by_spelling.items()
+        for opposite in opposites.get(spelling, ())
+        if opposite in others_by_spelling
+        and opposite not in words_by_spelling
+        and spelling not in others_by_spelling
+    ]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+@cache
+def _read_opposites() -> Mapping[str, Sequence[str]]:
+    """Read the opposites of each word that has some."""
+    opposites: dict[str, list[str]] = {}
+    for pair in read_data("evaluation.gold", "words.json")["opposites"]:
+        first, second = map(fold, pair)
+        opposites.setdefault(first, []).append(second)
+        opposites.setdefault(second, []).append(first)
+    return opposites
+
+
+def has_initials(name: str, other: str) -> bool:
+    """Tell whether one of two names is made of the first letters of the other one: USA and United States."""
+    for short, long in ((name, other), (other, name)):
+        initials = "".join(word[0] for word in long.split() if word[:1].isupper())
+        is_short = short.isupper() and " " not in short and len(initials) > 1
+        if is_short and (short.startswith(initials) or initials.startswith(short)):
+            return True
+    return False
 
 
 def _is_day_or_year(value: str) -> bool:

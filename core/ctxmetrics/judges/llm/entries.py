@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.llm.own_keys import find_objection, find_other_verdicts
+from ctxmetrics.judges.llm.own_keys import count_supported, find_objection, find_other_verdicts
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
@@ -127,6 +127,14 @@ def _note_other_verdicts(
         if isinstance(entry.value, bool) and entry.value is not other.verdict:
             word = "yes" if other.verdict else "no"
             entry.objection = masked(f"{other.place}: {word}")
+    units = [entry for id_, entry in replies.items() if id_.startswith("s")]
+    if not all(isinstance(entry.value, bool) for entry in units):
+        return
+    own_count = sum(entry.value is True for entry in units)
+    for key, count in count_supported(data, len(units)):
+        for entry in units:
+            if count != own_count and entry.value is (count < own_count) and entry.objection is None:
+                entry.objection = masked(f"{key}: {count} of {len(units)} are supported")
 
 
 @lru_cache(maxsize=256)

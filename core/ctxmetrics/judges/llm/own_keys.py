@@ -1,14 +1,14 @@
 """Keys that a model adds to a reply of its own accord, and what they say against a verdict.
 
-An entry has a verdict under one key. Some models add another verdict (``"label": "unsupported"``), a probability, or a
-reason; or they add a second list (``"final": {"s4": false}``). What these keys say decides nothing: it may show that a
-verdict is doubtful.
+An entry has a verdict under one key. Some models add another verdict (``"label": "unsupported"``), a probability, a grade, a
+list of errors, or a reason; or they add a second list (``"final": {"s4": false}``), a count, or a sentence about several ids.
+What these keys say decides nothing: it may show that a verdict is doubtful.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,8 +25,31 @@ _WORDS: Mapping[str, Any] = read_data("judges.llm", "words.toml")["own_keys"]
 # What may stand around an id.
 _AROUND_ID = " \t\n[](){}<>\"'`*.:#"
 _NO_LETTER = re.compile(r"[^a-z]+")
-# A probability below this says no.
+# An id of a sentence or a context, and what may stand between ids of a list.
+_ID = re.compile(r"\b[sc]\d+\b")
+_BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
+# Ids that a text denies: "s4, s5 and s6 are not supported".
+_DENIED_IDS = re.compile(
+    r"""
+    (?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\d+\b )* )
+    \s+ (?:is|are|should\s+be|was|were) \s+ (?:in\s+fact\s+ | actually\s+ | also\s+)?
+    (?: not\s+(?:supported|stated|useful|relevant) | unsupported | useless | irrelevant | contradicted | false | wrong | no\b )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# A grade as a share: 2/10, 20 %.
+_FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*/\s*(\d+)")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
+# A probability or a grade below this share says no.
 _LEAST_PROBABILITY = 0.5
+# What is left out of the name of a list.
+_LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
+# What stands before the conclusion of a reason. Behind it "does not .." without a subject may be about a side issue.
+_BUT = re.compile(
+    r"[,;.]\s*(?:but|however,?)\s+(?=no context|none of|the |this |it is not|there is no)"
+)
+# Items of a list in an entry that are read.
+_MOST_ITEMS = 20
 # Characters of a value that are read, and that are repeated.
 _LONGEST_READ = 300
 _LONGEST_SHOWN = 80
@@ -95,13 +118,7 @@ def find_other_verdicts(
     [('s2', True, 'S2'), ('s1', False, 'unsupported')]
     """
     for key, value in data.items():
-        if isinstance(value, (list, tuple)):
-            if _NO_LETTER.sub("", str(key).casefold()) not in _get_words("denials"):
-                continue
-            for item in value:
-                if isinstance(item, str) and item in ids:
-                    yield OtherVerdict(item, False, str(key))
-        elif isinstance(value, Mapping) and key in _LISTS:
+        if isinstance(value, Mapping) and key in _LISTS:
             names = [name for name in value if str(name).strip() not in ids]
             yield from _read_list({name: value[name] for name in names}, ids, None, pack)
         elif isinstance(value, Mapping):
@@ -109,6 +126,102 @@ def find_other_verdicts(
             for name in _LISTS:
                 if isinstance(value.get(name), Mapping):
                     yield from _read_list(value[name], ids, str(key), pack)
+        yield from _read_names(str(key), value, ids, pack)
+
+
+def find_denied_ids(text: str) -> Sequence[str]:
+    """Find the ids that a text calls unsupported or useless.
+
+    >>> find_denied_ids("Note: s4 and s5 are not supported.")
+    ['s4', 's5']
+    """
+    ids: list[str] = []
+    for match in _DENIED_IDS.finditer(text):
+        ids += _ID.findall(match["ids"].casefold())
+    return ids
+
+
+def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, int]]:
+    """Count the supported units as keys beside the lists do.
+
+    Args:
+        data: The reply.
+        total: How many units it is about.
+
+    Yields:
+        Each key, and how many units are supported by it.
+
+    >>> [*count_supported({"supported_count": 3, "score": "3/7"}, 7)]
+    [('supported_count', 3), ('score', 3)]
+    """
+    for key, value in data.items():
+        name = _NO_LETTER.sub("", str(key).casefold())
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        fraction = _FRACTION.fullmatch(value.strip()) if isinstance(value, str) else None
+        if is_count and name in _get_words("supported_counts"):
+            yield str(key), value
+        elif is_count and name in _get_words("unsupported_counts"):
+            yield str(key), total - value
+        elif fraction is not None and name in _get_words("grades") and fraction[2] == str(total):
+            yield str(key), round(float(fraction[1]))
+
+
+def _read_names(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:
+    """Read verdicts about ids that stand in a list, in a text, or in an object of reasons."""
+    name = _NO_LETTER.sub("", key.casefold())
+    for ending in _LIST_ENDINGS:
+        name = name.removesuffix(ending)
+    items = _list_items(value)
+    if name.removesuffix("s") in _get_words("verdicts"):
+        yield from _read_in_order(key, items, ids, pack)
+    for id_ in _list_denied(name, value, items, ids):
+        if id_ in ids:
+            yield OtherVerdict(id_, False, key)
+    for item in items:
+        if isinstance(item, Mapping) and str(item.get("id", "")) in ids:
+            cell = {inner_key: inner for inner_key, inner in item.items() if inner_key != "id"}
+            yield from _read_list({item["id"]: cell}, ids, key, pack)
+
+
+def _list_denied(name: str, value: Any, items: Sequence[Any], ids: Collection[str]) -> Sequence[str]:
+    """List the ids that a value denies: those in a list of the unsupported, those that a list of the supported leaves out.
+
+    Args:
+        name: What the list is of.
+        value: The value.
+        items: Its items, as `_list_items` has them.
+        ids: The ids that were asked.
+    """
+    named = [item for item in items if isinstance(item, str) and item in ids]
+    if name in _get_words("denials"):
+        return named
+    if isinstance(value, str) and not named:
+        return find_denied_ids(value[:_LONGEST_READ])
+    has_ids_alone = bool(named) and len(named) == len(items) and not isinstance(value, Mapping)
+    if name in _get_words("yes") and has_ids_alone:
+        return [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
+    return []
+
+
+def _list_items(value: Any) -> Sequence[Any]:
+    """List the items of a list, the ids of a text that has nothing else, or the keys of an object; of another value, none."""
+    if isinstance(value, str):
+        ids = _ID.findall(value.casefold())
+        rest = _BETWEEN_IDS.sub("", _ID.sub("", value.casefold()))
+        return [] if rest else ids
+    return [*value] if isinstance(value, (list, tuple, Mapping)) else []
+
+
+def _read_in_order(
+    key: str, values: Sequence[Any], ids: Collection[str], pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Read a list of verdicts that has one for each unit, in their order."""
+    units = [id_ for id_ in ids if id_.startswith("s")]
+    verdicts = [_read_value(value, pack) for value in values]
+    if len(units) == len(verdicts):
+        for id_, verdict in zip(units, verdicts, strict=True):
+            if verdict is not None:
+                yield OtherVerdict(id_, verdict, key)
 
 
 def _read_list(
@@ -128,13 +241,17 @@ def _read_list(
 
 
 def _list_own_values(cell: Mapping[str, Any], asked: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that were not asked for, with their values; of an object, the keys within it."""
+    """Yield the keys that were not asked for, with their values; of an object the keys within it, of a list its items."""
     for key, value in cell.items():
         if key in asked:
             continue
         if isinstance(value, Mapping):
             for inner_key, inner_value in value.items():
                 yield str(inner_key), inner_value
+        elif isinstance(value, (list, tuple)):
+            for item in value[:_MOST_ITEMS]:
+                is_list_of_one = isinstance(item, (list, tuple)) and len(item) == 1
+                yield str(key), item[0] if is_list_of_one else item
         else:
             yield str(key), value
 
@@ -144,15 +261,53 @@ def _read_opinion(key: str, value: Any, pack: Pack) -> bool | None:
     name = _NO_LETTER.sub("", key.casefold())
     if name in _get_words("reasons"):
         return False if isinstance(value, str) and _denies(value) else None
-    if name in _get_words("probabilities"):
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return False if is_number and 0 <= value < _LEAST_PROBABILITY else None
-    is_yes = _read_value(value, pack)
-    if name in _get_words("verdicts") and is_yes is None and isinstance(value, (int, float)):
-        return bool(value) if value in (0, 1) else None
+    if name in _get_words("faults") and isinstance(value, str):
+        return False if _names_something(value) else None
     if name in _get_words("denials"):
-        return False if is_yes else None
-    return is_yes if name in _get_words("verdicts") else None
+        return False if _read_value(value, pack) else None
+    is_verdict = name in _get_words("verdicts") or name.removesuffix("s") in _get_words("verdicts")
+    if _is_low_grade(name, value, is_verdict=is_verdict):
+        return False
+    if not is_verdict:
+        return None
+    is_one_or_zero = isinstance(value, (int, float)) and value in (0, 1)
+    return bool(value) if is_one_or_zero else _read_value(value, pack)
+
+
+def _is_low_grade(name: str, value: Any, *, is_verdict: bool) -> bool:
+    """Whether a value is a low probability, percentage or grade, by the letters of its key."""
+    is_probability = name in _get_words("probabilities")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        is_low_percentage = name in _get_words("percents") and 1 < value < 100 * _LEAST_PROBABILITY
+        return is_low_percentage or (is_probability and 0 <= value < _LEAST_PROBABILITY)
+    is_grade = is_verdict or is_probability or name in _get_words("grades")
+    return is_grade and isinstance(value, str) and _is_low(value)
+
+
+def _is_low(grade: str) -> bool:
+    """Whether a grade is low: a fraction or a percentage below a half, or a word that says so."""
+    text = grade.strip().casefold()
+    if text in _get_words("low"):
+        return True
+    fraction = _FRACTION.fullmatch(text)
+    if fraction is not None:
+        return float(fraction[1]) < _LEAST_PROBABILITY * float(fraction[2])
+    percent = _PERCENT.fullmatch(text)
+    return percent is not None and float(percent[1]) < 100 * _LEAST_PROBABILITY
+
+
+def _names_something(text: str) -> bool:
+    """Whether a text under a key such as ``errors`` names one."""
+    plain = text[:_LONGEST_READ].strip(_AROUND_ID).casefold()
+    if plain in _read_nothing() or plain in _get_words("yes"):
+        return False
+    return not plain.startswith(("no ", "none ", "nothing "))
+
+
+@lru_cache(maxsize=1)
+def _read_nothing() -> frozenset[str]:
+    """Read what a model writes where there is nothing."""
+    return frozenset(read_data("judges.llm", "words.toml")["nothing"])
 
 
 def _read_value(value: Any, pack: Pack) -> bool | None:
@@ -170,11 +325,13 @@ def _read_value(value: Any, pack: Pack) -> bool | None:
 
 
 def _denies(reason: str) -> bool:
-    """Whether a reason begins with what speaks against a yes, and takes nothing back."""
+    """Whether a reason, or what follows its last "but", begins with what speaks against a yes, and takes nothing back."""
     text = reason[:_LONGEST_READ].strip().casefold()
-    if not text.startswith(tuple(_get_words("denying_beginnings"))):
+    # "It is close, but the context does not state it."
+    conclusion = _BUT.split(text)[-1]
+    if not conclusion.startswith(tuple(_get_words("denying_beginnings"))):
         return False
-    return _get_words("turns").isdisjoint(re.findall(r"\w+", text))
+    return _get_words("turns").isdisjoint(re.findall(r"\w+", conclusion))
 
 
 @lru_cache(maxsize=16)

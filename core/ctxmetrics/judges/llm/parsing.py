@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.judges.llm.own_keys import find_denied_ids
 from ctxmetrics.models.base import Reply
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
@@ -25,6 +26,10 @@ _TYPES_BY_KEY: Mapping[str, tuple[type, ...]] = {
     "useful": (Mapping,),
     "claims": (list, tuple),
 }
+# A comment in JSON that takes a verdict back.
+_DENYING_COMMENT = re.compile(
+    r"(?://|\#)[^\n]*\b(?:not|unsupported|useless|irrelevant|false|wrong|contradict)", re.IGNORECASE
+)
 _CONTEXT_ID = re.compile(r"c\d+")
 # Characters of a reply that are read.
 _LONGEST_REPLY = 2_000_000
@@ -141,7 +146,18 @@ def _read_text(text: str, keys: Sequence[str]) -> Any:
     if has_key_outside:
         return _repair(text, keys, misplaced_brace=True)  # a brace may have closed it too early
     is_unique = all(data == candidates[0] for data in candidates)
-    return candidates[0] if is_unique else None
+    return candidates[0] if is_unique and not _takes_back(text_outside, candidates[0]) else None
+
+
+def _takes_back(text: str, data: Mapping[str, Any]) -> bool:
+    """Whether a text beside an object calls something unsupported or useless that the object calls supported or useful."""
+    for id_ in find_denied_ids(text):
+        for key, name in (("sentences", "supported"), ("useful", "useful")):
+            entries = data.get(key)
+            entry = entries.get(id_) if isinstance(entries, Mapping) else None
+            if isinstance(entry, Mapping) and entry.get(name) is True:
+                return True
+    return False
 
 
 def _lift_useful(data: Any) -> Any:
@@ -259,8 +275,9 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
         return None
     is_balanced = text.count("{") == text.count("}")
     unclosed_braces = _count_unclosed_braces(text)
-    if not is_balanced and abs(unclosed_braces) != 1:
-        return None  # cut off after the brace of an entry
+    is_cut_off = not is_balanced and abs(unclosed_braces) != 1  # after the brace of an entry
+    if is_cut_off or _DENYING_COMMENT.search(_STRING.sub('""', text)):
+        return None
     from json_repair import loads
 
     try:

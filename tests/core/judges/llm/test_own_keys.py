@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.llm.own_keys import find_objection, find_other_verdicts
+from ctxmetrics.judges.llm.own_keys import (
+    count_supported,
+    find_denied_ids,
+    find_objection,
+    find_other_verdicts,
+)
 from ctxmetrics.prompts import get_pack
 
 EN = get_pack("en")
@@ -20,6 +25,16 @@ AGAINST_A_YES = [
     {"useful": False},
     {"partial": "yes"},
     {"confidence": 0.2},
+    {"confidence": "low"},
+    {"confidence": "10%"},
+    {"score": "2/10"},
+    {"percent": 20},
+    {"verdict": ["no"]},
+    {"verdict": "nein"},
+    {"errors": ["the year differs"]},
+    {"contradiction": "the context says otherwise"},
+    {"reason": "It is close, but the context does not state the year."},
+    {"reason": "Kein Kontext sagt das."},
     {"reason": "No context states this."},
     {"explanation": "The sentence is not supported by any of them."},
     {"missing": True},
@@ -36,12 +51,17 @@ WITH_A_YES = [
     {"confidence": 0.5},
     {"confidence": 95},
     {"score": 0.2},
-    {"probability": "low"},
+    {"probability": "high"},
+    {"score": "9/10"},
+    {"errors": []},
+    {"issues": "none"},
+    {"issues": "No issues were found."},
+    {"percent": 90},
     {"reason": "The context states it, although another one does not."},
     {"reason": "No context but the second one states it."},
     {"reason": "Not supported by c1, however c2 states it."},
     {"explanation": None},
-    {"verdict": ["no"]},
+    {"verdicts": []},
     {"id": "no", "text": "false", "number": 0},
     {"missing": "", "evidence": [{"context": "c1", "quote": "no", "relation": "supports"}]},
     {"missing": False, "evidence": "no"},
@@ -97,10 +117,20 @@ SAYS_NO = {"supported": False}
         ({"final": {"sentences": {"s1": SAYS_NO}}}, [("s1", False)]),
         ({"verdicts": {"s1": {"label": "unsupported"}}}, [("s1", False)]),
         ({"unsupported": ["s1", "s7"]}, [("s1", False)]),
+        ({"unsupported_sentences": ["s2"]}, [("s2", False)]),
+        ({"unsupported": "s1, s2"}, [("s1", False), ("s2", False)]),
+        ({"not_supported": {"s1": "another year"}}, [("s1", False)]),
+        ({"supported_sentences": ["s1"]}, [("s2", False)]),
+        ({"verdicts": ["yes", "no"]}, [("s1", True), ("s2", False)]),
+        ({"corrections": [{"id": "s1", "supported": False}]}, [("s1", False)]),
+        ({"summary": "s1 is not supported."}, [("s1", False)]),
         # What says nothing.
+        ({"supported": []}, []),
+        ({"supported": ["s1", "the first one"]}, []),
+        ({"verdicts": ["no"]}, []),
+        ({"summary": "s1 is supported, and s2 as well."}, []),
         ({"sentences": {"s1": SAYS_NO}, "useful": {}}, []),
         ({"sentences": {"S7": SAYS_NO}}, []),
-        ({"supported": ["s1"]}, []),
         ({"notes": {"s1": "No context names it."}}, []),
         ({"counts": {"s1": 0, "s2": 1}}, []),
         ({"unsupported": [["s1"], 2, None]}, []),
@@ -111,3 +141,34 @@ SAYS_NO = {"supported": False}
 def test_verdicts_outside_of_their_entries(data, expected):
     found = [(other.id, other.verdict) for other in find_other_verdicts(data, ["s1", "s2"], EN)]
     assert sorted(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"supported_count": 3}, [("supported_count", 3)]),
+        ({"unsupported_count": 4}, [("unsupported_count", 3)]),
+        ({"score": "3/7"}, [("score", 3)]),
+        # Of something else, or no count.
+        ({"score": "3/10"}, []),
+        ({"supported_count": True}, []),
+        ({"count": 3}, []),
+    ],
+    ids=str,
+)
+def test_counts_of_the_supported_units(data, expected):
+    assert [*count_supported(data, 7)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Note: s4 and s5 are not supported.", ["s4", "s5"]),
+        ("s4, s5, and s6 should be false", ["s4", "s5", "s6"]),
+        ("C2 is irrelevant.", ["c2"]),
+        ("s4 is supported; s5 as well.", []),
+        ("If s4 were not there", []),
+    ],
+)
+def test_ids_that_a_text_denies(text, expected):
+    assert find_denied_ids(text) == expected
