@@ -13,7 +13,12 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question
-from ctxmetrics.evaluation.gold.values import find_telling, has_other_number, have_opposites
+from ctxmetrics.evaluation.gold.values import (
+    find_telling,
+    has_more_numbers,
+    has_other_number,
+    have_opposites,
+)
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.samples.documents import SPAN_MARK
@@ -23,6 +28,8 @@ from ctxmetrics.text.repeats import measure_overlaps
 
 # Two passages are doubles if they share at least this part of their words.
 _LEAST_EQUAL = 0.9
+# A passage that holds the other one as it stands, such as a copy with a heading, has at most so much more.
+_LEAST_OF_COPY = 0.7
 # Passages with fewer words are doubles only if all their words are equal.
 _FEWEST_WORDS = 10
 # How many passages a gold passage is compared with.
@@ -372,14 +379,22 @@ class _Doubles:
             for other in nearest:
                 other_count = self._passages.count_words(other)
                 fewer, more = sorted((len(words), other_count))
-                if fewer < _LEAST_EQUAL * more:
+                if fewer < _LEAST_OF_COPY * more:
                     continue
                 other_text = self._passages.chunks[other].text
-                is_equal = normalise(text) == normalise(other_text)
-                if is_equal or _are_doubles(words, read_words(other_text), language):
+                other_words = read_words(other_text)
+                is_copy = _is_copy(text, other_text) and not has_more_numbers(words, other_words)
+                has_equal_length = fewer >= _LEAST_EQUAL * more
+                if is_copy or (has_equal_length and _are_doubles(words, other_words, language)):
                     doubles.append(other)
             self._doubles[place] = doubles
         return self._doubles[place]
+
+
+def _is_copy(text: str, other: str) -> bool:
+    """Tell whether one of two texts holds the other one as it stands."""
+    shorter, longer = sorted((normalise(text), normalise(other)), key=len)
+    return bool(shorter) and shorter in longer
 
 
 def _are_doubles(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:

@@ -319,7 +319,14 @@ def _differ(first: Question, second: Question) -> bool:
         return True
     if not first.reference or not second.reference:
         return False
-    return _measure_common(first.reference_content, second.reference_content) < _LEAST_COMMON
+    # What both take from the question says nothing: "It weighs 12 kg." and "12 kg" are one answer, "It weighs 14 kg." another.
+    own = first.reference_content - first.word_keys
+    other = second.reference_content - second.word_keys
+    if not own or not other:
+        return _measure_common(first.reference_content, second.reference_content) < _LEAST_COMMON
+    if own <= other or other <= own:
+        return False
+    return _measure_common(own, other) < _LEAST_COMMON
 
 
 def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:

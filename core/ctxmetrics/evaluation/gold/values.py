@@ -88,6 +88,11 @@ def has_other_number(words: Sequence[Token], others: Sequence[Token]) -> bool:
     return any(find_rival(word, others, own_values) is not None for word in missing)
 
 
+def has_more_numbers(words: Sequence[Token], others: Sequence[Token]) -> bool:
+    """Tell whether one of two texts has a number that the other one lacks."""
+    return list_values(words) != list_values(others)
+
+
 def find_names(words: Iterable[Token]) -> frozenset[str]:
     """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters."""
     names: set[str] = set()

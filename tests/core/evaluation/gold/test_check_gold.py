@@ -240,6 +240,20 @@ def test_question_asked_twice_with_different_gold() -> None:
     assert list_codes(check(make_sample(), make_sample(id="q9"))) == []
 
 
+@pytest.mark.parametrize(
+    ("reference", "is_other"),
+    [
+        ("12 kg", False),
+        ("It weighs 12 kilograms, with its handle.", False),
+        ("The garden pump weighs 14 kilograms.", True),
+    ],
+)
+def test_answer_in_other_words_is_the_same_gold(reference: str, is_other: bool) -> None:
+    report = check(make_sample(), OVEN, make_sample(id="q9", reference=reference))
+    codes = {finding.code for finding in report.findings}
+    assert ("repeated_question" in codes) is is_other
+
+
 def test_reference_of_another_question_is_named() -> None:
     wrong = {**OVEN, "reference": "The garden pump weighs 12 kilograms."}
     report = check(make_sample(), wrong, BIKE)
