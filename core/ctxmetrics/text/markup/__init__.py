@@ -1,4 +1,4 @@
-"""What is markup in a text: HTML, Markdown, wiki and BBCode marks, LaTeX, entities, escapes, marks of notes, page breaks.
+"""What is markup in a text: HTML, Markdown, LaTeX, marks of wikis, boards, chats and terminals, entities, escapes, notes, page breaks.
 
 Only what can hardly be text is taken: ``a < b``, ``List<String>``, ``*args``, ``snake_case``, ``2 * 3 * 4``, ``x[0]``,
 ``$5 and $10`` and a path with backslashes stay as they are, and so does everything in code. Each kind is found by one reading of the

@@ -39,6 +39,7 @@ _ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
 _LABELLED_ADDRESS = re.compile(
     r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16}|!date\^[^<>|\n]{1,80}+)(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
 )
+# Elements of wikis that may hold nothing.
 _VOID = frozenset(("ref", "references"))
 _BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
@@ -135,7 +136,8 @@ def _read_tag(
         closings: The names of all closing tags, each with its last place.
         opened: The places of the opening tags that were not closed yet, by name.
     """
-    name, (start, end) = tag["name"].lower(), tag.span()
+    name = tag["name"].lower()
+    start, end = tag.span()
     is_html = name in _INLINE or name in _BLOCK or name in _OPTIONAL_END or name in _BREAKS
     before = opened.get(name)
     if tag["end"]:
@@ -146,28 +148,31 @@ def _read_tag(
         if before and not seen:
             reading.join(before.pop(), start)
         return end
-    attributes = tag["attributes"]
-    is_void = attributes.endswith("/")
+    is_void = tag["attributes"].endswith("/")
     has_end = closings.get(name, -1) >= end
-    is_void_xml = is_void and (
-        ":" in name or name == "ref" or _ATTRIBUTE.search(attributes) is not None
+    is_tag = (
+        has_end
+        or (is_void and _is_void_xml(tag, name))
+        or (is_html and _stands_alone(reading, tag, name, is_known=bool(before)))
     )
-    is_alone = is_html and _stands_alone(reading, tag, name, is_known=bool(before))
-    if not (has_end or is_void_xml or is_alone):
+    if not is_tag:
         return start + 1
-    after = 0
-    if has_end and not is_void:
-        after = _read_unseen_element(reading, tag, name)
-    if name == "sup":
+    after = _read_unseen_element(reading, tag, name) if has_end and not is_void else 0
+    if name == "sup" and not after:
         after = _read_superscript(reading, start, end)
     if after:
         return after
-    alt = _ALT.search(attributes) if name == "img" else None
+    alt = _ALT.search(tag["attributes"]) if name == "img" else None
     seen = unescape(alt[1] or alt[2] or "") if alt else _see_tag(reading, start, end, name)
     reading.drop(start, end, seen)
     if not is_void:
         opened.setdefault(name, []).append(start)
     return end
+
+
+def _is_void_xml(tag: re.Match[str], name: str) -> bool:
+    """Whether a tag that closes itself is XML: it has a namespace, an attribute, or a name of wikis."""
+    return ":" in name or name in _VOID or _ATTRIBUTE.search(tag["attributes"]) is not None
 
 
 def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int:
@@ -200,13 +205,11 @@ def _is_hidden(reading: Reading, tag: re.Match[str], name: str) -> bool:
 
 def _find_closing_tag(reading: Reading, tag: re.Match[str]) -> int:
     """Return where an element ends whose closing tag stands somewhere behind: its own one, or else the next one."""
-    text = reading.text
     name = tag["name"]
+    same_name = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
     first = 0
-    for match in re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE).finditer(
-        text, tag.end()
-    ):
+    for match in same_name.finditer(reading.text, tag.end()):
         if not reading.is_free(*match.span()):
             continue
         if match[1]:
