@@ -108,6 +108,13 @@ TEXTS = [
     "src\n│   ├── a.py\n└── b.py",
     "template {{efn|a}} in a list: {{cite}}",
     "let x = a || b | c;",
+    "the C<~~> operator and C<~~> too",
+    "only C<git> and C<git://> addresses",
+    "let {icon:o,name:d}=p[n]",
+    'put("~~"+text+"~~")',
+    "what does <path d='M 31.00,73.00'/> draw?",
+    "ee[ie++]<<de,de+=8 and a>>b",
+    "e.s([f, n||/^default[_a]?user$/i.test(n)])",
     "{'a': {|x| x + 1}}",
 ]
 
@@ -313,6 +320,7 @@ SEEN = [
     ("See [https://a.org/x|https://a.org/x|smart-link] now", "See https://a.org/x now"),
     ("The gate closes\n\n--- end of page=12 ---\n\nat nine.", "The gate closes at nine."),
     ("The fee is 20<lb/>euros", "The fee is 20\neuros"),
+    ('"_It is out! [built with **love**]_"', '"It is out! [built with love]"'),
     ("It is old.<ref>{{cite web|title=`Mill`}}</ref> It turns.", "It is old. It turns."),
 ]
 

@@ -152,7 +152,7 @@ def _read_tag(
     has_end = closings.get(name, -1) >= end
     is_tag = (
         has_end
-        or (is_void and _is_void_xml(tag, name))
+        or (is_void and _is_void_xml(tag, name, is_document=bool(closings)))
         or (is_html and _stands_alone(reading, tag, name, is_known=bool(before)))
     )
     if not is_tag:
@@ -170,9 +170,11 @@ def _read_tag(
     return end
 
 
-def _is_void_xml(tag: re.Match[str], name: str) -> bool:
-    """Whether a tag that closes itself is XML: it has a namespace, an attribute, or a name of wikis."""
-    return ":" in name or name in _VOID or _ATTRIBUTE.search(tag["attributes"]) is not None
+def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
+    """Whether a tag that closes itself is XML: it has a namespace, a name of wikis, or an attribute and stands among other tags."""
+    if ":" in name[:-1] or name in _VOID:
+        return True
+    return is_document and _ATTRIBUTE.search(tag["attributes"]) is not None
 
 
 def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int:

@@ -29,11 +29,21 @@ _TARGET = re.compile(
 _LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
 _DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
 # What stands behind the text of a link in Jira and in Pandoc: [the plan|https://a.org], [fee]{.underline}
-_JIRA_TARGET = re.compile(r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|]{1,300}+(?:\|smart-[a-z]{3,9})?\Z")
+_JIRA_TARGET = re.compile(
+    r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|\"'(){};]{1,300}+(?:\|smart-[a-z]{3,9})?\Z"
+)
+# What stands behind the first bracket of a note's mark of reStructuredText: [1]_, [#f1]_, [Smith2020]_
+_REST_NOTE = re.compile(r"(?:[#*]?[\w.-]{0,30}|\*)\]_(?!\w)")
 _ATTRIBUTES = re.compile(r"\{[.#][A-Za-z][^{}\n]{0,100}+\}")
 # What stands before the text of a link in AsciiDoc: link:fees.adoc[the fees], https://a.org[the plan]
 _TARGET_BEFORE = re.compile(
-    r"(?:(?:link|xref|image|icon|mailto)::?(?!//)[^\s()\[\]<>]{1,300}|(?:https?|ftp)://[^\s()\[\]<>]{1,300})\Z"
+    r"""
+    (?:
+        (?:link|xref|image|icon|mailto)::?(?!//)[^\s()\[\]<>{}=,;"']{1,300}
+        |(?:https?|ftp)://[^\s()\[\]<>{}"']{1,300}
+    )\Z
+    """,
+    re.VERBOSE,
 )
 # A comment of Markdown: [//]: # (A note.)
 _COMMENT = re.compile(r"\[(?://|comment|_)\]: (?:#|<>) ?[^\n]*")
@@ -75,7 +85,7 @@ _NOTE_TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 # A reference of AsciiDoc: <<fees,the fee table>>
-_CROSS_REFERENCE = re.compile(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n]{1,200}+(>>)")
+_CROSS_REFERENCE = re.compile(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n{}=;()]{1,200}+(>>)")
 _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 # A link of Textile: "the plan":https://a.org/plan
 _TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
@@ -241,11 +251,11 @@ def _read_wiki_mark(reading: Reading, opening: tuple[int, int], closing: int) ->
         reading.drop_pair(opening, (closing, attributes.end()))
         return attributes.end()
     target = _JIRA_TARGET.search(text, opening[1], closing)
-    if target is not None and target.start() > opening[1]:
+    if target is not None and target.start() > opening[1] and not is_word(before):
         reading.drop_pair(opening, (target.start(), end))
         return end
-    if text.startswith("_", end) and before == " " and not is_word(text[end + 1 : end + 2]):
-        reading.drop_aside(opening[0], end + 1)  # [1]_
+    if before == " " and _REST_NOTE.match(text, opening[1]):
+        reading.drop_aside(opening[0], end + 1)
         return end + 1
     return 0
 

@@ -153,8 +153,14 @@ def find_emphasis(reading: Reading) -> None:
 
 def _read_struck(reading: Reading, start: int, end: int) -> None:
     """Take struck text between waves; beside a letter they only lengthen a word, as in Chinese and Japanese."""
-    if not reading.before(start).isalpha() and not reading.text[end : end + 1].isalpha():
+    first = reading.text[start + 2]
+    is_beside_letter = reading.before(start).isalpha() or reading.text[end : end + 1].isalpha()
+    if not is_beside_letter and (first.isalnum() or first in _BEGINS_STRUCK):
         reading.hide(start, end)
+
+
+# What struck text may begin with, beside letters and digits: other marks, and currencies.
+_BEGINS_STRUCK = frozenset("*_[(<`“$€£¥")
 
 
 def _can_close(before: str, after: str) -> bool:
