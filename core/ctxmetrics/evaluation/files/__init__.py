@@ -6,5 +6,6 @@
   `services`), `field_forms`, `unread_lists`, `row_refusals` (with `passage_lists`, `several_runs`) and `plan_notes`. It makes a
   plan.
 - A row: `row_plan` reads usual rows by the plan, `row_reading` any row with care. Both use `row_decisions` (what was decided),
-  `field_locations`, `row_names` and `list_values` (with `list_cells`, `list_order`, `hit_order`, `graded_ids`, `cell_values`).
+  `field_locations`, `row_names` and `list_values` (with `list_cells`, `list_order`, `hit_order`, `hit_numbers`, `graded_ids`,
+  `cell_values`).
 """

@@ -6,44 +6,29 @@ comes before the score of the search. Where names do not decide, the order of th
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from functools import lru_cache
-from numbers import Real
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.evaluation.files.formats import unwrap_inner_list
-from ctxmetrics.samples.documents import as_list, ids_of, is_missing, look_up, unscored
+from ctxmetrics.evaluation.files.hit_numbers import (
+    GRADES,
+    OBJECTS_WITH_LISTS,
+    RANKS,
+    WORDS,
+    Numbers,
+    find_list_kind,
+    is_grade_list,
+    is_numbered,
+    last_letters,
+    read_numbers_beside,
+    read_numbers_of_hits,
+    to_number,
+)
+from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import ORDERED_BY, UNORDERED_BY
 
 # What decides the order: the list itself, ranks, or scores and distances. None: ranks, else scores, else the list.
 Order = Literal["given", "rank", "score"]
-
-_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# What a number is, by the letters of its name.
-_KINDS_BY_NAME: Mapping[str, str] = {
-    normalized_key(name): kind
-    for kind in ("rank", "position", "rerank", "fused", "score", "distance", "unclear")
-    for name in _WORDS[kind]
-}
-# Objects of a hit in which these may stand: not those with the stored fields of the document.
-_SCORE_HOLDERS = frozenset(_WORDS["holders"])
-# What the name of a list beside the hits may begin with, before the name of its numbers: retrieved_scores.
-_LIST_NAME_PREFIXES = sorted(map(normalized_key, _WORDS["owners"]), key=len, reverse=True)
-# Objects of a row that hold lists of numbers beside the hits.
-_OBJECTS_WITH_LISTS = frozenset(_WORDS["beside"])
-# Keys by which Dify marks a hit, whose position is a rank also in its metadata.
-_RANKED_BY_POSITION = frozenset(_WORDS["marks"])
-# Keys of a hit of Milvus, whose distance is a similarity for some indexes.
-_MILVUS_HIT_KEYS = frozenset({"entity", "pk"})
-# Keys of a context of Vertex AI RAG, whose score is the distance or the similarity, whichever its store has.
-_VERTEX_HIT_KEYS = frozenset({"sourceUri", "source_uri"})
-# The kinds of numbers that say a rank.
-_RANKS = frozenset({"rank", "position", "place"})
 # The level of each kind of number: numbers of a lower level decide first. Numbers of the last level decide nothing.
 _UNDECIDED_LEVEL = 5
 _LEVELS: Mapping[str, int] = {
@@ -61,85 +46,12 @@ _LEVELS: Mapping[str, int] = {
 # Kinds of numbers whose name is not known as a whole.
 _GUESSES = frozenset({"guess", "count"})
 _SCORES = frozenset({"rerank", "fused", "score", "distance", "unclear"})
-# Names of numbers that are a person's grade where they are small and whole.
-_GRADES = frozenset(map(normalized_key, _WORDS["grades"]))
-# Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
-_GRADE_LISTS = frozenset(map(normalized_key, _WORDS["grade_lists"]))
-_OWNERS_OF_GRADES = sorted(map(normalized_key, _WORDS["owners_of_grades"]), key=len, reverse=True)
-# The highest grade of a list.
-_HIGHEST_OF_LIST = 10
 # The highest number that may be a person's grade.
 _HIGHEST_GRADE = 5
 # What a reranker's answer is called.
-_RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, _WORDS["answers"]))
-# Words of names that may say an order, although the whole name is not known: ``colbert_score``.
-_ORDER_WORDS = frozenset(_WORDS["words"])
-# Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
-_NUMBER_WORDS = frozenset(_WORDS["numbers"])
-_SOURCE_WORDS = frozenset(_WORDS["of_sources"])
-# A word of a name: small letters and digits, also with one capital before them, or capitals.
-_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
-# The name of a column for one of several passages, and its number: Score 1, rank_2.
-_NUMBERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
-# What stands between numbers in a text.
-_BETWEEN = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
-# A number in a text, perhaps with ``#`` before it or ``%`` behind it.
-_NUMBER = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
+_RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, WORDS["answers"]))
 # What the names of numbers hold of which the lowest comes first.
 _LOWEST_FIRST = ("dist", "position", "rank", "euclid")
-# How many objects of a hit may stand in each other.
-_DEEPEST = 3
-# The ends of the paths of objects that hold scores.
-_SCORE_OBJECTS = ("scores.", "score.")
-
-
-class Numbers(NamedTuple):
-    """The numbers of one name, one for each hit.
-
-    Attributes:
-        name: The name.
-        kind: What they are.
-        values: The numbers; None where a hit has none.
-        depth: In how many objects of the hit they stand.
-        are_numbers: Whether all of them are numbers.
-    """
-
-    name: str
-    kind: str
-    values: list[float | None]
-    depth: int
-    are_numbers: bool
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every hit has a number."""
-        return self.are_numbers and None not in self.values
-
-    @property
-    def is_lowest_first(self) -> bool:
-        """Whether the lowest number stands for the first hit, as a rank does."""
-        return self.kind in ("rank", "position", "place", "distance")
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """The places of the hits in the order that the numbers say; equal ones stay as they are."""
-        sign = 1 if self.is_lowest_first else -1
-        keys = [sign * (value or 0.0) for value in self.values]
-        return tuple(sorted(range(len(keys)), key=keys.__getitem__))
-
-    @property
-    def agrees_with_list(self) -> bool:
-        """Whether the list is in the order that the numbers say."""
-        return self.values == sorted(self.values, reverse=not self.is_lowest_first)  # type: ignore[type-var]  # asked of complete numbers only, so no value is None
-
-    @property
-    def count_hits(self) -> bool:
-        """Whether they are the numbers from 1 to the number of hits, each once."""
-        return {*self.values} == {*range(1, len(self.values) + 1)}
-
-    def describe(self) -> str:
-        """Describe the order in a few words."""
-        return f"{self.name} ({'lowest' if self.is_lowest_first else 'highest'} first)"
 
 
 class HitOrder(NamedTuple):
@@ -189,12 +101,12 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
         if answer is not None:
             return answer._replace(size=len(hits))
     is_milvus_reply = "code" in beside and "data" in beside  # see `_MILVUS_HIT_KEYS`
-    all_numbers = _read_numbers_of_hits(hits, is_milvus_reply=is_milvus_reply)
+    all_numbers = read_numbers_of_hits(hits, is_milvus_reply=is_milvus_reply)
     if beside:
-        all_numbers += _read_numbers_beside(beside, hits)
+        all_numbers += read_numbers_beside(beside, hits)
     all_numbers = _check_guesses(all_numbers, order)
     if order is not None:
-        kinds = _RANKS if order == "rank" else _SCORES
+        kinds = RANKS if order == "rank" else _SCORES
         all_numbers = [_apply_option(numbers) for numbers in all_numbers if numbers.kind in kinds]
         if not all_numbers:
             return HitOrder(unclear=f"no {order} stands with them (--order {order})", is_missing=True)
@@ -233,7 +145,7 @@ def _apply_option(numbers: Numbers) -> Numbers:
     """Return numbers as the kind that ``--order`` asks for: unclear ones are scores, or distances if their name says so."""
     if numbers.kind == "unclear":
         return numbers._replace(kind="distance" if "dist" in numbers.name.lower() else "score")
-    return numbers._replace(kind="rank") if numbers.kind in _RANKS else numbers
+    return numbers._replace(kind="rank") if numbers.kind in RANKS else numbers
 
 
 def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
@@ -307,7 +219,7 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
         low = min(values)
         is_unclear = low not in (0, 1) or sorted(values) != [low + step for step in range(len(values))]
     elif numbers.kind == "score" and are_whole and len({*values}) > 1:
-        highest = _HIGHEST_GRADE if _letters(numbers.name) in _GRADES else 1
+        highest = _HIGHEST_GRADE if last_letters(numbers.name) in GRADES else 1
         is_unclear = max(values) <= highest
     if not is_unclear:
         return numbers
@@ -317,14 +229,9 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
     return numbers._replace(kind="unclear")
 
 
-def _letters(name: str) -> str:
-    """Return the letters of the last part of a path."""
-    return normalized_key(name.rpartition(".")[2])
-
-
 def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
     """Whether scores say another order than a position, or than a rank of an object in the hit."""
-    if numbers.kind not in _RANKS or (numbers.kind == "rank" and numbers.depth == 0):
+    if numbers.kind not in RANKS or (numbers.kind == "rank" and numbers.depth == 0):
         return False
     for other in all_numbers:
         is_score = other.kind in ("rerank", "fused", "score", "distance") and other.is_complete
@@ -344,253 +251,6 @@ def _may_agree_with_list(numbers: Numbers) -> bool:
     if numbers.kind == "count" or (numbers.kind == "guess" and is_low and "score" not in numbers.name):
         return rises
     return (rises and is_low) or values == sorted(values, reverse=True)
-
-
-class _NumberCells(NamedTuple):
-    """The values of all hits under one name; see `Numbers`."""
-
-    kind: str
-    depth: int
-    cells: list[Any]
-
-
-def _read_numbers_of_hits(hits: Sequence[Any], *, is_milvus_reply: bool = False) -> list[Numbers]:
-    """Read the numbers in the hits that may say their order, by the names under which they stand.
-
-    Args:
-        hits: The hits.
-        is_milvus_reply: Whether they are a reply of Milvus, which may call a similarity a distance.
-    """
-    columns: dict[str, _NumberCells] = {}
-    if all(map(_has_no_order_key, hits)):  # nearly always
-        return []
-    for place, hit in enumerate(hits):
-        if type(hit) is not str:
-            _collect_numbers(hit, place, len(hits), columns)
-    all_numbers: list[Numbers] = []
-    for name, (kind, depth, cells) in columns.items():
-        is_unclear = is_milvus_reply and kind == "distance"
-        numbers = _read_numbers(name, "unclear" if is_unclear else kind, cells, depth)
-        if numbers is not None:
-            all_numbers.append(numbers)
-    return all_numbers
-
-
-def _has_no_order_key(hit: Any) -> bool:
-    """Whether a hit is a text, or a dict without a key that may say its rank. A quick check of the usual case."""
-    if type(hit) is not dict:
-        return type(hit) is str
-    for key, kind in _find_order_keys(tuple(hit)):
-        if kind or key == "scores" or (hit[key] and not _has_no_order_key(hit[key])):
-            return False
-    return True
-
-
-def _read_numbers(name: str, kind: str, cells: list[Any], depth: int = 0) -> Numbers | None:
-    """Read the numbers of all hits under one name; None if no hit has a value there."""
-    if all(type(cell) is float for cell in cells):  # nearly always
-        values: list[float | None] = [cell if math.isfinite(cell) else None for cell in cells]
-        is_empty = all(value is None for value in values)
-        return None if is_empty else Numbers(name, kind, values, depth, are_numbers=True)
-    values = [*map(_to_number, cells)]
-    empty = [*map(_lacks, cells)]
-    if all(empty):
-        return None
-    are_numbers = all(
-        value is not None or is_empty for value, is_empty in zip(values, empty, strict=True)
-    )
-    return Numbers(name, kind, values, depth, are_numbers)
-
-
-def _collect_numbers(
-    hit: Any, place: int, count: int, columns: dict[str, _NumberCells], path: str = ""
-) -> None:
-    """Add the numbers of a hit, or of an object in it, to the columns of their names.
-
-    Args:
-        hit: The hit or the object.
-        place: The place of the hit in the list.
-        count: How many hits there are.
-        columns: The columns by their names.
-        path: The path of the object in the hit, with a dot at its end; empty for the hit.
-    """
-    document = hit if type(hit) is dict else unscored(hit)
-    if document is not hit:
-        name = "the number beside a document"
-        columns.setdefault(name, _NumberCells("unclear", 0, [None] * count)).cells[place] = hit[1]
-    fields = document if hasattr(document, "items") else getattr(document, "__dict__", None)
-    if not fields or isinstance(document, str):
-        return
-    depth = path.count(".")
-    for key, kind in _find_order_keys(tuple(fields), is_score=path.endswith(_SCORE_OBJECTS)):
-        value = fields[key]
-        if kind and not hasattr(value, "items"):
-            name = f"{path}{key}"
-            if name not in columns:
-                columns[name] = _NumberCells(_correct_kind(kind, fields, path), depth, [None] * count)
-            columns[name].cells[place] = value
-        elif depth < _DEEPEST and value and not isinstance(value, str):
-            inner = value[0] if isinstance(value, list) and len(value) == 1 else value
-            _collect_numbers(inner, place, count, columns, f"{path}{key}.")
-
-
-def _correct_kind(kind: str, fields: Iterable[Any], path: str) -> str:
-    """Correct the kind of a number by the other fields of its object, and by its path."""
-    if kind == "distance" and not _MILVUS_HIT_KEYS.isdisjoint(fields):
-        return "unclear"  # with the metrics IP and COSINE, Milvus calls a similarity a distance
-    if kind == "score" and not _VERTEX_HIT_KEYS.isdisjoint(fields):
-        return "unclear"
-    if kind == "position" and path and _RANKED_BY_POSITION.isdisjoint(fields):
-        return "place"  # it may be the place in the source
-    if kind == "score" and path.endswith("rerank."):
-        return "rerank"  # as Weaviate has it
-    return kind
-
-
-@lru_cache(maxsize=4096)
-def _find_order_keys(
-    keys: tuple[Any, ...], *, is_score: bool = False
-) -> tuple[tuple[Any, str | None], ...]:
-    """Return the keys of a hit whose numbers may say its rank, each with its kind, and those of objects, without one.
-
-    Args:
-        keys: The keys.
-        is_score: Whether they are those of an object of scores: ``{"scores": {"rerank": .9}}``.
-    """
-    kinds: list[tuple[Any, str | None]] = []
-    for key in keys:
-        if isinstance(key, str):
-            letters = normalized_key(key)
-            kind = _KINDS_BY_NAME.get(letters)
-            if kind is None and is_score:
-                kind = "score" if letters == "value" else _KINDS_BY_NAME.get(f"{letters}score")
-            if kind is None:
-                kind = _guess_kind(key)
-            if kind is not None or key in _SCORE_HOLDERS:
-                kinds.append((key, kind))
-    return tuple(kinds)
-
-
-def _guess_kind(name: str) -> str | None:
-    """Guess what the numbers of an unknown name are, by its words: a number that may say an order, or that counts the hits."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    if words & _SOURCE_WORDS:
-        return None
-    if words & _ORDER_WORDS:
-        return "guess"
-    return "count" if words & _NUMBER_WORDS else None
-
-
-@lru_cache(maxsize=4096)
-def _find_list_kind(key: Any) -> str | None:
-    """Return what the numbers of a list are by its key, such as ``retrieved_scores``; None for anything else."""
-    if not isinstance(key, str):
-        return None
-    letters = normalized_key(key)
-    for name in (
-        letters,
-        *(letters.removeprefix(owner) for owner in _LIST_NAME_PREFIXES if letters.startswith(owner)),
-    ):
-        singular = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
-        kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(singular)
-        if kind is not None:
-            return kind
-    return "guess" if _guess_kind(key) == "guess" else None
-
-
-def _read_numbers_beside(
-    beside: Mapping[str, Any], hits: Sequence[Any], path: str = ""
-) -> Iterator[Numbers]:
-    """Yield the numbers that stand beside a list of hits: lists of equal length, or numbers by the ids of the hits."""
-    for key, cell in beside.items():
-        if not path and key in _OBJECTS_WITH_LISTS and hasattr(cell, "items"):
-            yield from _read_numbers_beside(cell, hits, f"{key}.")
-            continue
-        kind = None if _is_grade_list(key) else _find_list_kind(key)
-        if kind is None:
-            continue
-        cells = as_list(cell)
-        is_inner = isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list)
-        items = _list_numbers(cells[0] if is_inner else unwrap_inner_list(cells), hits)
-        if items is None:
-            continue
-        if any(letters in normalized_key(key) for letters in _GRADES):
-            kind = "unclear"  # a judge or a person may have said it
-        numbers = _read_numbers(f"{path}{key}", kind, items)
-        if numbers is not None and any(value is not None for value in numbers.values):
-            yield numbers
-    for name, kind, columns in () if path else _find_numbered_columns(tuple(beside)):
-        cells = [beside[column] for column in columns if not _lacks(beside[column])]
-        if len(cells) == len(hits):
-            numbers = _read_numbers(name, kind, cells)
-            if numbers is not None:
-                yield numbers
-
-
-@lru_cache(maxsize=4096)
-def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Find the columns of single numbers, such as ``Score 1`` and ``Score 2``: their name, its kind, and the columns by their numbers."""
-    columns: dict[str, dict[int, str]] = {}
-    for key in keys:
-        match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
-        if match is not None and _find_list_kind(match["name"]) is not None:
-            columns.setdefault(match["name"], {})[int(match["number"])] = key
-    found: list[tuple[str, str, tuple[str, ...]]] = []
-    for name, numbered in columns.items():
-        kind = _find_list_kind(name)
-        if kind is not None and len(numbered) > 1:
-            found.append((name, kind, tuple(numbered[number] for number in sorted(numbered))))
-    return tuple(found)
-
-
-@lru_cache(maxsize=4096)
-def _is_grade_list(key: Any) -> bool:
-    """Whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
-    letters = normalized_key(key) if isinstance(key, str) else ""
-    if letters in _GRADE_LISTS:
-        return True
-    for owner in _OWNERS_OF_GRADES:
-        name = letters.removeprefix(owner)
-        if name != letters and (name in _GRADE_LISTS or name.removesuffix("s") in _GRADES):
-            return True
-    return False
-
-
-def find_grades_beside(beside: Mapping[str, Any], count: int) -> list[float] | None:
-    """Find the list of the grades of what is expected, which stands beside it: small whole numbers; None without one.
-
-    Args:
-        beside: What stands beside the list of what is expected.
-        count: How many items it has.
-    """
-    for key, cell in beside.items():
-        if not _is_grade_list(key):
-            continue
-        items = _BETWEEN.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
-        if not isinstance(items, list) or len(items) != count:
-            continue
-        grades = [number for number in map(_to_number, items) if number is not None]
-        are_grades = all(grade.is_integer() and grade <= _HIGHEST_OF_LIST for grade in grades)
-        if len(grades) == count and are_grades:
-            return grades
-    return None
-
-
-def may_hold_grades(columns: Iterable[Any]) -> bool:
-    """Whether a column has the name of a list of grades."""
-    return any(map(_is_grade_list, columns))
-
-
-def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
-    """Return a cell as a list with an item for each hit: a list, numbers in a text, or numbers by the ids of the hits."""
-    if isinstance(cell, str):
-        numbers = _BETWEEN.split(cell.strip())
-        cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
-    if hasattr(cell, "items"):
-        ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
-        names = [str(id_) for id_ in ids]
-        cell = [cell[name] for name in names] if names and cell.keys() >= {*names} else None
-    return cell if isinstance(cell, list) and len(cell) == len(hits) else None
 
 
 def _find_reranker_order(beside: Mapping[str, Any], hits: Sequence[Any]) -> HitOrder | None:
@@ -620,9 +280,7 @@ def _read_reranker_answer(name: str, items: Any, count: int) -> HitOrder | None:
     are_places = all(type(place) is int and 0 <= place < count for place in places)
     if not are_places or len({*places}) < len(places):
         return None
-    scores = [
-        numbers for numbers in _read_numbers_of_hits(items) if numbers.kind in ("rerank", "score")
-    ]
+    scores = [numbers for numbers in read_numbers_of_hits(items) if numbers.kind in ("rerank", "score")]
     if not scores or not scores[0].is_complete:
         return None
     ordered = tuple(places[place] for place in scores[0].places)
@@ -632,25 +290,6 @@ def _read_reranker_answer(name: str, items: Any, count: int) -> HitOrder | None:
     if ordered == tuple(range(count)):
         return HitOrder(scores=values)
     return HitOrder(ordered, f"{name} (index, {scores[0].name})", scores=values)
-
-
-def _to_number(value: Any) -> float | None:
-    """Return a number, also one that is written as text; None for anything else."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, (Real, Decimal)):
-        try:
-            number = float(value)
-        except OverflowError:  # an integer of more than 308 digits
-            return None
-        return number if math.isfinite(number) else None
-    match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-    return float(match[1].replace(",", ".")) if match else None
-
-
-def _lacks(value: Any) -> bool:
-    """Whether a hit has nothing under a name."""
-    return is_missing(value) or value == ""
 
 
 def arrange(items: Any, places: Sequence[int]) -> Any:
@@ -699,7 +338,7 @@ def _join_numbers_of_groups(groups: Sequence[Any], name: str, path: str) -> dict
             for items, numbers in cells
         )
         numbers = [number for _, cell in cells if are_pairs for number in cell]
-        if numbers and all(_to_number(number) is not None for number in numbers):
+        if numbers and all(to_number(number) is not None for number in numbers):
             joined.setdefault(f"score in {path}", numbers)
     return joined
 
@@ -718,29 +357,13 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
     return notes
 
 
-def says_order(name: str) -> bool:
-    """Whether the name of a column is that of ranks, scores or distances."""
-    return _KINDS_BY_NAME.get(normalized_key(name)) is not None
-
-
-def says_rank(name: str) -> bool:
-    """Whether the name of a column is that of ranks."""
-    return _KINDS_BY_NAME.get(normalized_key(name)) in _RANKS
-
-
-def _is_numbered(key: Any) -> bool:
-    """Whether a key is that of the number of one passage, such as ``Score 1``."""
-    match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
-    return match is not None and _find_list_kind(match["name"]) is not None
-
-
 def may_hold_order(row: Mapping[str, Any]) -> bool:
     """Whether a row may have lists of numbers, of grades, or a reranker's answer, by the names of its columns."""
     for key, value in row.items():
-        if _find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
+        if find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
             return True
-        if _is_grade_list(key) or _is_numbered(key):
+        if is_grade_list(key) or is_numbered(key):
             return True
-        if key in _OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(_find_list_kind, value)):
+        if key in OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(find_list_kind, value)):
             return True
     return False

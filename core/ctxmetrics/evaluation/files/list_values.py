@@ -10,7 +10,7 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.cell_values import restore_text
 from ctxmetrics.evaluation.files.field_locations import PASSAGE_FIELDS, ListContext
 from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_inner_list
-from ctxmetrics.evaluation.files.hit_order import find_grades_beside
+from ctxmetrics.evaluation.files.hit_numbers import find_grades_beside
 from ctxmetrics.evaluation.files.list_cells import read_list
 from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
 from ctxmetrics.evaluation.files.passage_lists import split_at

@@ -25,7 +25,8 @@ from ctxmetrics.evaluation.files.field_locations import (
     parse_cells,
     without_paths,
 )
-from ctxmetrics.evaluation.files.hit_order import may_hold_grades, may_hold_order
+from ctxmetrics.evaluation.files.hit_numbers import may_hold_grades
+from ctxmetrics.evaluation.files.hit_order import may_hold_order
 from ctxmetrics.evaluation.files.list_values import read_lists
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import list_unknown_names

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError, SampleError
-from ctxmetrics.evaluation.files.hit_order import says_order, says_rank
+from ctxmetrics.evaluation.files.hit_numbers import says_order, says_rank
 from ctxmetrics.samples.documents import is_missing, leaves, look_up, text_of, whole_number
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
