@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
-from typing import Any
 
 from ctxmetrics.judges.evidence.chunks import (
     CLAUSE_END,
@@ -70,7 +69,7 @@ def tokens(text: str) -> list[Token]:
     pieces = [*map(find_plain_chunk, chunks)]
     if None not in pieces:
         return [*chain.from_iterable(pieces)]  # the usual case
-    return _read_numbers(text, chunks, pieces)
+    return _read_numbers(text, chunks, [*map(read_chunk, chunks)])
 
 
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
@@ -80,23 +79,23 @@ def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     if None not in pieces:
         words = [*chain.from_iterable(pieces)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    words = _read_numbers(text, chunks, pieces)
+    words = _read_numbers(text, chunks, [*map(read_chunk, chunks)])
     return words, held_keys(words)
 
 
-def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> list[Token]:
+def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ...]]) -> list[Token]:
     """Return the words of a text that may hold numbers.
 
     Args:
         text: The text.
         chunks: Its pieces between white space.
-        pieces: The words of each; None for one that may hold a number.
+        pieces: The words of each.
     """
     if "\n" in text or "\t" in text:
         lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
         if len(lines) > 1:
             return [*chain.from_iterable(map(tokens, lines))]
-    numbers = _find_numbers(chunks, pieces)
+    numbers = {index: type(words) for index, words in enumerate(pieces) if type(words) is not tuple}
     if not numbers:
         return [*chain.from_iterable(pieces)]
     in_digits = _write_in_digits(chunks, numbers)
@@ -133,23 +132,6 @@ _LINE_END = re.compile(
     """,
     re.VERBOSE,
 )
-
-
-def _find_numbers(chunks: Sequence[str], pieces: list[Any]) -> dict[int, type]:
-    """Read the chunks that may hold a number, and return the places of those that do, with their kinds.
-
-    Args:
-        chunks: The pieces of a text between white space.
-        pieces: The words of each, which are filled in; None for one that may hold a number.
-    """
-    numbers: dict[int, type] = {}
-    for index, chunk in enumerate(chunks):
-        if pieces[index] is None:
-            words = read_chunk(chunk)
-            pieces[index] = words
-            if type(words) is not tuple:
-                numbers[index] = type(words)
-    return numbers
 
 
 def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequence[str]:
