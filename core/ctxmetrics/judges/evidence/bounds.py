@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.chunks import Token, read_phrase
 
 # What measures no amount, so that "until 20:00" is no bound.
 _NO_AMOUNT = frozenset(("time", "date", "code", "zone"))
@@ -49,6 +48,7 @@ class BoundPhrases(NamedTuple):
     def find(self, words: Sequence[Token], position: int) -> Bound | None:
         """Return the bound of the number at a position.
 
+        >>> from ctxmetrics.judges.evidence.words import tokens
         >>> read_phrases().find(tokens("It may weigh up to 20 kg."), 5)
         Bound(is_least=False, spelling='up to 20 kg')
         """
@@ -93,7 +93,7 @@ def read_phrases() -> BoundPhrases:
         table: dict[str, bool] = {}
         for name in ("least", "most"):
             for phrase in lists[name + ending]:
-                table[_join(tokens(phrase))] = name == "least"
+                table[_join(read_phrase(phrase))] = name == "least"
         tables.append(table)
     longest = max(key.count(" ") for table in tables for key in table) + 1
     beside = {key.rsplit(maxsplit=1)[-1] for key in tables[0]}

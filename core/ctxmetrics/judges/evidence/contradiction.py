@@ -455,12 +455,12 @@ def _other_values(
     Only sentences count that share more of the other words of the unit than each sentence with the unit's value does.
     """
     quantity = unit.tokens[position]
+    other_words = len(unit.content) - 1
     forms = _find_forms(quantity)
     texts_with_value = [
         text for text in evidence if not forms.isdisjoint(text.keys) or quantity.measures in text.names
     ]
     shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
-    other_words = len(unit.content) - 1
     for text in evidence:
         is_close = text.shared > shared_with_value and text.shared >= _MOST * other_words
         if text in texts_with_value or not is_close:
