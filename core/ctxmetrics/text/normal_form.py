@@ -66,7 +66,8 @@ def normalise_with_origin(text: str) -> tuple[list[str], list[int]]:
         if character in _RAISED and text[index - 1 : index].isdecimal():
             characters.append("^")
             origin.append(index)
-        for piece in " " if space else _fold(character):
+        folded = " " if space else _fold(character)
+        for piece in folded:
             characters.append(piece)
             origin.append(index)
     return characters, origin

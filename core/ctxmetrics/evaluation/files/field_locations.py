@@ -101,7 +101,9 @@ def _keep_text_locations(reading: Reading, locations: list[Location], name: str)
             path, value = text_within(place, item, name)
         may_be_list = name == "reference" and path not in reading.schema.sides
         is_list = isinstance(value, (list, tuple))
-        if not hasattr(value, "items") and (may_be_list or not is_list):
+        is_object = hasattr(value, "items")
+        may_be_text = may_be_list if is_list else not is_object
+        if may_be_text:
             text_locations.append((path, value))
     if text_locations:
         return text_locations

@@ -57,7 +57,7 @@ def find_renamed_keys(row: Mapping[str, Any], columns: Mapping[str, str]) -> dic
 
 
 def fields_called(key: str) -> set[str]:
-    """Return the fields that have this name in any schema without sides."""
+    """Return the fields that have this name in any schema whose records hold the fields themselves, in no sides."""
     name = _KEYS_BY_LETTERS.get(normalized_key(key), key)
     fields: set[str] = set()
     for schema in SCHEMAS.values():

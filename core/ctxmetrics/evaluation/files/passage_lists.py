@@ -40,7 +40,7 @@ _AROUND = "\"'<>[]{}() "
 _BETWEEN = re.compile(r"\s*[,;()]\s*")
 # A line break: that of any system, or its code.
 _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
-# What stands before each of several passages: what to write for --split, and its form. The same with a name of a passage.
+# What may stand before each of several passages. Key: what a user writes for --split; value: the pattern that finds it.
 _HEADINGS: Mapping[str, str] = {
     "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",
     "(1)": r"(?:^|(?<=\s))\((\d+)\)(?=\s)",

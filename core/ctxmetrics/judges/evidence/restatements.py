@@ -65,8 +65,8 @@ class _Unit:
         text: Its text.
         words: Its words.
         content: Its content words.
-        keys: Their keys.
-        beginnings: The beginnings of its plain words, of which a context that states it has each.
+        keys: The keys of its content words.
+        beginnings: The first letters of its long content words. A context that states the unit has all of them.
     """
 
     def __init__(self, text: str, language: str) -> None:

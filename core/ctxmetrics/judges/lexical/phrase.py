@@ -108,14 +108,15 @@ class Phrase:
                     names[key] = None
         numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
         bits: dict[str, int] = {}
-        size = 0
+        used_bits = 0
         for key, position in content.items():
             token = words[position]
             width = _measure(token, key) if token.measures else token.size
-            # As many bits as the key counts as words, above the bits of the keys before.
+            # As many bits as the key counts as words, above the bits of the keys before: what several sentences hold together
+            # is then one `|`.
             all_ones = (1 << width) - 1
-            bits[key] = all_ones << size
-            size += width
+            bits[key] = all_ones << used_bits
+            used_bits += width
         return cls(
             text,
             visible,
@@ -126,7 +127,7 @@ class Phrase:
             numbers,
             tuple(names),
             len(spans),
-            size,
+            used_bits,
         )
 
     def find_forms(self) -> set[str]:
