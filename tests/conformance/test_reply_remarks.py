@@ -15,6 +15,7 @@ QUICK = [
     "supported, and errors: a list",
     "supported, and a quote with nli: contradiction",
     "useful, and relevance: low",
+    "sentences 3 and 4 under s3-s4",
 ]
 FRAMEWORKS = {"ragas": "ragas", "deepeval": "deepeval", "langsmith": "langchain_openai"}
 

@@ -265,6 +265,21 @@ def test_return_executor_runs_later_in_another_context(
     assert executor.results() == [0.5]
 
 
+@pytest.mark.parametrize("kind", ["langchain", "langchain_wrapper", "instructor_async"])
+def test_a_second_run_loses_nothing_to_kept_connections(evaluate: Any, llms: Any, kind: str) -> None:
+    """Each run has a loop of its own, and the client keeps the connections of the first one."""
+    with FakeOpenAIServer(answer_from(), latency=0.05) as server:
+        llm = getattr(llms, kind)(server)
+        for run in ("first", "second"):
+            texts = [f"It is {run} {number}." for number in range(24)]
+            rows = [
+                {"user_input": "Is it?", "reference": text, "retrieved_contexts": [text]}
+                for text in texts
+            ]
+            result = evaluate(rows, [ContextRecall(llm=llm)])
+            assert [score["context_recall"] for score in result.scores] == [1.0] * 24
+
+
 # ---- requests ----
 
 

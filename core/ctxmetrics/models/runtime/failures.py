@@ -163,6 +163,13 @@ def _list_details(error: BaseException) -> list[object]:
     return [*holders, {"param": param}]
 
 
+def is_of_another_loop(error: BaseException) -> bool:
+    """Whether a client used an object of another event loop, such as a connection that it kept from a loop that has ended."""
+    return any(
+        isinstance(link, RuntimeError) and _ANOTHER_LOOP.search(str(link)) for link in _chain(error)
+    )
+
+
 def retry_after_too_long(error: JudgeError) -> bool:
     """Whether the server asked to wait longer than `LONGEST_RETRY_AFTER`."""
     return error.retry_after is not None and error.retry_after > LONGEST_RETRY_AFTER
