@@ -92,9 +92,9 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The most characters that the splitter gets at once.
 _BLOCK = 8_000
-# The same of languages whose sentences have a quarter of the characters, and for which it is slowest; and where a quotation is
-# longer than the half of such a block.
+# The same in Chinese and Japanese, whose sentences have a quarter of the characters, and for which the splitter is slowest.
 _SMALL_BLOCK = 500
+# The same where a quotation is longer than half of a small block.
 _MEDIUM_BLOCK = 2_000
 _SHORT_SENTENCES = frozenset(("zh", "ja"))
 # The same of a text with quotation marks that are never closed, and how many more opening than closing marks it has.
@@ -360,10 +360,10 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
             size = min(usual, _QUOTED_BLOCK)
             block = block[:size]
             taken = size * 3 // 4
-        last = start + size >= stop
+        is_last_block = start + size >= stop
         end = 0
         pieces = segment(language, block)
-        # Nearly always: then each piece begins where the one before it ends.
+        # Nearly always true: then each piece begins where the one before it ends.
         is_whole = "".join(pieces) == block
         position = 0
         for piece in pieces:
@@ -374,11 +374,11 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
             if not is_whole:
                 begin = block.index(piece, end)
             after = begin + len(piece)
-            if not last and after > taken and (end or size < _LONGEST_SENTENCE):
+            if not is_last_block and after > taken and (end or size < _LONGEST_SENTENCE):
                 break
             yield start + begin, start + after
             end = after
-        if last:
+        if is_last_block:
             return
         start = start + end
         is_longer = end == 0  # a sentence longer than a block

@@ -17,7 +17,8 @@ from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import TEXTS, TEXTS_OF
 
 _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
-_CANDIDATES: Sequence[str] = _DATA["candidates"]
+# Keys of passages that a set offers as candidates, with whether each is gold.
+_CANDIDATE_KEYS: Sequence[str] = _DATA["candidates"]
 # The header of one of several passages, and its number: Chunk 1, context_2, Passage #3, doc4, Chunk (5), Chunk 1 text.
 _NUMBERED = re.compile(
     r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})(?:[\W_]+(?:text|content))?\W*",
@@ -94,7 +95,7 @@ def find_plain_field(header: str, value: Any) -> str | None:
         return field
     items = list_in(value)
     if items is not None and any(
-        look_up(item, key) is not None for item in items for key in _CANDIDATES
+        look_up(item, key) is not None for item in items for key in _CANDIDATE_KEYS
     ):
         return None  # what a set offers, and no retriever returned
     if field in TEXTS:

@@ -31,8 +31,8 @@ _SCORE_HOLDERS = frozenset(WORDS["holders"])
 _LIST_NAME_PREFIXES = sorted(map(normalized_key, WORDS["owners"]), key=len, reverse=True)
 # Objects of a row that hold lists of numbers beside the hits.
 OBJECTS_WITH_LISTS = frozenset(WORDS["beside"])
-# Keys by which Dify marks a hit, whose position is a rank also in its metadata.
-_RANKED_BY_POSITION = frozenset(WORDS["marks"])
+# A hit with one of these keys is of Dify: its "position" is its rank, even in its metadata.
+_DIFY_KEYS = frozenset(WORDS["marks"])
 # Keys of a hit of Milvus, whose distance is a similarity for some indexes.
 _MILVUS_HIT_KEYS = frozenset({"entity", "pk"})
 # Keys of a context of Vertex AI RAG, whose score is the distance or the similarity, whichever its store has.
@@ -213,7 +213,7 @@ def _correct_kind(kind: str, fields: Iterable[Any], path: str) -> str:
         return "unclear"  # with the metrics IP and COSINE, Milvus calls a similarity a distance
     if kind == "score" and not _VERTEX_HIT_KEYS.isdisjoint(fields):
         return "unclear"
-    if kind == "position" and path and _RANKED_BY_POSITION.isdisjoint(fields):
+    if kind == "position" and path and _DIFY_KEYS.isdisjoint(fields):
         return "place"  # it may be the place in the source
     if kind == "score" and path.endswith("rerank."):
         return "rerank"  # as Weaviate has it
@@ -288,11 +288,13 @@ def read_numbers_beside(
         if items is None:
             continue
         if any(letters in normalized_key(key) for letters in GRADES):
-            kind = "unclear"  # a judge or a person may have said it
+            kind = "unclear"  # a grade may come from a judge or a person
         numbers = _read_numbers(f"{path}{key}", kind, items)
         if numbers is not None and any(value is not None for value in numbers.values):
             yield numbers
-    for name, kind, columns in () if path else _find_numbered_columns(tuple(beside)):
+    # Numbered columns stand in the row itself only.
+    numbered_columns = () if path else _find_numbered_columns(tuple(beside))
+    for name, kind, columns in numbered_columns:
         cells = [beside[column] for column in columns if not _lacks(beside[column])]
         if len(cells) == len(hits):
             numbers = _read_numbers(name, kind, cells)

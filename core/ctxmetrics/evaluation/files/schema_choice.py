@@ -167,7 +167,7 @@ def _add_columns(
     Args:
         fit: The schema that fits best.
         parsed_row: The first rows as one.
-        unsure: A list to which the columns are appended of which two may hold one field.
+        unsure: A list; columns are appended to it where two may hold the same field.
     """
     mapped = fit.reading.columns
     columns = dict(mapped)

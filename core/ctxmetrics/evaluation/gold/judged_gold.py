@@ -56,9 +56,9 @@ _UNSTATED = 0.4
 # .. and less than this share of its words, whatever they weigh: of a short sentence, one rare word is most of the weight.
 _UNSTATED_WORDS = 0.55
 # A sentence is doubted only if it has so many words with a meaning.
-_FEWEST = 3
-# A retrieved passage is a hole if it has at least this share of the reference, whatever the gold passages have.
-_MOST_IN_HOLE = 0.65
+_FEWEST_WORDS = 3
+# A hole is a retrieved passage that answers the question and is not gold. It is one if it has at least this share of the reference, whatever the gold passages have.
+_ENOUGH_IN_HOLE = 0.65
 # It is also a hole if it has at least this share of the reference ..
 _LEAST_IN_HOLE = 0.2
 # .. and at least this share that no gold passage has.
@@ -324,7 +324,7 @@ class PoolFindings:
         if self.is_in_another_language:
             return False
         content = find_content(text)
-        if len(content) < _FEWEST:
+        if len(content) < _FEWEST_WORDS:
             return False
         gold = self._unite_gold()
         for words in self._words:
@@ -352,7 +352,7 @@ class PoolFindings:
         words = read_words(text)
         unknown_names = find_names(words) - self._unite_gold() - self._question.word_keys
         content = find_content(text) - unknown_names
-        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST:
+        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST_WORDS:
             return ""
         for passage in gold:
             for start, end in sentences(passage):
@@ -435,7 +435,7 @@ class PoolFindings:
         content = self._question.reference_content
         held = content & self._words[place]
         share = self._weigh(held, content)
-        if share >= _MOST_IN_HOLE:
+        if share >= _ENOUGH_IN_HOLE:
             return True
         new_share = self._weigh(held - self._unite_gold(), content)
         if share >= _LEAST_IN_HOLE and new_share >= _LEAST_NEW_IN_HOLE:
@@ -450,7 +450,7 @@ class PoolFindings:
     def _is_nearer_than_gold(self, place: int, text: str) -> bool:
         """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage."""
         content = find_content(text)
-        if len(content) < _FEWEST:
+        if len(content) < _FEWEST_WORDS:
             return False
         share = self._measure_nearest(content, place)
         if share < _LEAST_OF_SENTENCE:
@@ -535,11 +535,11 @@ def _is_clear(denial: Contradiction, text: str, sentence: str) -> bool:
 
     A denial by a number alone is none: numbers are compared on their own.
     """
-    denied = read_words(denial.unit)
-    is_number = list_values(denied) != list_values(read_words(denial.context))
-    if denial.kind == "number" and is_number:
+    denied_words = read_words(denial.unit)
+    has_other_values = list_values(denied_words) != list_values(read_words(denial.context))
+    if denial.kind == "number" and has_other_values:
         return False
-    content = find_content(text) - {word.key for word in denied}
+    content = find_content(text) - {word.key for word in denied_words}
     held = content & {word.key for word in read_words(sentence)}
     return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
 

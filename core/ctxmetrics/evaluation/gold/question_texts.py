@@ -201,12 +201,12 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
         or _fold_words(text) == _fold_words(question.text)
     ):
         return
-    asked = [word.key for word in question.words]
-    known = frozenset(asked)
+    asked_words = [word.key for word in question.words]
+    known_words = frozenset(asked_words)
     answer = [word.key for word in read_words(text)]
-    offers = not known.isdisjoint(_list_choice_words(question))
-    is_choice = offers and len(answer) <= _MOST_CHOICE_WORDS
-    if _contains(asked, answer) and not is_choice:
+    offers_choice = not known_words.isdisjoint(_list_choice_words(question))
+    is_choice = offers_choice and len(answer) <= _MOST_CHOICE_WORDS
+    if _contains(asked_words, answer) and not is_choice:
         yield question.make_finding(
             "answer_in_question", f"the question has the reference: {shorten(text)!r}"
         )
@@ -220,11 +220,11 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
         content = find_content(sentence)
         keys = [word.key for word in read_words(sentence)]
         is_word_for_word = (
-            len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked, keys)
+            len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked_words, keys)
         )
-        has_most_words = len(content & known) >= _LEAST_NAMED * len(content)
+        has_most_words = len(content & known_words) >= _LEAST_NAMED * len(content)
         is_long = len(content) >= _FEWEST_SENTENCE_WORDS
-        names_answer = is_long and has_most_words and not offers and not is_yes_or_no
+        names_answer = is_long and has_most_words and not offers_choice and not is_yes_or_no
         if is_word_for_word or names_answer:
             evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
             yield question.make_finding("answer_in_question", evidence)

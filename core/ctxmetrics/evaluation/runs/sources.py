@@ -190,8 +190,8 @@ class Source:
     def _suggest_answer(self, plan: Plan) -> str:
         """Suggest columns that may hold the expected answer; empty text without any.
 
-        These are the columns whose name means it. Without any, it is the answer, unless another column of texts is read as no
-        field.
+        These are the columns whose names mean an expected answer. If there is none, it is the column of the answer, unless no
+        field is read from another column of texts.
         """
         if "reference" not in self._missing_fields:
             return ""

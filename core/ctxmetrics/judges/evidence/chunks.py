@@ -94,6 +94,7 @@ _DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 
 
 def _write_roman(number: int) -> str:
+    """Write a number below 40 in Roman numerals."""
     return "X" * (number // 10) + _ROMAN_ONES[number % 10]
 
 

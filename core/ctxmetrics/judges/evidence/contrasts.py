@@ -20,7 +20,7 @@ _get_folded = itemgetter(Token._fields.index("folded"))
 _get_kind = itemgetter(Token._fields.index("kind"))
 # Words without content that may stand between a phrase and its word.
 _MOST_SKIPPED = 3
-# What "both" is the contrary of.
+# Groups of values that are found by a rule, beside those of the lists.
 BOTH = "both and a number"
 _LETTER = "letter behind a number"
 _FREQUENCY = "frequency"

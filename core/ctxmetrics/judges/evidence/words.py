@@ -135,11 +135,12 @@ _LINE_END = re.compile(
 
 
 def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequence[str]:
-    """Return the pieces of a text, a number of several words or in Chinese numerals in digits."""
+    """Return the pieces of a text; a number of several words, or in Chinese numerals, becomes digits."""
     kinds = numbers.values()
     if HanNumbers in kinds:
         return [*map(write_han_numbers, chunks)]
-    if not _MAY_JOIN.isdisjoint(kinds) and _may_join(chunks, numbers):
+    has_joining_kinds = not _JOINING_KINDS.isdisjoint(kinds)
+    if has_joining_kinds and _may_join(chunks, numbers):
         return join_number_words(chunks)
     return chunks
 
@@ -152,7 +153,7 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
     """Whether a number word stands beside another one, or with what joins tens and ones between them."""
     last = len(chunks) - 1
     for index, kind in numbers.items():
-        if kind not in _MAY_JOIN:
+        if kind not in _JOINING_KINDS:
             continue
         if index < last and chunks[index + 1] == "of":
             return True
@@ -164,7 +165,9 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
             return True
-        if index < last and (numbers.get(index + 1) in _MAY_JOIN or chunks[index + 1] in TENS_JOINTS):
+        if index < last and (
+            numbers.get(index + 1) in _JOINING_KINDS or chunks[index + 1] in TENS_JOINTS
+        ):
             return True
     return False
 
@@ -206,7 +209,7 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
 # "A hundred" is a number as well.
 _ONES_BEFORE = ONE_WORDS | {"a"}
 # What may be one of several words of a number.
-_MAY_JOIN = frozenset((NumberWords, ClockWords))
+_JOINING_KINDS = frozenset((NumberWords, ClockWords))
 
 
 # The words of each short stretch of chunks with a number; emptied when there are too many.

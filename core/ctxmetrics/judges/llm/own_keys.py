@@ -126,7 +126,7 @@ def find_other_verdicts(
             for name in _LISTS:
                 if isinstance(value.get(name), Mapping):
                     yield from _read_list(value[name], ids, str(key), pack)
-        yield from _read_names(str(key), value, ids, pack)
+        yield from _read_listed_ids(str(key), value, ids, pack)
 
 
 def find_denied_ids(text: str) -> Sequence[str]:
@@ -166,7 +166,7 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
             yield str(key), round(float(fraction[1]))
 
 
-def _read_names(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:
+def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:
     """Read verdicts about ids that stand in a list, in a text, or in an object of reasons."""
     name = _NO_LETTER.sub("", key.casefold())
     for ending in _LIST_ENDINGS:
@@ -174,7 +174,7 @@ def _read_names(key: str, value: Any, ids: Collection[str], pack: Pack) -> Itera
     items = _list_items(value)
     if name.removesuffix("s") in _get_words("verdicts"):
         yield from _read_in_order(key, items, ids, pack)
-    for id_ in _list_denied(name, value, items, ids):
+    for id_ in _list_denied_ids(name, value, items, ids):
         if id_ in ids:
             yield OtherVerdict(id_, False, key)
     for item in items:
@@ -183,7 +183,9 @@ def _read_names(key: str, value: Any, ids: Collection[str], pack: Pack) -> Itera
             yield from _read_list({item["id"]: cell}, ids, key, pack)
 
 
-def _list_denied(name: str, value: Any, items: Sequence[Any], ids: Collection[str]) -> Sequence[str]:
+def _list_denied_ids(
+    name: str, value: Any, items: Sequence[Any], ids: Collection[str]
+) -> Sequence[str]:
     """List the ids that a value denies: those in a list of the unsupported, those that a list of the supported leaves out.
 
     Args:
@@ -331,10 +333,12 @@ def _denies(reason: str) -> bool:
     conclusion = _BUT.split(text)[-1]
     if not conclusion.startswith(tuple(_get_words("denying_beginnings"))):
         return False
-    return _get_words("turns").isdisjoint(re.findall(r"\w+", conclusion))
+    words = re.findall(r"\w+", conclusion)
+    takes_back = not _get_words("turns").isdisjoint(words)
+    return not takes_back
 
 
 @lru_cache(maxsize=16)
 def _get_words(name: str) -> frozenset[str]:
-    """Return a list of words."""
+    """Return the words of a list of the data file, by its name."""
     return frozenset(_WORDS[name])

@@ -40,7 +40,7 @@ _LABELLED_ADDRESS = re.compile(
     r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16}|!date\^[^<>|\n]{1,80}+)(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
 )
 # Elements of wikis that may hold nothing.
-_VOID = frozenset(("ref", "references"))
+_WIKI_NAMES = frozenset(("ref", "references"))
 _BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
 _PROGRAMS = frozenset(("script", "style"))
@@ -172,7 +172,8 @@ def _read_tag(
 
 def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
     """Whether a tag that closes itself is XML: it has a namespace, a name of wikis, or an attribute and stands among other tags."""
-    if ":" in name[:-1] or name in _VOID:
+    has_namespace = ":" in name[:-1]
+    if has_namespace or name in _WIKI_NAMES:
         return True
     return is_document and _ATTRIBUTE.search(tag["attributes"]) is not None
 
@@ -193,7 +194,7 @@ def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int
 
 def _is_hidden(reading: Reading, tag: re.Match[str], name: str) -> bool:
     """Whether an element states nothing: by its name, or by its attributes."""
-    if name == "s":
+    if name == "s":  # struck text, or where a text begins for a language model
         is_whole_text = tag.start() == 0 and reading.text.endswith("</s>")
         return not is_whole_text and not reading.text.startswith(_MODEL_TEXT, tag.end())
     if name in _HIDDEN:
@@ -210,20 +211,20 @@ def _find_closing_tag(reading: Reading, tag: re.Match[str]) -> int:
     name = tag["name"]
     same_name = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
-    first = 0
+    first_end = 0
     for match in same_name.finditer(reading.text, tag.end()):
         if not reading.is_free(*match.span()):
             continue
         if match[1]:
             depth -= 1
-            first = first or match.end()
+            first_end = first_end or match.end()
         elif not match[0].endswith("/>") and name.lower() not in _PROGRAMS:
             depth += 1
         if depth == 0:
             return match.end()
-        if depth > _DEEPEST and first:
+        if depth > _DEEPEST and first_end:
             break
-    return first or tag.end()
+    return first_end or tag.end()
 
 
 def _read_superscript(reading: Reading, start: int, end: int) -> int:

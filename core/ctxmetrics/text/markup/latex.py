@@ -126,7 +126,7 @@ def _find_mathematics(reading: Reading) -> list[tuple[int, int]]:
 
 
 def _find_tables(reading: Reading) -> list[tuple[int, int]]:
-    """Find tables and rows of formulas, take what begins them, and return what stands in them."""
+    """Find tables and formulas of several lines, drop the mark of their beginning, and return the places of what stands in them."""
     text = reading.text
     regions: list[tuple[int, int]] = []
     for match in match_marks(_TABLE, text, "\\begin{"):

@@ -24,7 +24,7 @@ _LONGEST_ROLE = 30
 # The target behind the text of a role: :ref:`the fees <fees>`
 _ROLE_TARGET = re.compile(r"\s*+<[^<>`\n]{1,300}+>\Z")
 # Of a name with a wave only the last part is seen: :meth:`~pump.Pump.start`
-_NAME_BEFORE_LAST = re.compile(r"~(?:\w{1,40}\.){1,9}")
+_MODULES_BEFORE_NAME = re.compile(r"~(?:\w{1,40}\.){1,9}")
 _POWER = re.compile(r"[+-]?\d{1,3}")
 # What makes a link of a text between ticks in reStructuredText: `the plan`_
 _LINK_END = re.compile(r"__?(?!\w)")
@@ -86,9 +86,9 @@ def _read_role(reading: Reading, role: re.Match[str], start: int, end: int) -> N
     target = _ROLE_TARGET.search(text, max(start, end - LONGEST_NOTE), end)
     if target is not None:
         reading.drop(*target.span())
-    name = _NAME_BEFORE_LAST.match(text, start, end)
-    if name is not None:
-        reading.drop(*name.span())
+    modules = _MODULES_BEFORE_NAME.match(text, start, end)
+    if modules is not None:
+        reading.drop(*modules.span())
     if role[0].endswith("sup:") and _POWER.fullmatch(text, start, end):
         reading.drop(start, end, text[start:end].translate(SUPERSCRIPTS))
 
@@ -152,8 +152,8 @@ def find_emphasis(reading: Reading) -> None:
 
 
 def _read_struck(reading: Reading, start: int, end: int) -> None:
-    """Take struck text between waves; beside a letter they only lengthen a word, as in Chinese and Japanese."""
-    first = reading.text[start + 2]
+    """Drop struck text between tildes: ~~old~~. Beside a letter, tildes only lengthen a word, in Chinese and Japanese."""
+    first = reading.text[start + 2]  # behind the tildes
     is_beside_letter = reading.before(start).isalpha() or reading.text[end : end + 1].isalpha()
     if not is_beside_letter and (first.isalnum() or first in _BEGINS_STRUCK):
         reading.hide(start, end)

@@ -83,12 +83,14 @@ class Reading:
         self.drop(self._with_blank(start, end), end)
 
     def hide(self, start: int, end: int) -> None:
-        """Take a stretch that states nothing, with all that was found in it."""
-        self.covered[self._with_blank(start, end)] = (end, True)
+        """Drop a stretch that states nothing, and all that was found in it."""
+        states_nothing = True
+        self.covered[self._with_blank(start, end)] = (end, states_nothing)
 
     def cover(self, start: int, end: int) -> None:
-        """Take a stretch that is not seen in its place, such as a note, with all that was found in it."""
-        self.covered[start] = (end, False)
+        """Drop a stretch that is not seen in its place, such as a note, and all that was found in it."""
+        states_nothing = False
+        self.covered[start] = (end, states_nothing)
 
     def _with_blank(self, start: int, end: int) -> int:
         """Return where a stretch begins with the blank before it, if a blank or a mark follows."""

@@ -170,8 +170,8 @@ _AND_A_HALF: dict[str, list[tuple[str, ...]]] = {}
 for _phrase in LISTS["and_a_half"]:
     _words = tuple(_phrase.split())
     _AND_A_HALF.setdefault(_words[0], []).append(_words)
-# Words for 100, each with the numbers that multiply it: five hundred, but "five cents" is money.
-_HUNDREDS: Mapping[str, frozenset[str]] = {
+# Words for 100, each with the number words that may stand before it: five hundred, but "five cents" is money.
+_WORDS_BEFORE_HUNDRED: Mapping[str, frozenset[str]] = {
     word: frozenset(numbers) for word, numbers in LISTS["hundreds"].items()
 }
 _HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
@@ -181,7 +181,9 @@ _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
 )
 # Words of one number in several words that are no number words.
-JOINED_WORDS = frozenset((*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_HUNDREDS, *_HUNDRED_ALONE))
+JOINED_WORDS = frozenset(
+    (*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_WORDS_BEFORE_HUNDRED, *_HUNDRED_ALONE)
+)
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -228,7 +230,7 @@ def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | 
     previous = ""
     for position, word in _iterate_words(chunks, place):
         value = _read_value(word)
-        if word in _HUNDREDS and previous in _HUNDREDS[word]:
+        if previous in _WORDS_BEFORE_HUNDRED.get(word, ()):
             group = max(group, 1) * _HUNDRED  # "a hundred" is 100
             has_hundreds = True
         elif word in _THOUSANDS and group and not thousands:
@@ -272,7 +274,9 @@ def _read_value(word: str) -> int:
     number = NUMBER_WORDS.get(word, "")
     if not number and "-" in word:
         ten, _, one = word.partition("-")
-        number = _TENS[ten][0] + _ONES[one] if ten in _TENS and one in _ONES else ""
+        if ten in _TENS and one in _ONES:
+            tens_digit = _TENS[ten][0]
+            number = f"{tens_digit}{_ONES[one]}"
     return int(number) if number.isdecimal() and len(number) <= len("999") else 0
 
 
@@ -282,7 +286,8 @@ def _may_add(group: int, value: int) -> bool:
         return True
     if group % _HUNDRED == 0:
         return value < _HUNDRED
-    return group > _HUNDRED and group % _HUNDRED >= _TWENTY and group % 10 == 0 and value < 10  # noqa: PLR2004 - tens
+    ends_with_tens = group % _HUNDRED >= _TWENTY and group % 10 == 0
+    return group > _HUNDRED and ends_with_tens and value < 10  # noqa: PLR2004 - ones
 
 
 def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequence[str]]:
@@ -386,7 +391,8 @@ _HAN_GROUPS: Mapping[str, int] = {
 _HAN_NUMERALS = "".join((*_HAN_DIGITS, *_HAN_SCALES, *_HAN_GROUPS))
 # A text without one of them holds no number in Chinese numerals.
 HAN_NUMERALS = frozenset(_HAN_NUMERALS)
-# What is counted, of which no word begins with a numeral: 百度 has none of one to nine, 十分 means "very".
+# What numerals may count. 分 alone is left out: 十分 means "very". 百度, a company, is no number: it has no numeral
+# from one to nine.
 _HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米"
 # 几十 (some tens) and 第三 (third) are no numbers here; 一 alone also means "a", 百 alone also "many".
 _HAN_NUMBER = re.compile(

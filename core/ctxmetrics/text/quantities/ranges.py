@@ -185,19 +185,21 @@ _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 # The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches.
 _COMPOSED = frozenset(("s", "in"))
-# By the base and factor of the larger unit, what is short for the smaller one, and its factor.
-_SHORT_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
+# By the base and factor of the larger unit: the pattern of the smaller one without its name, and its factor.
+_SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
     ("s", 3600): (_SHORT_MINUTES, 60),
     ("in", 12): (_SHORT_INCHES, 1),
 }
 
 
-def read_duration(text: str, value: Value) -> Value:
+def read_composed(text: str, value: Value) -> Value:
     """Read hours, minutes and seconds, or feet and inches, as one amount."""
-    short = _SHORT_UNITS.get((value.unit.base, int(value.unit.factor))) if value.unit else None
-    match = short[0].match(text, value.end) if short else None
-    if short is not None and match is not None:
-        total = Decimal(value.key.split()[0]) + int(match["number"]) * short[1]
+    pattern = None
+    if value.unit is not None:
+        pattern, factor = _SMALLER_UNITS.get((value.unit.base, int(value.unit.factor)), (None, 0))
+    match = pattern.match(text, value.end) if pattern else None
+    if match is not None:
+        total = Decimal(value.key.split()[0]) + int(match["number"]) * factor
         return value._replace(end=match.end(), key=f"{write_number(total)} {value.key.split()[1]}")
     while value.unit is not None and value.unit.base in _COMPOSED and value.unit.factor > 1:
         joint = _AND_MINUTES.match(text, value.end)

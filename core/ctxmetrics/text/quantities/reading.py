@@ -27,7 +27,7 @@ from ctxmetrics.text.quantities.forms import (
     Value,
     is_month,
 )
-from ctxmetrics.text.quantities.ranges import read_duration, read_range, read_share
+from ctxmetrics.text.quantities.ranges import read_composed, read_range, read_share
 from ctxmetrics.text.quantities.times import read_time
 
 # Words behind a plain number that may make more of it, and before it.
@@ -146,7 +146,7 @@ def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
         quantity = None
         if first is not None:
             share = read_share(text, first) if first.kind == "" else None
-            value = share or read_range(text, begin, first, lead) or read_duration(text, first)
+            value = share or read_range(text, begin, first, lead) or read_composed(text, first)
             quantity = _name_kind(text, begin, value, lead if value == first else "")
         if quantity is None:
             before = text[start - 1 : start]
