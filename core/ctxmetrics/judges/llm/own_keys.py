@@ -33,7 +33,9 @@ _DENIED_IDS = re.compile(
     r"""
     (?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\d+\b )* )
     \s+ (?:is|are|should\s+be|was|were) \s+ (?:in\s+fact\s+ | actually\s+ | also\s+)?
-    (?: not\s+(?:supported|stated|useful|relevant) | unsupported | useless | irrelevant | contradicted | false | wrong | no\b )
+    (?: not\s+(?:supported|stated|useful|relevant) | unsupported | useless | irrelevant | contradicted | false | wrong | no\b(?!\s+(?!and\b|or\b)\w) )
+    (?! \s+ (?:by|in|to|for) \s+ s\d )  # a context that is not relevant to s2 may be to s1
+    (?! \s+ (?:by|in) \s+ c\d+ \s* [,;]? \s* (?: (?:but|however|although|though|while|only)\b | c\d+\s+(?:states|supports|says)\b ) )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -47,6 +49,26 @@ _LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "li
 # What stands before the conclusion of a reason. Behind it "does not .." without a subject may be about a side issue.
 _BUT = re.compile(
     r"[,;.]\s*(?:but|however,?)\s+(?=no context|none of|the |this |it is not|there is no)"
+)
+# What a reason may negate that speaks for a yes: "no context contradicts it".
+_OPPOSES = re.compile(
+    r"contradict\w*|against|den(?:y|ies)|conflicts?|refutes?|disputes?|opposes?|disagrees?"
+)
+# What ends a clause of a reason.
+_CLAUSE_END = re.compile(r"[,;.](?:\s|$)|\sand\s")
+# A context that states something, and a conclusion that says so.
+_CONTEXT_STATES = re.compile(
+    r"\bc\d+\b.*\b(?:states?|stated|supports?|supported|says|gives|names)\b|\b(?:stated|supported|given|named)\b.*\bc\d+\b"
+)
+_CONCLUDES_YES = re.compile(
+    r"\b(?:so|thus|hence|therefore)\b(?![^.;]*\b(?:not|no|none|nothing)\b)[^.;]*\b(?:is|are)\s+(?:fully\s+)?(?:supported|stated|useful|relevant)\W*$"
+)
+_DIFFERS = re.compile(
+    r"\b(?:not|no|nor|neither|none|another|different|differently|otherwise|instead|opposite|contrary)\b"
+)
+# "The contexts contain no contradiction."
+_NO_FAULT = re.compile(
+    r"\bno (?:contradictions?|errors?|issues?|problems?|discrepanc(?:y|ies)|conflicts?|mismatch(?:es)?)$"
 )
 # Items of a list in an entry that are read.
 _MOST_ITEMS = 20
@@ -73,7 +95,7 @@ def find_objection(cell: Mapping[str, Any], key: str, verdict: bool, pack: Pack)
         return "missing: true"
     for own_key, value in _list_own_values(cell, {*_KEYS_OF_ENTRY, key}):
         opinion = _read_opinion(own_key, value, pack)
-        if opinion is not None and opinion is not verdict:
+        if opinion is not None and opinion is not verdict and not _is_aside(own_key, key, opinion):
             return f"{own_key}: {value}"[:_LONGEST_SHOWN]
     # A model may quote what speaks against a yes.
     pieces = cell.get("evidence")
@@ -86,6 +108,17 @@ def find_objection(cell: Mapping[str, Any], key: str, verdict: bool, pack: Pack)
             if _read_opinion(own_key, value, pack) is False:
                 return f"{own_key}: {value}"[:_LONGEST_SHOWN]
     return None
+
+
+def _is_aside(own_key: str, key: str, opinion: bool) -> bool:
+    """Whether a key says nothing about the verdict under another key.
+
+    A useful context need not state the whole answer. An unsupported sentence may be correct, and about the topic.
+    """
+    name = _NO_LETTER.sub("", own_key.casefold())
+    if opinion:
+        return name in _get_words("truths") or (key == "supported" and name in _get_words("topics"))
+    return key == "useful" and (name in _get_words("faults") or name.startswith(("part", "ispart")))
 
 
 class OtherVerdict(NamedTuple):
@@ -196,6 +229,8 @@ def _list_denied_ids(
     """
     named = [item for item in items if isinstance(item, str) and item in ids]
     if name in _get_words("denials"):
+        if isinstance(value, Mapping):  # {"s1": false, "s2": "another year"}
+            return [id_ for id_ in named if _says_something(value[id_])]
         return named
     if isinstance(value, str) and not named:
         return find_denied_ids(value[:_LONGEST_READ])
@@ -230,6 +265,8 @@ def _read_list(
     cells: Mapping[str, Any], ids: Collection[str], place: str | None, pack: Pack
 ) -> Iterator[OtherVerdict]:
     """Read the verdicts of a list about ids, in whatever spelling; the place of None is the spelling."""
+    if place is not None and _NO_LETTER.sub("", place.casefold()) in _get_words("denials"):
+        return  # `_list_denied_ids` reads it
     for name, content in cells.items():
         id_ = str(name).casefold().strip(_AROUND_ID)
         if id_ not in ids:
@@ -300,10 +337,19 @@ def _is_low(grade: str) -> bool:
 
 def _names_something(text: str) -> bool:
     """Whether a text under a key such as ``errors`` names one."""
-    plain = text[:_LONGEST_READ].strip(_AROUND_ID).casefold()
+    plain = text[:_LONGEST_READ].strip(f"{_AROUND_ID}-–—").casefold()
     if plain in _read_nothing() or plain in _get_words("yes"):
         return False
-    return not plain.startswith(("no ", "none ", "nothing "))
+    if _denies(plain):
+        return True
+    if plain.startswith(tuple(_get_words("no_fault_beginnings"))) or _NO_FAULT.search(plain):
+        return False
+    return not plain.endswith(tuple(_get_words("no_fault_endings")))
+
+
+def _says_something(value: Any) -> bool:
+    """Whether a value is something else than false, nothing, or a text that says that there is nothing."""
+    return _names_something(value) if isinstance(value, str) else bool(value)
 
 
 @lru_cache(maxsize=1)
@@ -331,7 +377,16 @@ def _denies(reason: str) -> bool:
     text = reason[:_LONGEST_READ].strip().casefold()
     # "It is close, but the context does not state it."
     conclusion = _BUT.split(text)[-1]
-    if not conclusion.startswith(tuple(_get_words("denying_beginnings"))):
+    beginning = next(
+        (words for words in _get_words("denying_beginnings") if conclusion.startswith(words)), None
+    )
+    if beginning is None or _CONCLUDES_YES.search(conclusion):
+        return False
+    first, *others = _CLAUSE_END.split(conclusion[len(beginning) :])
+    if _OPPOSES.search(first):
+        return False
+    # "Not stated in c1, stated in c2."
+    if any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others):
         return False
     words = re.findall(r"\w+", conclusion)
     takes_back = not _get_words("turns").isdisjoint(words)

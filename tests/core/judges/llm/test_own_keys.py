@@ -37,6 +37,11 @@ AGAINST_A_YES = [
     {"reason": "Kein Kontext sagt das."},
     {"reason": "No context states this."},
     {"explanation": "The sentence is not supported by any of them."},
+    {"errors": "No context states the year."},
+    {"errors": "The context has no year"},
+    {"reason": "Not stated in c1, c2 states another year."},
+    {"reason": "No context states it. So no part of it is supported."},
+    {"reason": "No context states it, and c1 contradicts it."},
     {"missing": True},
     {"final": {"supported": False}},
     {"evidence": [{"context": "c1", "quote": "12 kg", "whole": True, "relation": "contradicts"}]},
@@ -60,7 +65,33 @@ WITH_A_YES = [
     {"reason": "The context states it, although another one does not."},
     {"reason": "No context but the second one states it."},
     {"reason": "Not supported by c1, however c2 states it."},
+    {"reason": "No context contradicts it."},
+    {"reason": "There is no evidence of a contradiction."},
+    {"reason": "Not mentioned in c1, stated in c2."},
+    {"reason": "Not stated by c1. c2 states it in full."},
+    {"reasoning": "The first part is not in c1, but c2 states it."},
+    {"reasoning": "The context does not say who. The sentence does not either. So it is supported."},
+    {"comment": "fully supported, no contradiction"},
+    {"comment": "No evidence against it."},
+    {"explanation": ["c2 states it", "no context denies it"]},
     {"explanation": None},
+    {"errors": "0"},
+    {"errors": "without errors"},
+    {"errors": [None, ""]},
+    {"issues": "-"},
+    {"issues": "There are no issues."},
+    {"contradictions": "The contexts contain no contradiction."},
+    {"contradictions": "None of the contexts contradicts it"},
+    {"contradiction": "not contradicted"},
+    {"errors": "Es gibt keine Fehler."},
+    {"errors": "Aucune erreur"},
+    {"errors": "sin errores"},
+    {"errors": "нет ошибок"},
+    {"errors": "geen fouten"},
+    {"errors": "エラーなし"},
+    {"errors": "没有错误"},
+    {"missing_parts": "all parts are stated"},
+    {"missing_facts": "everything is covered"},
     {"verdicts": []},
     {"id": "no", "text": "false", "number": 0},
     {"missing": "", "evidence": [{"context": "c1", "quote": "no", "relation": "supports"}]},
@@ -88,12 +119,21 @@ def test_what_agrees_with_a_yes_or_says_nothing(words):
         ({"confidence": 0.9}, None),
         ({"confidence": 0.1}, None),
         ({"reason": "No context states it."}, None),
+        ({"correct": True}, None),
+        ({"relevance": True}, None),
         ({"evidence": [{"quote": "12 kg", "relation": "contradicts"}]}, None),
     ],
     ids=str,
 )
 def test_what_speaks_against_a_no(words, expected):
     assert find_objection({"supported": False, **words}, "supported", False, EN) == expected
+
+
+@pytest.mark.parametrize(
+    "words", [{"partial": True}, {"missing_parts": "the weight"}, {"issues": "no weight"}], ids=str
+)
+def test_a_useful_context_need_not_state_all(words):
+    assert find_objection({"useful": True, **words}, "useful", True, EN) is None
 
 
 def test_words_of_the_language():
@@ -124,7 +164,11 @@ SAYS_NO = {"supported": False}
         ({"verdicts": ["yes", "no"]}, [("s1", True), ("s2", False)]),
         ({"corrections": [{"id": "s1", "supported": False}]}, [("s1", False)]),
         ({"summary": "s1 is not supported."}, [("s1", False)]),
+        ({"unsupported": {"s1": False, "s2": "another year"}}, [("s2", False)]),
+        ({"hallucinated": {"s1": 0, "s2": 1}}, [("s2", False)]),
         # What says nothing.
+        ({"contradicted": {"s1": "no", "s2": "none"}}, []),
+        ({"partial": {"s1": False, "s2": None}}, []),
         ({"supported": []}, []),
         ({"supported": ["s1", "the first one"]}, []),
         ({"verdicts": ["no"]}, []),
@@ -166,6 +210,13 @@ def test_counts_of_the_supported_units(data, expected):
         ("Note: s4 and s5 are not supported.", ["s4", "s5"]),
         ("s4, s5, and s6 should be false", ["s4", "s5", "s6"]),
         ("C2 is irrelevant.", ["c2"]),
+        ("s4 is not supported by c1 or c2.", ["s4"]),
+        ("s4 is no", ["s4"]),
+        # Of another context or sentence, or of nothing.
+        ("s4 is not supported by c1 but by c2.", []),
+        ("s4 is not supported by c1; c2 supports it.", []),
+        ("c2 is not relevant to s2.", []),
+        ("s4 is no problem.", []),
         ("s4 is supported; s5 as well.", []),
         ("If s4 were not there", []),
     ],
