@@ -62,7 +62,7 @@ _UNKNOWNS = re.compile("X+")
 # Languages that are written without spaces.
 _UNSPACED = frozenset({"zh", "ja", "th"})
 # Languages that put the question before the verb.
-_VERB_LAST = frozenset({"zh", "ja", "ko", "hi", "tr"})
+_VERB_LAST = frozenset({"zh", "ja", "ko", "hi", "tr", "fa"})
 # Languages that put the preposition behind the noun.
 _POSTPOSITIONS = frozenset({"ja", "hi"})
 # Languages with articles such as "l'".
@@ -158,6 +158,7 @@ _UNSURE = re.compile(
       [PV]? S+ B? [^NLX]* N [^KVGTRPDS]* [KVGTRPDS]                            # the text does not contain sugar
     | N [PV]? S V? $                                                           # no documents
     | [PV]? S+ [^NLX]* [GK] [^NLX]* N                                          # the same in German
+    | [PV]? S+ [GK] [^NL]* N X? $                                            # the text mentions the price not
     | [SE] .* N [KVG] | [SE] [^X]* [GKV] [^X]* N                               # the same in Chinese
     | (?= .* E ) (?= .* [NL] ) .* [KVPGD]                                      # the date is not mentioned in the text
     | (?= .* [TRQ] ) .* [NL]+ [^X]{0,2} [TR] | .* [TR] [^X]* [NL] | .* L [TR]  # no answer was received

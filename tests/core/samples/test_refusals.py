@@ -81,6 +81,65 @@ def test_an_open_case_is_flagged(text: str) -> None:
     assert phrase_kind(text) == "unsure"
 
 
+# A text that does not name a fact: it may be a refusal.
+UNNAMED = [
+    ("en", "The text does not mention the price."),
+    ("de", "Der Text nennt den Preis nicht."),
+    ("de", "Der Text nennt keinen Preis."),
+    ("de", "Der Text erwähnt den Preis nicht."),
+    ("fr", "Le texte ne mentionne pas le prix."),
+    ("es", "El texto no menciona el precio."),
+    ("it", "Il testo non menziona il prezzo."),
+    ("pt", "O texto não menciona o preço."),
+    ("nl", "De tekst vermeldt de prijs niet."),
+    ("nl", "De tekst noemt de prijs niet."),
+    ("ru", "Текст не упоминает цену."),
+    ("ru", "В тексте не упоминается цена."),
+    ("uk", "Текст не згадує ціну."),
+    ("pl", "Tekst nie wspomina o cenie."),
+    ("pl", "Tekst nie podaje ceny."),
+    ("cs", "Text nezmiňuje cenu."),
+    ("cs", "Text neuvádí cenu."),
+    ("sv", "Texten nämner inte priset."),
+    ("da", "Teksten nævner ikke prisen."),
+    ("no", "Teksten nevner ikke prisen."),
+    ("fi", "Teksti ei mainitse hintaa."),
+    ("tr", "Metin fiyattan bahsetmiyor."),
+    ("tr", "Metin fiyatı belirtmiyor."),
+    ("ar", "النص لا يذكر السعر."),
+    ("ar", "لا يذكر النص السعر."),
+    ("he", "הטקסט אינו מזכיר את המחיר."),
+    ("fa", "متن قیمت را ذکر نمی‌کند."),
+    ("fa", "متن به قیمت اشاره نمی‌کند."),
+    ("fa", "در متن به قیمت اشاره نشده است."),
+    ("zh", "文本没有提到价格。"),
+    ("zh", "文中未提及价格。"),
+    ("ja", "テキストは価格に言及していません。"),
+    ("ko", "텍스트는 가격을 언급하지 않습니다."),
+    ("vi", "Văn bản không đề cập đến giá."),
+    ("id", "Teks tidak menyebutkan harga."),
+    ("th", "ข้อความไม่ได้กล่าวถึงราคา"),
+    ("el", "Το κείμενο δεν αναφέρει την τιμή."),
+    ("ro", "Textul nu menționează prețul."),
+    ("hu", "A szöveg nem említi az árat."),
+    ("de", "Im Text wird der Preis nicht genannt."),
+    ("de", "Der Artikel gibt den Preis nicht an."),
+    ("de", "Das Dokument enthält den Preis nicht."),
+    ("nl", "De prijs staat niet in de tekst."),
+    ("nl", "Het artikel geeft de prijs niet."),
+    ("nl", "Het document bevat de prijs niet."),
+    ("sv", "Texten nämner priset inte."),
+    ("da", "Teksten nævner prisen ikke."),
+    ("uk", "Ціна в тексті не вказана."),
+    ("hu", "Az ár nincs megemlítve a szövegben."),
+]
+
+
+@each_case(("language", "text"), UNNAMED)
+def test_a_text_that_leaves_a_fact_out_is_flagged(language: str, text: str) -> None:
+    assert phrase_kind(text) == "unsure", language
+
+
 def test_words_that_fill_an_empty_cell() -> None:
     marks = ["N/A", "n/a", "none", "None.", "Unknown", "unknown.", "-", "null", "nan", "NaN", "NA"]
     assert {text: phrase_kind(text) for text in marks} == dict.fromkeys(marks, "mark")
