@@ -47,7 +47,7 @@ _ENOUGH = 0.35
 # The share that it must hold to give another number.
 _MOST = 0.5
 # Languages in which a negation may stand after the verb that it denies.
-_FOLLOWS = frozenset(("de", "fr", "tr"))
+_FOLLOWS = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 
 
 # White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white

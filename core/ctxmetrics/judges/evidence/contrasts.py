@@ -18,6 +18,7 @@ from ctxmetrics.judges.evidence.chunks import ROMAN_NUMERALS, Token, read_phrase
 # Faster than by name.
 _get_folded = itemgetter(Token._fields.index("folded"))
 _get_kind = itemgetter(Token._fields.index("kind"))
+_NUMBERS = frozenset(("number", "count"))
 # Words without content that may stand between a phrase and its word.
 _MOST_SKIPPED = 3
 # Groups of values that are found by a rule, beside those of the lists.
@@ -27,6 +28,24 @@ _FREQUENCY = "frequency"
 _DURATIONS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
     ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
+)
+_RESULT = "result with a word between"
+# Words between the two numbers of a result: 7 votes to 3.
+_RESULT_JOINTS = frozenset(
+    (
+        "to",
+        "against",
+        "versus",
+        "gegen",
+        "zu",
+        "contre",
+        "à",
+        "a",
+        "contra",
+        "contro",
+        "tegen",
+        "против",
+    )
 )
 _NUMERAL = "numeral behind a name"
 _NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
@@ -55,6 +74,7 @@ _CONTRARY_CHARACTERS = (
     ("新", "旧舊"),
     ("冷", "热熱"),
     ("公", "私"),
+    ("有", "无無"),
     ("生", "死"),
 )
 
@@ -101,7 +121,8 @@ class _Phrase(NamedTuple):
         mark: Which of them it is found by: the longest, which stands in few texts.
         group: The name of its group.
         value: Which value of the group it is.
-        place: Where the word stands that it is about: ``behind``, ``before``, ``around`` or ``anywhere``.
+        place: Where the word stands that it is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with the
+            place ``last`` counts at the end of a clause only, and is about the word before it: "the heater is off".
     """
 
     words: tuple[str, ...]
@@ -189,6 +210,7 @@ def find_values(
         values += _find_characters(words)
         values += _find_frequencies(words)
         values += _find_numerals(words)
+        values += _find_results(words)
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
@@ -196,6 +218,8 @@ def find_values(
         end = start + len(phrase.words)
         next_free[phrase.group] = end
         if any(start - _DENIED_WITHIN <= position < start for position in negations):
+            continue
+        if phrase.place == "last" and end < len(words) and not words[end - 1].ends:
             continue
         beside = _find_beside(words, start, end, phrase.place, is_content)
         if beside or phrase.place == "anywhere":
@@ -284,6 +308,16 @@ def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
             yield Value(_NUMERAL, value, frozenset((name.key,)), numeral.spelling)
 
 
+def _find_results(words: Sequence[Token]) -> Iterator[Value]:
+    """Yield the two numbers of a result with the word of the first between them: 7 votes to 3."""
+    for position in range(len(words) - 3):
+        first, word, joint, second = words[position : position + 4]
+        is_result = joint.folded in _RESULT_JOINTS and word.kind == "word"
+        if is_result and first.kind in _NUMBERS and second.kind in _NUMBERS:
+            spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
+            yield Value(_RESULT, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
+
+
 def _is_letter_behind_number(before: Token, word: Token) -> bool:
     if before.kind != "number" or before.ends:
         return False
@@ -309,7 +343,7 @@ def _find_beside(
                 keys.append(words[position].key)
             if is_content[position] or words[position].ends:
                 break
-    if place in {"before", "around"}:
+    if place in {"before", "around", "last"}:
         first = start - 2 if start and _overlap(words[start - 1], words[start]) else start - 1
         for position in range(first, max(-1, first - _MOST_SKIPPED - 1), -1):
             if words[position].ends:
