@@ -189,14 +189,15 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
     """
     for key, value in data.items():
         name = _NO_LETTER.sub("", str(key).casefold())
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        fraction = _FRACTION.fullmatch(value.strip()) if isinstance(value, str) else None
-        if is_count and name in _get_words("supported_counts"):
-            yield str(key), value
-        elif is_count and name in _get_words("unsupported_counts"):
-            yield str(key), total - value
-        elif fraction is not None and name in _get_words("grades") and fraction[2] == str(total):
-            yield str(key), round(float(fraction[1]))
+        if isinstance(value, int) and not isinstance(value, bool):
+            if name in _get_words("supported_counts"):
+                yield str(key), value
+            elif name in _get_words("unsupported_counts"):
+                yield str(key), total - value
+        elif isinstance(value, str) and name in _get_words("grades"):
+            fraction = _FRACTION.fullmatch(value.strip())
+            if fraction is not None and fraction[2] == str(total):
+                yield str(key), round(float(fraction[1]))
 
 
 def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:

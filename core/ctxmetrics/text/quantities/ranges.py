@@ -194,13 +194,15 @@ _SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
 
 def read_composed(text: str, value: Value) -> Value:
     """Read hours, minutes and seconds, or feet and inches, as one amount."""
-    pattern = None
-    if value.unit is not None:
-        pattern, factor = _SMALLER_UNITS.get((value.unit.base, int(value.unit.factor)), (None, 0))
-    match = pattern.match(text, value.end) if pattern else None
-    if match is not None:
-        total = Decimal(value.key.split()[0]) + int(match["number"]) * factor
-        return value._replace(end=match.end(), key=f"{write_number(total)} {value.key.split()[1]}")
+    unit = value.unit
+    smaller = _SMALLER_UNITS.get((unit.base, int(unit.factor))) if unit else None
+    if smaller is not None:
+        pattern, factor = smaller
+        match = pattern.match(text, value.end)
+        if match is not None:
+            amount, base = value.key.split()
+            total = Decimal(amount) + int(match["number"]) * factor
+            return value._replace(end=match.end(), key=f"{write_number(total)} {base}")
     while value.unit is not None and value.unit.base in _COMPOSED and value.unit.factor > 1:
         joint = _AND_MINUTES.match(text, value.end)
         after = read_number(text, joint.end()) if joint else None
