@@ -60,6 +60,11 @@ _CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
 _SHORTENED = re.compile(
     rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
 )
+# A number with a short word that ends with a stop: "1,5 Mio.", "5 tys."
+_SHORT_AMOUNT = re.compile(r"\d\s?[^\W\d_]{1,4}\.$")
+# Signs that may stand before or behind a number; and signs and words of money and of measures that stand behind one.
+_SIGNS = frozenset("€$£¥₽₴₺₹₩₪₫฿%‰°±~≈<>≤≥")
+_UNIT_AHEAD = re.compile(r"(?:[€$£¥₽₴₺₹₩₪₫฿%‰°]|(?:zł|Kč|kr|Ft|lei|руб|грн|лв)\b)(?!\s?\d)")
 _YEAR = re.compile(r"\b\d{4}\.$")
 _YEAR_AHEAD = re.compile(r"\d{4}\b")
 _MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
@@ -187,6 +192,12 @@ def _join_pieces(
             if not text[start : start + 1].isalpha():
                 start = _skip_mark(text, start, last)
                 if not has_content(text[start:end]):
+                    if (
+                        spans
+                        and text[start:end]
+                        and _is_cut_amount(_get_tail(text, Span(*spans[-1])), text[start:end])
+                    ):
+                        spans[-1] = (spans[-1][0], end)
                     continue
             head = text[start]
         if spans and not (head.isupper() and _ends_plainly(text, spans[-1])):
@@ -294,7 +305,16 @@ def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
         return _KANA.match(rest) is not None and _NAME_WITH_MARK.search(tail) is not None
     begins_small = text[before.start].islower()
     begins_name = start == before.end and (tail[-2:-1].isspace() or rest[0] == "-")
-    return begins_name or _needs_more(tail, rest, begins_small=begins_small)  # ".NET", "J.-C."
+    if begins_name or _is_cut_amount(tail, rest):  # ".NET", "J.-C."
+        return True
+    return _needs_more(tail, rest, begins_small=begins_small)
+
+
+def _is_cut_amount(tail: str, rest: str) -> bool:
+    """Whether an amount is cut behind an abbreviation in it: "5 mln. €", "approx. $5"."""
+    if _UNIT_AHEAD.match(rest) and _SHORT_AMOUNT.search(tail):
+        return True
+    return rest[0] in _SIGNS and _ends_with_abbreviation(tail)
 
 
 def _is_said(tail: str, rest: str) -> bool:
