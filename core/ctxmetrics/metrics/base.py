@@ -20,7 +20,7 @@ from ctxmetrics.samples.addresses import is_no_text
 from ctxmetrics.samples.documents import SPAN_MARK
 from ctxmetrics.samples.pictures import find_placeholder, in_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
-from ctxmetrics.samples.schema import ORDERED_BY, TEXTS_OF, UNORDERED_BY, join_first
+from ctxmetrics.samples.schema import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, join_first
 from ctxmetrics.samples.unanswerable import LABEL
 from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family, Grouping
 from ctxmetrics.scores.score import Provenance, Score
@@ -647,6 +647,8 @@ def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"in the order of {metadata[ORDERED_BY]}, which the list does not have"
     if UNORDERED_BY in metadata:
         yield f"in the order of the list, whatever {metadata[UNORDERED_BY]} may say"
+    if NOT_READ in metadata:
+        yield f"without {metadata[NOT_READ]}, which stands beside and is not read"
 
 
 def _describe_no_texts(contexts: Sequence[str]) -> list[str]:

@@ -51,6 +51,8 @@ TIES = "tied_ids"
 ORDERED_BY = "ordered_by"
 # The key that says what may order them otherwise, but is not clear.
 UNORDERED_BY = "order_unclear"
+# The key that names a list beside what was retrieved or expected that may change the values, and is not read.
+NOT_READ = "not_read"
 # The lists of what was retrieved.
 RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
 # The name of the option that names a field's key, by the field.

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.samples.sample import DROPPED, Sample
-from ctxmetrics.samples.schema import OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
+from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -273,8 +273,10 @@ def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what the metadata of a sample says of its order: each key with the name that it holds."""
-    return [(key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY) if key in metadata]
+    """Return what the metadata of a sample says of its order, and of a list that is not read: each key with the name that it holds."""
+    return [
+        (key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY, NOT_READ) if key in metadata
+    ]
 
 
 def _describe_change(text: str, change: str, pairs: Sequence[tuple[str, str]]) -> str:
@@ -289,6 +291,8 @@ def _describe_order(key: str, name: str, count: int) -> str:
     """Describe what decided the order of retrieved contexts, in how many samples."""
     text = clean(name, TEXT)
     samples = plural(count, "sample")
+    if key == NOT_READ:
+        return f"{text} stands beside the lists and is not read, in {samples}"
     if key == ORDERED_BY:
         return f"retrieved in the order of {text}, which the list does not have, in {samples}; --order given (order=) takes the list's"
     return f"the order of the list counts, whatever {text} may say, in {samples}; --order rank or score (order=) takes theirs"

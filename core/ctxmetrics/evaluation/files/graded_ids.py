@@ -16,8 +16,9 @@ from ctxmetrics.samples.documents import is_missing
 GRADED = "reference_context_ids"
 # The highest grade that a text may hold.
 _HIGHEST = 10
-# An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3.
+# An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.
 _ID_AND_GRADE = (
+    re.compile(r"\S+\s+(?:0|Q0)\s+(?P<id>\S+)\s+(?P<grade>\d{1,2})"),
     re.compile(r"(?P<id>\S(?:.*\S)?)\s*[:=/^]\s*(?P<grade>\d{1,2})"),
     re.compile(r"(?P<id>\S(?:.*\S)?)\s*[(\[](?P<grade>\d{1,2})[)\]]"),
     re.compile(r"(?P<grade>\d{1,2})\s*[:=]\s*(?P<id>\S(?:.*\S)?)"),

@@ -106,8 +106,9 @@ class Numbers(NamedTuple):
 
     @property
     def count_hits(self) -> bool:
-        """Whether they are the numbers from 1 to the number of hits, each once."""
-        return {*self.values} == {*range(1, len(self.values) + 1)}
+        """Whether they are the numbers from 0 or 1 on, as many as there are hits, each once."""
+        count = len(self.values)
+        return {*self.values} in ({*range(count)}, {*range(1, count + 1)})
 
     def describe(self) -> str:
         """Describe the order in a few words."""
@@ -247,6 +248,8 @@ def _find_order_keys(
 def _guess_kind(name: str) -> str | None:
     """Guess what the numbers of an unknown name are, by its words: a number that may say an order, or that counts the hits."""
     words = {word.lower() for word in _WORD.findall(name)}
+    if words == {"index"}:
+        return "count"  # the place among the hits, or in the source
     if words & _SOURCE_WORDS:
         return None
     if words & _ORDER_WORDS:
@@ -331,15 +334,22 @@ def is_grade_list(key: Any) -> bool:
     return False
 
 
-def find_grades_beside(beside: Mapping[str, Any], count: int) -> list[float] | None:
-    """Find the list of the grades of what is expected, which stands beside it: small whole numbers; None without one.
+def find_grade_lists(
+    beside: Mapping[str, Any], count: int, *, is_of_expected: bool
+) -> Iterator[tuple[str, list[float] | None]]:
+    """Yield the lists of grades that stand beside what is expected: the name of each, and its grades, which are small whole numbers.
+
+    A list that is not certain has None in place of the grades: it holds other values, or may grade what was retrieved.
 
     Args:
         beside: What stands beside the list of what is expected.
         count: How many items it has.
+        is_of_expected: Whether a list of this size cannot be one of what was retrieved.
     """
     for key, cell in beside.items():
-        if not is_grade_list(key):
+        is_named_so = is_grade_list(key)
+        may_be_other = not is_named_so and count > 1 and normalized_key(str(key)) in GRADES
+        if not (is_named_so or may_be_other):
             continue
         items = _BETWEEN.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
         if not isinstance(items, list) or len(items) != count:
@@ -347,8 +357,10 @@ def find_grades_beside(beside: Mapping[str, Any], count: int) -> list[float] | N
         grades = [number for number in map(to_number, items) if number is not None]
         are_grades = all(grade.is_integer() and grade <= _HIGHEST_OF_LIST for grade in grades)
         if len(grades) == count and are_grades:
-            return grades
-    return None
+            if any(grade != 1 for grade in grades):
+                yield key, grades if is_named_so or is_of_expected else None
+        elif is_named_so or is_of_expected:
+            yield key, None
 
 
 def may_hold_grades(columns: Iterable[Any]) -> bool:

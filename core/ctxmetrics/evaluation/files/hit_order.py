@@ -357,12 +357,17 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
     return notes
 
 
+def is_reranked_list(key: Any) -> bool:
+    """Whether a key is that of what a reranker returned, such as ``reranked_contexts``."""
+    return isinstance(key, str) and normalized_key(key).startswith("reranked")
+
+
 def may_hold_order(row: Mapping[str, Any]) -> bool:
     """Whether a row may have lists of numbers, of grades, or a reranker's answer, by the names of its columns."""
     for key, value in row.items():
         if find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
             return True
-        if is_grade_list(key) or is_numbered(key):
+        if is_grade_list(key) or is_numbered(key) or is_reranked_list(key):
             return True
         if key in OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(find_list_kind, value)):
             return True

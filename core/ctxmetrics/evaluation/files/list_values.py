@@ -10,12 +10,13 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.cell_values import restore_text
 from ctxmetrics.evaluation.files.field_locations import PASSAGE_FIELDS, ListContext
 from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_inner_list
-from ctxmetrics.evaluation.files.hit_numbers import find_grades_beside
+from ctxmetrics.evaluation.files.hit_numbers import find_grade_lists
+from ctxmetrics.evaluation.files.hit_order import is_reranked_list
 from ctxmetrics.evaluation.files.list_cells import read_list
 from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
 from ctxmetrics.evaluation.files.passage_lists import split_at
 from ctxmetrics.evaluation.files.row_decisions import Reading
-from ctxmetrics.samples.cells import is_list_text, object_in
+from ctxmetrics.samples.cells import is_list_text, list_in, object_in
 from ctxmetrics.samples.documents import (
     grades_of,
     have_texts,
@@ -27,7 +28,7 @@ from ctxmetrics.samples.documents import (
     to_list,
 )
 from ctxmetrics.samples.pictures import in_value
-from ctxmetrics.samples.schema import LISTS, TEXTS_OF
+from ctxmetrics.samples.schema import LISTS, NOT_READ, RETRIEVED, TEXTS_OF
 
 
 def read_lists(
@@ -41,7 +42,7 @@ def read_lists(
         list_contexts: What stands beside each list of what was retrieved, and the hits that it was taken from; see `find_fields_beside`.
 
     Returns:
-        As metadata: what decided the order, and the ids of what was retrieved with equal scores.
+        As metadata: what decided the order, what may say more and is not read, and the ids of what was retrieved with equal scores.
     """
     list_fields = [name for name in values if name in LISTS]
     for name in list_fields:
@@ -62,7 +63,9 @@ def read_lists(
     if reading.split is not None and isinstance(values.get("searches"), list):
         values["searches"] = [_split_search(search, reading.split) for search in values["searches"]]
     fields_beside, _ = list_contexts.get("reference_context_ids", ({}, None))
-    _add_grades(values, expected, fields_beside)
+    unread = _add_grades(values, expected, fields_beside) or _find_unread_list(values, list_contexts)
+    if unread is not None:
+        order_notes[NOT_READ] = unread
     ids_in_order = values.get("retrieved_context_ids")
     if order.scores and isinstance(ids_in_order, list) and len(ids_in_order) == len(order.scores):
         ties = group_ties(zip(order.scores, ids_in_order, strict=True))
@@ -89,23 +92,49 @@ def _read_documents(reading: Reading, values: dict[str, Any]) -> None:
         values["retrieved_contexts"] = [_replace_by_text(document) for document in retrieved]
 
 
-def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[str, Any]) -> None:
-    """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it."""
+def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[str, Any]) -> str | None:
+    """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it.
+
+    Returns:
+        The name of a list that may hold the grades, but is not certain; None without one.
+    """
     labels = values.get("labels") or {}
     if not isinstance(expected, list) or not hasattr(labels, "items") or "relevance" in labels:
-        return
+        return None
     items = relevant("reference_context_ids", expected)
     ids = values.get("reference_context_ids")
     grades = grades_of(items, ids)
+    unread = None
     if not grades and isinstance(ids, list):
-        listed = find_grades_beside(fields_beside, len(ids))
-        if listed is not None:
+        sizes = {len(values[name]) for name in RETRIEVED if isinstance(values.get(name), list)}
+        lists = find_grade_lists(fields_beside, len(ids), is_of_expected=len(ids) not in sizes)
+        for name, listed in lists:
+            if listed is None:
+                unread = name
+                continue
             graded = [{"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)]
             items = relevant("reference_context_ids", graded)
             values["reference_context_ids"] = [item["id"] for item in items]
             grades = grades_of(items, values["reference_context_ids"])
+            unread = None
+            break
     if grades:
         values["labels"] = {**labels, "relevance": grades}
+    return unread
+
+
+def _find_unread_list(
+    values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
+) -> str | None:
+    """Find what a reranker returned beside what was retrieved, where the list is not read; return its name, None without one."""
+    if values.get("stages") or values.get("searches"):
+        return None
+    for name in RETRIEVED:
+        fields_beside, hits = list_contexts.get(name, ({}, None))
+        for key, cell in fields_beside.items():
+            if is_reranked_list(key) and cell and list_in(cell) not in (None, values.get(name), hits):
+                return key
+    return None
 
 
 def _flatten_items(reading: Reading, value: Any, name: str) -> Any:
