@@ -17,6 +17,7 @@ from ctxmetrics.text.quantities.forms import (
     UNITS,
     Unit,
     Value,
+    alternatives,
     name_at,
 )
 
@@ -135,6 +136,10 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
         if _is_certain(number):
             number = write_number(Decimal(number) * factor)
         behind = name_at(text, place, MEASURES)
+    elif behind is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place):
+        is_scaled = True
+        number = write_number(Decimal(number) * 1000)
+        place += 1
     unit = currency
     if (
         behind is not None
@@ -148,8 +153,17 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):
         # An age is also written without its unit; it is no duration.
         return build_amount(place, number, unit)._replace(kind="age", parts=(number,))
+    place, number = _read_below_zero(text, place, number, unit)
     amount = build_amount(place, number, unit)
     return amount._replace(kind="number") if is_scaled and unit is None else amount
+
+
+def _read_below_zero(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
+    """Return where a temperature ends and its number, which is negative where "below zero" stands behind it."""
+    if unit is None or unit.base not in _TEMPERATURES or number.startswith("-"):
+        return place, number
+    below = _BELOW_ZERO.match(text, place)
+    return (place, number) if below is None else (below.end(), f"-{number}")
 
 
 def _is_unit_of(text: str, start: int, end: int) -> bool:
@@ -157,6 +171,10 @@ def _is_unit_of(text: str, start: int, end: int) -> bool:
     return not text.startswith("s", start) and not text[end : end + 1].isdecimal()
 
 
+_TEMPERATURES = frozenset(("c", "f", "degree"))
+_BELOW_ZERO = re.compile(rf"[ ](?:{alternatives('below_zero')})(?![^\W_])", re.IGNORECASE)
+# 1.3k; without a point it may be kilometres (a 10k run) or a name (4k).
+_THOUSANDS = re.compile(r"k(?![^\W_])")
 # Between a scale and a currency: 2 milliards d'euros.
 _OF_MONEY = re.compile(r"[ ](?:d'|de[ ]|di[ ])")
 _TIMES = "times"

@@ -101,7 +101,7 @@ MONTHS: dict[str, int] = {}
 for _row in LISTS["units"]:
     UNITS |= _by_form(_row["words"], Unit(_row["base"], Decimal(_row["factor"]), _row["base"]))
 for _row in LISTS["money"]:
-    MONEY |= _by_form(_row["words"], Unit(_row["base"], Decimal(1), "money"))
+    MONEY |= _by_form(_row["words"], Unit(_row["base"], Decimal(_row.get("factor", "1")), "money"))
 for _row in LISTS["scales"]:
     SCALES |= _by_form(_row["words"], Decimal(_row["factor"]))
 for _number, _row in enumerate(LISTS["months"], 1):

@@ -91,6 +91,7 @@ _WITHIN = frozenset(
             for phrase in LISTS[name]
             for word in phrase.split()
         ),
+        *(word.partition("-")[0] for phrase in LISTS["below_zero"] for word in phrase.split()),
     ]
 )
 # Marks before and behind a word.
