@@ -6,9 +6,9 @@ Families: CLAPNQ (passages are sentences), MT-RAG (passages are pages; the retri
 examples. Every passage of the family is the corpus; the run is BM25 over it. Each kind is planted alone, in 5 % and in 20 % of
 the questions, in one of several forms. A question that a planted error also touches (the other one of two equal questions)
 counts as touched. A passage of the handbook that people called useful and that is not gold is a hole of the family: it is no
-accusation. ``found`` is the share of planted questions with a finding of the kind; ``accused`` the share of untouched ones
-with a finding of the kind, ``new`` of those with a finding of any kind that had none before. ``before`` is the share with a finding
-before anything is planted: the families have wrong gold of their own. ``--judge truth`` is a judge that knows what each passage
+accusation. The families have wrong gold of their own (chunks of MT-RAG overlap): a finding that stands before anything is planted is no
+accusation. ``found`` is the share of planted questions with a finding of the kind; ``before`` the share of all questions with one
+before planting; ``accused`` the share of untouched ones with one that had none before, ``new`` the same for any kind. ``--judge truth`` is a judge that knows what each passage
 states: the sentences of the reference that its own gold stated before anything was planted.
 
 The data: benchmarks/README.md says where to get it.
@@ -26,6 +26,7 @@ from typing import Any
 
 from ctxmetrics.evaluation.gold.check_gold import check_gold
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
+from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.retrievers.corpus import read_corpus
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.samples.sample import Sample
@@ -174,8 +175,8 @@ class Planter:
     def holes_removed(self, sample, place):
         gold = sample["reference_context_ids"]
         held = [id_ for id_ in gold if id_ in sample["retrieved_context_ids"]]
-        if len(gold) < 2 or not held:
-            return False
+        if len(gold) < 2 or not held or not is_answer(sample["reference"]):
+            return False  # no judge is asked about a reference that is a question
         left = self.source.choice(held)
         sample["reference_context_ids"] = [id_ for id_ in gold if id_ != left]
         return True
@@ -218,6 +219,8 @@ class Planter:
 
     def questions_named(self, sample, place):
         first = split_sentences(sample["reference"])[0]
+        if len(first.split()) < 2:  # "Sure."
+            return False
         sample["user_input"] = f"{sample['user_input']} ({first})"
         return True
 
@@ -398,12 +401,15 @@ def run(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--judge", choices=("lexical", "truth"), default="lexical")
     options = parser.parse_args(argv)
     figures: dict[str, Any] = {}
-    print(f"{'family':10}{'kind':12}{'share':>6}{'found':>8}{'of':>6}{'accused':>9}{'new':>7}")
+    print(
+        f"{'family':10}{'kind':12}{'share':>6}{'found':>8}{'of':>6}{'before':>8}{'accused':>9}{'new':>7}"
+    )
     for family, others in read_families(options.data):
         samples = [Sample(**sample) for sample in family.samples]
         judge = TruthJudge(family) if options.judge == "truth" else None
         check = check_gold(samples, corpus=family.corpus, judge=judge, progress=False)
         before = numbers_of(check, family=family)
+        before_by_kind = {kind: numbers_of(check, kind, family) for kind in KINDS}
         print(f"{family.name:10}before: {len(before) / len(samples):.3f} have a finding")
         figures[family.name] = {"before": len(before) / len(samples)}
         for kind in KINDS:
@@ -416,17 +422,20 @@ def run(argv: list[str]) -> dict[str, Any]:
                     counts["planted"] += len(planter.forms)
                     counts["found"] += len(numbers_of(check, kind) & planter.forms.keys())
                     counts["untouched"] += len(untouched)
-                    counts["accused"] += len(numbers_of(check, kind, family) & untouched)
+                    of_kind = numbers_of(check, kind, family) & untouched
+                    counts["accused"] += len(of_kind - before_by_kind[kind])
                     counts["new"] += len(accused - before)
                 found = counts["found"] / max(1, counts["planted"])
                 accused = counts["accused"] / counts["untouched"]
                 new = counts["new"] / counts["untouched"]
+                standing = len(before_by_kind[kind]) / len(samples)
                 print(
-                    f"{family.name:10}{kind:12}{share:6}{found:8.3f}{counts['planted']:6}{accused:9.3f}{new:7.3f}",
+                    f"{family.name:10}{kind:12}{share:6}{found:8.3f}{counts['planted']:6}{standing:8.3f}{accused:9.3f}{new:7.3f}",
                     flush=True,
                 )
                 figures[family.name][f"{kind} {share}"] = {
                     "found": found,
+                    "before": standing,
                     "accused": accused,
                     "new": new,
                 }

@@ -305,10 +305,10 @@ def check_gold(
     )
     questions = [Question(number, item, passages) for number, item in enumerate(checked_samples, 1)]
     run_results = list_run_results(questions, samples_by_run)
-    run_golds, run_findings = check_runs(questions, run_results)
+    run_checks = check_runs(questions, run_results)
     findings = [
         *check_ids(questions, passages),
-        *run_findings,
+        *run_checks.findings,
         *check_texts(questions),
         *check_readings(questions, passages),
     ]
@@ -318,6 +318,7 @@ def check_gold(
     for pool, row in zip(pools, results or (), strict=True):
         pool_findings = PoolFindings(pool, row, passages, by_words=_compares_words(judge))
         findings += pool_findings
+        findings += pool_findings.check_first_results(run_checks.undecided.get(pool.question.number))
         if pool_findings.is_in_another_language:
             not_compared += 1
     kinds = [*KINDS]
@@ -347,7 +348,7 @@ def check_gold(
         passages=len(passages),
         with_corpus=passages.is_corpus,
         findings=tuple(findings),
-        runs=tuple(run_golds),
+        runs=tuple(run_checks.counts),
         holes=tuple(measure_holes(questions, samples_by_run, run_results, findings)),
         deciding=count_deciding(questions, run_results, passages),
         notes=tuple(notes),

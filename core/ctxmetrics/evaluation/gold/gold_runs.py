@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.gold.findings import Finding
@@ -59,13 +59,28 @@ class RunGold(Plain):
         return f"{text}: its recall is 1 by construction"
 
 
-def check_runs(questions: Sequence[Question], runs: RunResults) -> tuple[list[RunGold], list[Finding]]:
+class RunChecks(NamedTuple):
+    """What the gold has in common with the runs.
+
+    Attributes:
+        counts: How often the gold is what each run has first.
+        findings: The questions whose gold seems to be copied.
+        undecided: By the number of each other question whose gold is exactly the first results of a run, the name of that run.
+    """
+
+    counts: list[RunGold]
+    findings: list[Finding]
+    undecided: Mapping[int, str]
+
+
+def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
     """Compare the gold with the first results of each run.
 
     Args:
         questions: The questions.
         runs: The results of each run, as `list_run_results` has them.
     """
+    run_by_number: dict[int, str] = {}
     counts: list[RunGold] = []
     findings: dict[int, Finding] = {}
     for name, results_by_question in runs.items():
@@ -83,11 +98,13 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> tuple[list[Ru
         count = RunGold(run=name, questions=usable, equal=len(equal), most=most)
         counts.append(count)
         for question, ranks in equal:
+            run_by_number.setdefault(question.number, name)
             evidence = _find_evidence(question, ranks, name, made_by_it=count.is_made_by_it)
             if evidence:
                 finding = question.make_finding("first_results", evidence, (name, *ranks))
                 findings.setdefault(question.number, finding)
-    return counts, [*findings.values()]
+    undecided = {number: run for number, run in run_by_number.items() if number not in findings}
+    return RunChecks(counts, [*findings.values()], undecided)
 
 
 def list_run_results(
@@ -150,8 +167,7 @@ def list_run_notes(
 def _find_evidence(question: Question, first: Sequence[str], run: str, *, made_by_it: bool) -> str:
     """Describe why the gold seems to be copied from the run; empty if the run may have found the right gold."""
     count = len(first)
-    what = "the first result" if count == 1 else f"the first {count} results"
-    text = f"the gold is {what} of {run}"
+    text = describe_first_results(count, run)
     useless = [
         passage.id or "a passage"
         for passage, words in zip(question.gold, question.gold_content, strict=True)
@@ -163,6 +179,12 @@ def _find_evidence(question: Question, first: Sequence[str], run: str, *, made_b
     if count >= _FEWEST_ORDERED and gold == [*first] and gold != sorted(gold):
         return f"{text}, in their order"
     return f"{text}, as that of nearly all questions" if made_by_it else ""
+
+
+def describe_first_results(count: int, run: str) -> str:
+    """Describe that the gold is so many first results of a run."""
+    what = "the first result" if count == 1 else f"the first {count} results"
+    return f"the gold is {what} of {run}"
 
 
 def _is_unlike_reference(question: Question, words: frozenset[str]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.findings import Finding
+from ctxmetrics.evaluation.gold.gold_runs import describe_first_results
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
@@ -383,7 +384,7 @@ class PoolFindings:
             return
         if not any(unit.value for unit in units):
             return
-        needless = [place for place in gold if self._adds_nothing(place)]
+        needless = self._needless
         if needless and len(needless) < len(gold):
             evidence = (
                 f"{names[needless[0]]!r} adds no sentence of the reference to the other gold passages"
@@ -391,6 +392,29 @@ class PoolFindings:
             yield self._question.make_finding(
                 "adds_nothing", evidence, [names[place] for place in needless]
             )
+
+    @cached_property
+    def _needless(self) -> Sequence[int]:
+        """The gold passages that add nothing to the others."""
+        return [place for place in self._pool.gold if self._adds_nothing(place)]
+
+    def check_first_results(self, run: str | None) -> Iterator[Finding]:
+        """Find gold that is the first results of a run and has a passage that the answer does not need.
+
+        Args:
+            run: The name of the run; None for no such run.
+        """
+        gold = self._pool.gold
+        if run is None or len(gold) == 1 or not any(unit.value for unit in self._units):
+            return
+        # Words alone do not show that a whole gold says nothing: the reference may use others.
+        if not self._needless or (self._by_words and len(self._needless) == len(gold)):
+            return
+        name = self._pool.name(self._needless[0])
+        evidence = (
+            f"{describe_first_results(len(gold), run)}, and {name!r} adds no sentence of the reference"
+        )
+        yield self._question.make_finding("first_results", evidence, (run, name))
 
     def _find_stating(self, unit: Verdict) -> frozenset[int]:
         """Find the gold passages that state a unit alone."""

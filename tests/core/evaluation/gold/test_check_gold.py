@@ -213,6 +213,27 @@ def test_gold_of_all_questions_that_is_the_first_results() -> None:
     assert report.shares[-1].questions == 10
 
 
+@pytest.mark.parametrize(
+    ("retrieved", "expected"),
+    [
+        # "bike-1" states nothing of the reference.
+        (["pump-1", "bike-1"], ["adds_nothing", "first_results"]),
+        (["bike-1", "oven-1", "pump-1"], ["adds_nothing"]),
+    ],
+)
+def test_first_results_with_one_that_the_answer_does_not_need(
+    retrieved: list[str], expected: list[str]
+) -> None:
+    sample = Sample(
+        user_input="How heavy is it?",
+        reference="The garden pump weighs 12 kilograms.",
+        reference_context_ids=["bike-1", "pump-1"],
+        retrieved_context_ids=retrieved,
+    )
+    report = check_gold([sample], corpus=CORPUS)
+    assert [finding.code for finding in report.findings] == expected
+
+
 def test_first_results_in_their_order_are_no_chance_elsewhere() -> None:
     samples = [make_run_sample(number, ["bike-1", "pump-1"]) for number in range(9)]
     samples.append(make_run_sample(9, ["pump-2", "oven-2", "bike-1"]))
