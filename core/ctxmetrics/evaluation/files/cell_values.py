@@ -179,6 +179,33 @@ def without_point(id_: str) -> str:
     return match["digits"] if match else id_
 
 
+# What may stand between ids that have one form, beside what `split_ids` splits at.
+_RARE_SEPARATORS = ("+", "/", " ")
+_DIGITS = re.compile(r"\d+")
+# The form of an id of letters and one number, which is written as 0.
+_FORM = re.compile(r"[^\W\d]+[-_]?0")
+
+
+def find_rare_separator(cells: Collection[str]) -> str | None:
+    """Find the blank, ``/`` or ``+`` between the ids of all cells; None without one.
+
+    All pieces have one form, letters with one number, and one of several pieces is the whole of another cell: ``d1 d2 d3`` and ``d2``.
+    """
+    for separator in _RARE_SEPARATORS:
+        lists = [split_at_rare(cell, separator) for cell in cells]
+        forms = {_DIGITS.sub("0", piece) for pieces in lists for piece in pieces}
+        has_one_form = len(forms) == 1 and all(map(_FORM.fullmatch, forms))
+        joined = {piece for pieces in lists if len(pieces) > 1 for piece in pieces}
+        if has_one_form and not joined.isdisjoint(pieces[0] for pieces in lists if len(pieces) == 1):
+            return separator
+    return None
+
+
+def split_at_rare(text: str, separator: str) -> list[str]:
+    """Split the text of a cell at a blank, ``/`` or ``+``, without the blanks around the pieces."""
+    return [piece.strip() for piece in text.split(None if separator == " " else separator)]
+
+
 # The end of the name of a file.
 _ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
 

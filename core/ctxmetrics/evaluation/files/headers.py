@@ -28,6 +28,12 @@ _NUMBERED = re.compile(
 _NUMBERED_BEFORE = re.compile(
     r"\W*(?P<number>\d{1,3})(?:st|nd|rd|th)?[\W_]+(?P<name>.*[^\W\d_])\W*", re.DOTALL | re.IGNORECASE
 )
+# The same with a letter: Chunk A.
+_LETTERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]+(?P<letter>[A-Z])\W*", re.DOTALL)
+# The fewest such columns that are passages: two may be what two systems retrieved.
+_FEWEST_LETTERED = 3
+# A number, which is no id of a passage in a column of its own.
+_NUMBER = re.compile(r"\W*[\d.,]+\W*")
 # What stands around a header and is no part of it: its number, a star, how many there are, a language.
 _NO_NAME = re.compile(
     r"""
@@ -103,29 +109,38 @@ def find_plain_field(header: str, value: Any) -> str | None:
     return None if find_fault(items, field) else field
 
 
-def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> dict[str, str]:
+def find_numbered_columns(
+    row: Mapping[str, Any], columns: Collection[str], *, has_expected_ids: bool = False
+) -> dict[str, str]:
     """Return the columns of single passages, such as ``Chunk 1`` to ``Chunk 4``, in the order of their numbers, with their field.
 
     Args:
         row: The first rows as one.
         columns: The columns that are a field already.
+        has_expected_ids: Whether the rows have expected ids: then the passages may be ids, too.
     """
     numbers: dict[str, dict[int, str]] = {}
     for column, value in row.items():
         match = None
         if len(column) <= _LONGEST:
-            match = _NUMBERED.fullmatch(column) or _NUMBERED_BEFORE.fullmatch(column)
+            match = (
+                _NUMBERED.fullmatch(column)
+                or _NUMBERED_BEFORE.fullmatch(column)
+                or _LETTERED.fullmatch(column)
+            )
         if match is None or column in columns or not isinstance(value, str) or is_list_text(value):
             continue
         if NOT_RETRIEVED.search(column):
             continue
+        parts = match.groupdict()
         name = normalized_key(match["name"])
-        if name in _letters_of_passages() and int(match["number"]) not in numbers.get(name, ()):
-            numbers.setdefault(name, {})[int(match["number"])] = column
+        number = ord(match["letter"]) if "letter" in parts else int(match["number"])
+        if name in _letters_of_passages() and number not in numbers.get(name, ()):
+            numbers.setdefault(name, {})[number] = column
     named_runs: list[tuple[str, dict[int, str]]] = []
     for name, run in numbers.items():
-        is_prose = any(" " in row[column] or not row[column].isascii() for column in run.values())
-        if is_prose and len(run) >= _FEWEST:
+        fewest = _FEWEST_LETTERED if min(run) >= ord("A") else _FEWEST
+        if len(run) >= fewest and (_are_prose(row, run) or (has_expected_ids and _are_ids(row, run))):
             named_runs.append((name, run))
     runs = [run for _, run in named_runs]
     if len(runs) > 1:  # one of them may be the places of the other
@@ -133,4 +148,16 @@ def find_numbered_columns(row: Mapping[str, Any], columns: Collection[str]) -> d
         runs = [run for name, run in named_runs if name not in sources]
     if len(runs) != 1:  # nothing says which of two was retrieved
         return {}
-    return {runs[0][number]: "retrieved_contexts" for number in sorted(runs[0])}
+    field = "retrieved_contexts" if _are_prose(row, runs[0]) else "retrieved_context_ids"
+    return {runs[0][number]: field for number in sorted(runs[0])}
+
+
+def _are_prose(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
+    """Whether one of the columns has a text, not an id."""
+    return any(" " in row[column] or not row[column].isascii() for column in run.values())
+
+
+def _are_ids(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
+    """Whether the columns have one word each, which is no number."""
+    cells = [row[column] for column in run.values()]
+    return all(len(cell.split()) == 1 and not _NUMBER.fullmatch(cell) for cell in cells)

@@ -301,7 +301,8 @@ def read_numbers_beside(
         cells = [beside[column] for column in columns if not _lacks(beside[column])]
         if len(cells) == len(hits):
             numbers = _read_numbers(name, kind, cells)
-            if numbers is not None:
+            # Columns of that name may also be the texts or ids themselves.
+            if numbers is not None and any(value is not None for value in numbers.values):
                 yield numbers
 
 

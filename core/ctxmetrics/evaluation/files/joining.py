@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from ctxmetrics.errors import InputFileError, SampleError
@@ -22,6 +24,8 @@ _EXPECTED_UNDER_OTHER_NAMES = {
 }
 # The value of `on` with which the rows of both files are joined by their order.
 _ORDER = "order"
+# From so many rows of each file a column is proposed that joins them.
+_MOST_COMPARED = 1000
 # What becomes of a question of the references that the run does not answer.
 Missing = Literal["zero", "drop"]
 
@@ -54,8 +58,14 @@ class Partners:
         self._without_partner: list[str] = []  # the names of samples
         self._id_counts: Counter[str] = Counter()  # of the joined samples
         self._row_count = 0  # the rows so far
+        # The texts of each column of the first rows, of the references and of the samples.
+        self._reference_texts: defaultdict[str, list[str]] = defaultdict(list)
+        self._sample_texts: defaultdict[str, set[str]] = defaultdict(set)
         for number, (row, where) in enumerate(rows, 1):
             names = [*self._list_keys(row, number)]
+            if number <= _MOST_COMPARED:
+                for column, text in _list_texts(row):
+                    self._reference_texts[column].append(text)
             self._unused[where] = (names[0][1] if names else where, row)
             for name in names:
                 self._rows.setdefault(name, []).append((row, where))
@@ -71,6 +81,9 @@ class Partners:
         names = [*self._list_keys(values, self._row_count)]
         matches = next((self._rows[name] for name in names if name in self._rows), [])
         if not matches:
+            if self._row_count <= _MOST_COMPARED:
+                for column, text in _list_texts(values):
+                    self._sample_texts[column].add(text)
             self._without_partner.append(names[0][1] if names else where)
             return dict(values)
         partner, place = _get_single_row(matches, where)
@@ -126,7 +139,7 @@ class Partners:
         if not self._id_counts:
             raise InputFileError(
                 f"no sample has a partner among the references: samples {join_first(map(repr, self._without_partner))}; references "
-                f"{join_first(repr(name) for name, _ in self._unused.values())}. Write --on COLUMN, a column of both files."
+                f"{join_first(repr(name) for name, _ in self._unused.values())}. {self._propose_columns()}"
             )
         joined_by_order = self._keys == (_ORDER,)
         if joined_by_order and (self._without_partner or self._unused):
@@ -142,6 +155,17 @@ class Partners:
             if self._missing == "drop":
                 outcome = "left out"
             yield f"{len(self._unused)} of the references without a partner ({outcome}): {names}"
+
+    def _propose_columns(self) -> str:
+        """Propose the columns that join the files: each text stands once in the references, and one of them in both files."""
+        options: list[str] = []
+        for column, texts in self._reference_texts.items():
+            is_unique = len({*texts}) == len(texts)
+            if is_unique and not self._sample_texts[column].isdisjoint(texts):
+                options.append(f"--on {shlex.quote(column)}")
+        if not options:
+            return "No column of both files has equal values."
+        return f"Write {join_first(options, mark=' or ')}, which both files have."
 
     def _note_retrieved(self, values: Mapping[str, Any]) -> None:
         """Note in which fields the samples have what was retrieved."""
@@ -174,6 +198,15 @@ class Partners:
                     yield key, _fold_text(value)
 
 
+def _list_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what rows may be joined by: the id, the question, and each column with a text or a whole number."""
+    fields = {name: values.get(name) for name in ("id", "user_input")}
+    for column, value in chain(fields.items(), (values.get("metadata") or {}).items()):
+        text = _fold_text(whole_number(value)) if isinstance(value, (str, int, float)) else ""
+        if text:
+            yield column, text
+
+
 def _get_single_row(
     rows: Sequence[tuple[Mapping[str, Any], str]], where: str
 ) -> tuple[Mapping[str, Any], str]:
@@ -185,7 +218,7 @@ def _get_single_row(
     first, *more = rows
     if more:
         raise InputFileError(
-            f"two references have its key: {first[1]} and {more[0][1]}. Remove one, or write --on COLUMN."
+            f"two references have its key: {first[1]} and {more[0][1]}. Remove one, or make one row of them."
         ).at(where)
     return first
 

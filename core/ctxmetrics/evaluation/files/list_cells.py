@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.files.cell_values import (
     have_scores,
     is_grouped,
     is_id_number,
+    split_at_rare,
     split_ids,
     without_point,
 )
@@ -90,6 +91,8 @@ def _parse_ids(reading: Reading, text: str, name: str) -> list[str] | None:
         SampleError: The text may be one number, or several ids.
     """
     ids = split_ids(text)
+    if ids is None and reading.id_separator is not None:
+        ids = split_at_rare(text, reading.id_separator)
     if ids is not None and have_scores(ids):
         raise SampleError(
             f"holds ids with scores, such as {ids[0][:40]!r}.",

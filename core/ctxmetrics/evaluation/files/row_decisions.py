@@ -35,6 +35,7 @@ class Reading:
         comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
         decimal_ids: Whether ids are whole numbers of which some end in ``.0``: this end is no part of them.
         graded_ids: Whether the texts of expected ids have a grade each behind them: ``d3:2``.
+        id_separator: The blank, ``/`` or ``+`` between ids in a cell, where the first rows show that it is one.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Reading:
     comma_ids: bool | None = None
     decimal_ids: bool = False
     graded_ids: bool = False
+    id_separator: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in ALL_SCHEMAS:

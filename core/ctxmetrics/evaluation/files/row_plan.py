@@ -236,7 +236,8 @@ class Plan:
         reading = self.reading
         needs_rows = self.unsure or self.refusal or reading.split or self.joined
         has_grades = reading.graded_ids or may_hold_grades(columns)
-        changes_ids = name in TEXTS_OF and (reading.decimal_ids or has_grades)
+        has_other_ids = reading.decimal_ids or has_grades or reading.id_separator is not None
+        changes_ids = name in TEXTS_OF and has_other_ids
         if needs_rows or changes_ids:
             return None
         is_ordered = name in RETRIEVED and reading.order != "given"

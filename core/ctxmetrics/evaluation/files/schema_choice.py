@@ -90,7 +90,11 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
                 unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
     columns = _add_columns(best_fit, parsed_row, unsure)
     if not _RETRIEVED_FIELDS.intersection({*best_fit.paths, *columns.values()}):
-        columns |= find_numbered_columns(best_fit.rest, columns)
+        columns |= find_numbered_columns(
+            best_fit.rest,
+            columns,
+            has_expected_ids=GRADED in best_fit.paths or GRADED in columns.values(),
+        )
     if not unsure:
         answer_columns = _find_answer_columns(best_fit, columns, parsed_row)
         mapped = best_fit.reading.columns
