@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
 from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
 from ctxmetrics.evaluation.files.aegis import SCALE, Payload
+from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -24,7 +25,8 @@ from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
 from ctxmetrics.metrics.metric_names import read_metric
-from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.cells import list_in
+from ctxmetrics.samples.documents import ID_KEYS, are_messages, in_spans, look_up
 from ctxmetrics.samples.field_names import fields_meant, join_options, suggest_field
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED, join_first
@@ -317,9 +319,27 @@ def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
             columns.append(column)
     if not columns and plan is not None and name == "retrieved_contexts":
         columns = [*plan.unread]
+    if not columns and name == "retrieved_context_ids":
+        columns = _find_id_paths(samples, plan)
     if not columns:
         return f"write the name of its column before '={name}' behind --map"
     return join_options(f"{column}={name}" for column in columns)
+
+
+def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
+    """Find the paths of ids in lists of objects that were read as no field, in the first sample; none in what is expected."""
+    paths: list[str] = []
+    for column in _list_metadata_columns(samples[:1], plan):
+        items = list_in(look_up(samples[0].metadata, column))
+        if not items or NOT_RETRIEVED.search(column) or are_messages(items):
+            continue
+        if not all(isinstance(item, Mapping) for item in items):
+            continue
+        for key in ID_KEYS:
+            if all(isinstance(look_up(item, key), (str, int)) for item in items):
+                paths.append(f"{column}[].{key}")
+                break
+    return paths
 
 
 def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:

@@ -257,3 +257,13 @@ def test_a_run_with_gaps_is_scored_as_by_ir_measures(item: dict[str, Any], tmp_p
     for metric in item["metrics"]:
         mean = sum(value for value, _ in values[metric]) / len(values[metric])
         assert mean == pytest.approx(measured[ir_measure(names[metric])], abs=1e-12)
+
+
+def test_ids_in_a_list_of_objects_are_proposed(tmp_path: Path) -> None:
+    """The input `order-redis-mapped` has the values of the proposal."""
+    item = next(item for item in INPUTS if item["id"] == "order-redis-mapped")
+    file = write_file(item, "command", tmp_path)
+    done = run_command("score", file, "--metric", "id_based_reciprocal_rank")
+    assert done.returncode == 2
+    text = " ".join((done.stdout + done.stderr).split())
+    assert "Here: --map 'results[].id=retrieved_context_ids'." in text
