@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -30,8 +29,6 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
     Raises:
         SampleError: As `parse_list` raises.
     """
-    if hasattr(cell, "items"):
-        cell = list_numbered(cell)
     if name == GRADED:
         graded = read_graded_ids(cell) if reading.graded_ids else None
         cell = list_graded(cell) if graded is None else graded
@@ -42,19 +39,6 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
     if reading.decimal_ids and name in TEXTS_OF and isinstance(cell, list):
         cell = [without_point(item) if isinstance(item, str) else item for item in cell]
     return cell
-
-
-def list_numbered(value: Mapping[Any, Any]) -> Any:
-    """Return an object whose keys count its texts or documents from 0 or 1 on, as the list of these; any other object as it is."""
-    count = len(value)
-    items = list(value.values())
-    for first in (0, 1):
-        numbers = [str(number) for number in range(first, first + count)]
-        is_counted = count > 0 and {*map(str, value)} == {*numbers}
-        if is_counted and all(isinstance(item, (str, Mapping)) for item in items):
-            by_number = {str(key): item for key, item in value.items()}
-            return [by_number[number] for number in numbers]
-    return value
 
 
 def parse_list(reading: Reading, text: str, name: str) -> Any:
