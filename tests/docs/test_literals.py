@@ -43,10 +43,10 @@ def test_languages_of_refusals() -> None:
 
 def test_languages_of_negations_and_of_latin_script() -> None:
     negations = read_json(CORE / "judges" / "evidence" / "words.json")["negations"]
-    assert len(negations) == 11
+    assert len(negations) == 20
     assert {"ja", "zh"}.isdisjoint(negations)
     page = read_page("embedded-judge")
-    assert "the negations of eleven languages, but not of Japanese and Chinese" in page
+    assert "the negations of twenty languages, but not of Japanese and Chinese" in page
     assert len(read_json(CORE / "_internal" / "function_words.json")["words"]) == 8
     assert "frequent words of eight languages" in read_page("llm-judges")
 
