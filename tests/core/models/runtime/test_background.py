@@ -271,6 +271,7 @@ def test_a_fork_beside_a_thread_that_scores():
                 number += 1
                 score(number)
 
+        score(0)  # a fork waits for imports of this library, not for those of others
         scoring = threading.Thread(target=score_on)
         scoring.start()
         print([fork(lambda: score(-1)) for _ in range(20)])
