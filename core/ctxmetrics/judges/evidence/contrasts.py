@@ -312,7 +312,8 @@ def _find_results(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the two numbers of a result with the word of the first between them: 7 votes to 3."""
     for position in range(len(words) - 3):
         first, word, joint, second = words[position : position + 4]
-        is_result = joint.folded in _RESULT_JOINTS and word.kind == "word"
+        is_one_clause = not (first.ends or word.ends or joint.ends)
+        is_result = is_one_clause and joint.folded in _RESULT_JOINTS and word.kind == "word"
         if is_result and first.kind in _NUMBERS and second.kind in _NUMBERS:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
             yield Value(_RESULT, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
