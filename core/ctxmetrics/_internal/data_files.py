@@ -12,7 +12,7 @@ from typing import Any
 def read_data(package: str, name: str) -> Any:
     """Read a data file of a package of the library (of the library itself without one): TOML or JSON, by its ending.
 
-    Several modules read one file: they share its data, which nobody changes.
+    A file is read once in a process. All callers share its data, and must not change it.
     """
     text = files("ctxmetrics").joinpath(*package.split("."), name).read_text(encoding="utf-8")
     if name.endswith(".toml"):

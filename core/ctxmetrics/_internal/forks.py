@@ -17,7 +17,7 @@ _PACKAGES = ("ctxmetrics", "openai")
 
 
 def _wait_for_imports() -> None:
-    """Wait until other threads have finished the imports that they have begun: in the child nobody would finish them."""
+    """Wait until other threads have finished the imports that they have begun: the child has no thread that would."""
     for name, module in [*sys.modules.items()]:
         package, _, _ = name.partition(".")
         spec = getattr(module, "__spec__", None)
@@ -40,7 +40,7 @@ def make_lock() -> threading.RLock:
     return lock
 
 
-class cached_property(Generic[T]):  # noqa: N801 - it is used as the one of functools
+class cached_property(Generic[T]):  # noqa: N801 - it replaces functools.cached_property, and is named like it
     """A property that is computed once for each object, without a lock.
 
     That of functools holds a lock before Python 3.12. Two threads that read it at once may both compute it here.

@@ -1,6 +1,8 @@
 """Data files of the core hold words and texts: no pattern, and no list of words that is one text."""
 
+import importlib
 import json
+import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 import ctxmetrics
+from ctxmetrics._internal.data_files import read_data
 from support.cases import each_case
 
 CORE = Path(ctxmetrics.__file__).parent
@@ -18,6 +21,11 @@ FILES = {
     for path in sorted(CORE.rglob("*"))
     if path.suffix in {".json", ".toml"}
 }
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(ctxmetrics.__path__, "ctxmetrics.")
+    if not module.name.endswith("__main__")
+]
 # What only a regular expression has.
 PATTERN = re.compile(
     r"""
@@ -166,3 +174,15 @@ def test_words_in_one_text_are_seen():
         "long": ["one two three four five six seven"],
     }
     assert lists_in("samples/keys.json", data) == ["gold target", "one two three four five six seven"]
+
+
+def test_no_module_changes_the_shared_data() -> None:
+    for name in MODULES:
+        importlib.import_module(name)
+    changed = []
+    for name in FILES:
+        package, _, file_name = name.rpartition("/")
+        arguments = (package.replace("/", "."), file_name)
+        if read_data(*arguments) != read_data.__wrapped__(*arguments):
+            changed.append(name)
+    assert changed == []

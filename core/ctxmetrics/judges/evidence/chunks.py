@@ -144,12 +144,15 @@ _NAMES_OF_OPPOSITES: Mapping[str, str] = {
     word: name for pair in LISTS["opposites"] for name, words in pair.items() for word in words
 }
 _NAMED = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
-LISTS["numbers"] = {fold(name): number for name, number in NUMBER_NAMES.items()}
-LISTS["values"] = {fold(name): value for name, value in _find_values(LISTS["values"])}
-LISTS["exact_values"] = dict(_find_values(LISTS["exact_values"]))
+# The numbers by their names, and by the other words with a value what each measures and its key; some only as they are spelled.
+_NUMBERS: Mapping[str, str] = {fold(name): number for name, number in NUMBER_NAMES.items()}
+_VALUES: Mapping[str, tuple[str, str]] = {
+    fold(name): value for name, value in _find_values(LISTS["values"])
+}
+_EXACT_VALUES: Mapping[str, tuple[str, str]] = dict(_find_values(LISTS["exact_values"]))
 # Numbers and days whose name has a hyphen or an apostrophe.
 _HYPHENATED = frozenset(
-    name for name in (*LISTS["numbers"], *LISTS["values"], *_ACCENTED_NUMBERS) if not name.isalpha()
+    name for name in (*_NUMBERS, *_VALUES, *_ACCENTED_NUMBERS) if not name.isalpha()
 )
 
 
@@ -346,18 +349,18 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
         folded = fold(word)
         if number is not None:
             return number, folded, "number", ""
-    exact = LISTS["exact_values"].get(word)
+    exact = _EXACT_VALUES.get(word)
     if exact is not None:
         measures, key = exact
         return key, folded, "word", measures
     if "'" in folded:
         folded = _CLITIC.sub("", folded).replace("'", "")
-    number = ROMAN_NUMERALS.get(word) or LISTS["numbers"].get(folded)
+    number = ROMAN_NUMERALS.get(word) or _NUMBERS.get(folded)
     if number is not None:
         return number, folded, "number", ""
     if folded in LISTS["counts"]:
         return LISTS["counts"][folded], folded, "count", ""
-    value = LISTS["values"].get(folded)
+    value = _VALUES.get(folded)
     if value is None:
         find_stem = stem_cyrillic if "\u0400" <= folded[-1:] <= "\u052f" else stem
         return find_stem(folded), folded, "word", _NAMES_OF_OPPOSITES.get(word.lower(), "")
@@ -423,7 +426,7 @@ _NUMERALS = frozenset("二三四五六七八九十百千两")
 
 def _measure_pair(pair: str) -> str:
     """Return what two characters measure: a named value, or a numeral what is counted by the character behind it."""
-    value = LISTS["values"].get(pair)
+    value = _VALUES.get(pair)
     if value is not None:
         return str(value[0])
     return f"numeral {pair[1:]}" if pair[0] in _NUMERALS else ""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 
 # The word lists, by what they are for and by language.
-LISTS: dict[str, Any] = read_data("judges.evidence", "words.json")
+LISTS: Mapping[str, Any] = read_data("judges.evidence", "words.json")
 # Characters inside words that show nothing.
 INVISIBLE = "\u00ad\u200c\u200d"
 # Characters of a run of letters: a longer run is cut.

@@ -248,7 +248,8 @@ def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | 
         end = position + 1
         previous = word
     is_sum = has_hundreds or group > _HUNDRED or (thousands and group)
-    if end - place < 2 or not is_sum:  # noqa: PLR2004 - several words
+    has_several_words = end > place + 1
+    if not has_several_words or not is_sum:
         return None
     return end, [_write_number(chunks, place, end - 1, str(thousands * 1000 + group))]
 
@@ -265,6 +266,7 @@ def _iterate_words(chunks: Sequence[str], place: int) -> Iterator[tuple[int, str
 
 _HUNDRED = 100
 _TWENTY = 20
+_TEN = 10
 
 
 def _read_value(word: str) -> int:
@@ -286,8 +288,8 @@ def _may_add(group: int, value: int) -> bool:
         return True
     if group % _HUNDRED == 0:
         return value < _HUNDRED
-    ends_with_tens = group % _HUNDRED >= _TWENTY and group % 10 == 0
-    return group > _HUNDRED and ends_with_tens and value < 10  # noqa: PLR2004 - ones
+    ends_with_tens = group % _HUNDRED >= _TWENTY and group % _TEN == 0
+    return group > _HUNDRED and ends_with_tens and value < _TEN
 
 
 def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequence[str]]:

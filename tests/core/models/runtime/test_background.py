@@ -239,14 +239,25 @@ def test_after_a_fork(server, tmp_path):
 def test_a_fork_in_the_middle_of_a_run(server):
     done = run_forks(
         """
-        def ask(name, count=24):
+        def ask(name, count=24, cache=None):
             judge = LLMJudge(OpenAIModel("fake-judge", base_url=sys.argv[1]))
-            return values(name, judge, count) == {1.0}
+            return values(name, judge, count, cache) == {1.0}
 
-        ask("first")
-        running = threading.Thread(target=ask, args=("long", 200))
+        class Store:
+            def __init__(self):
+                self.keys = []
+
+            def get(self, key):
+                return None
+
+            def put(self, key, value):
+                self.keys.append(key)
+
+        store = Store()
+        running = threading.Thread(target=ask, args=("long", 200, store))
         running.start()
-        time.sleep(0.2)
+        while len(store.keys) < 20:
+            time.sleep(0.001)
         print(running.is_alive(), fork(lambda: ask("child")))
         running.join()
         """,
