@@ -19,13 +19,10 @@ from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, ReplayingModel, Reply, checked_usage
 from ctxmetrics.models.prompt_size import Tokenizer
 from ctxmetrics.models.runtime.background import in_time
-from ctxmetrics.models.runtime.failures import classify, is_of_another_loop, mark_unread
+from ctxmetrics.models.runtime.failures import classify, mark_kept_connection, mark_unread
 from ctxmetrics.models.runtime.run import Run
 from ctxmetrics.models.servers import is_local
 from ctxmetrics.verdicts import Usage
-
-# The most connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
-_MOST_KEPT_CONNECTIONS = 100
 
 
 async def ask(
@@ -91,6 +88,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             problem = classify(error, seconds)
             if isinstance(problem, JudgeError):
                 problem = mark_unread(problem, error, waited=bool(loop_turns))
+                problem = mark_kept_connection(problem, error)
         else:
             if not isinstance(reply, Reply):
                 raise ParameterError(
@@ -126,19 +124,12 @@ async def _generate(
 ) -> Reply:
     """Ask the model, and add to ``loop_turns`` if the event loop goes on meanwhile.
 
-    A client that raises before that has not waited for anything, so it has sent nothing over this loop. Where it used a
-    connection that it kept from a loop that has ended, it is asked again at once: it takes another connection next.
+    A client that raises before that has not waited for anything, so it has sent nothing over this loop.
     """
     import asyncio
 
     next_turn = asyncio.get_running_loop().call_soon(loop_turns.append, None)
     try:
-        for _ in range(_MOST_KEPT_CONNECTIONS):
-            try:
-                return await model.generate(prompt, schema)
-            except Exception as error:
-                if not is_of_another_loop(error):
-                    raise
         return await model.generate(prompt, schema)
     finally:
         next_turn.cancel()

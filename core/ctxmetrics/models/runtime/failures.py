@@ -49,6 +49,10 @@ class UnsentError(JudgeError):
             self.where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
 
 
+class KeptConnectionError(JudgeError):
+    """A client used a connection that it kept from an event loop that has ended. It takes another one next."""
+
+
 class UnreadError(JudgeError):
     """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
 
@@ -163,11 +167,21 @@ def _list_details(error: BaseException) -> list[object]:
     return [*holders, {"param": param}]
 
 
-def is_of_another_loop(error: BaseException) -> bool:
-    """Whether a client used an object of another event loop, such as a connection that it kept from a loop that has ended."""
-    return any(
-        isinstance(link, RuntimeError) and _ANOTHER_LOOP.search(str(link)) for link in _chain(error)
-    )
+def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeError:
+    """Return a `KeptConnectionError` in place of a failure whose exception, or one that it came from, names another loop.
+
+    Args:
+        problem: What `classify` made of the exception.
+        error: The exception.
+    """
+    if not any(map(_names_another_loop, _chain(error))):
+        return problem
+    return KeptConnectionError(f"{problem}", reason_code="connection_error", retryable=True)
+
+
+def _names_another_loop(error: BaseException) -> bool:
+    """Whether an exception is asyncio's about an object of another event loop."""
+    return isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)) is not None
 
 
 def retry_after_too_long(error: JudgeError) -> bool:
@@ -326,10 +340,8 @@ def _find_code_of_class(error: BaseException) -> str | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
-    # A client kept a connection of another loop; it takes another one next.
-    of_another_loop = isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error))
     by_name = not names.isdisjoint(WORDS["connection"])
-    if isinstance(error, (ConnectionError, EOFError)) or by_name or of_another_loop:
+    if isinstance(error, (ConnectionError, EOFError)) or by_name or _names_another_loop(error):
         return "connection_error"
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"

@@ -22,7 +22,7 @@ from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError, R
 from ctxmetrics.models.runtime import breaker as breakers
 from ctxmetrics.models.runtime import limits
 from ctxmetrics.models.runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
-from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, retry_after_too_long
+from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, KeptConnectionError, retry_after_too_long
 from ctxmetrics.models.runtime.limits import Limiter, Quota
 from ctxmetrics.verdicts import Usage
 
@@ -42,6 +42,8 @@ ATTEMPTS = 6
 # How often one request is sent at most when no answer comes in time. With three attempts and one unanswered request in
 # ten, one sample in a thousand would be lost.
 TIMEOUT_ATTEMPTS = 4
+# The most connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
+_MOST_KEPT_CONNECTIONS = 100
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
 
@@ -164,6 +166,8 @@ class Run:
         import tenacity
 
         failures: Counter[str] = Counter()
+        kept_connections = 0  # requests that failed because a client had kept a connection
+        uses_kept_connection = False
         lost = Usage()
         first_refused_at = 0.0
         requested_wait: float | None = None  # the seconds that the server asked to wait
@@ -173,6 +177,8 @@ class Run:
 
         def choose_wait(state: Any) -> float:
             """Return the seconds to wait: what the server asked for, else a time that is doubled with each attempt."""
+            if uses_kept_connection:
+                return 0.0
             if requested_wait is None:
                 return doubled_with_spread(state)
             # With a random part, so that requests do not come in waves.
@@ -197,7 +203,14 @@ class Run:
                     reply = await send()
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
-                    if problem.reason_code != "judge_down":
+                    uses_kept_connection = (
+                        isinstance(problem, KeptConnectionError)
+                        and kept_connections < _MOST_KEPT_CONNECTIONS
+                    )
+                    if uses_kept_connection:
+                        kept_connections += 1
+                        lost += problem.usage
+                    elif problem.reason_code != "judge_down":
                         failures[problem.reason_code] += 1
                         lost += problem.usage
                     if problem.reason_code in OVERLOAD_CODES:
@@ -290,9 +303,11 @@ class Run:
         Raises:
             RequestError: No request to it could be built.
         """
-        breaker = self.breaker_of(name)
         self.problem = problem if self.ends else None
         self.usage += problem.usage
+        if isinstance(problem, KeptConnectionError):
+            return  # it says nothing about the server
+        breaker = self.breaker_of(name)
         if retry_after_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
             _log.warning("%s: not asked again (%s)", problem, problem.reason_code)

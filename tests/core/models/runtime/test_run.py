@@ -16,7 +16,7 @@ from support.cases import each_case
 openai = pytest.importorskip("openai", reason="the openai extra is not installed")
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
-from ctxmetrics import ContextRecall
+from ctxmetrics import ContextRecall, LLMJudge, Sample, evaluate
 from ctxmetrics._internal.secrets import remember_key
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Reply
@@ -674,3 +674,43 @@ def test_a_chain_that_bites_its_tail_ends():
     one, two = ValueError("1"), ValueError("2")
     one.__cause__, two.__cause__ = two, one
     assert classify(one).reason_code == "judge_error"
+
+
+class KeepsConnections:
+    """A model whose client has kept connections of a loop that has ended."""
+
+    identity = "kept/model"
+
+    def __init__(self, kept):
+        self.kept = kept
+        self.calls = 0
+
+    async def generate(self, prompt, schema):
+        self.calls += 1
+        if self.calls <= self.kept:
+            raise RuntimeError("Event loop is closed")
+        return Reply(content="{}")
+
+
+@pytest.mark.parametrize(
+    ("kept", "max_calls", "calls", "code"),
+    [
+        (50, None, 52, "invalid_reply"),  # the reply, and the second request about it
+        (
+            1000,
+            None,
+            106,
+            "connection_error",
+        ),  # 100 kept connections, then six attempts as after any lost connection
+        (50, 5, 5, None),
+    ],
+)
+def test_each_request_over_a_kept_connection_is_counted(kept, max_calls, calls, code):
+    model = KeepsConnections(kept)
+    sample = Sample(reference="It is red.", retrieved_contexts=["It is red."])
+    results = evaluate([sample], [ContextRecall()], judge=LLMJudge(model), max_calls=max_calls)
+    assert (model.calls, results.usage.calls) == (calls, calls)
+    if code is None:
+        assert results.stopped == "max_calls=5 is used up"
+    else:
+        assert {verdict.code for verdict in results[0]["context_recall"].verdicts} == {code}
