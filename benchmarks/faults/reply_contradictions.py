@@ -503,6 +503,15 @@ def measure(
     return found
 
 
+def count_outcomes(
+    path: str, kinds: list[str], samples: int, replies: dict[str, Fault] | None = None
+) -> dict[str, int]:
+    """Count the outcomes of all numbers where every reply is of its kind."""
+    found = measure(path, kinds, (1.0,), samples, replies)
+    keys = ("right", "flagged", "no value", "silent", "doubted")
+    return {key: sum(counted[key] for counted in found.values()) for key in keys}
+
+
 def table(found: dict[tuple[str, str, float], Counter[str]], kinds: list[str]) -> str:
     """Return the table: wrong numbers without a flag at both rates, by corpus."""
     lines = []

@@ -16,7 +16,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from faults import content_faults as base
@@ -609,18 +608,7 @@ HONEST: dict[str, kinds.Fault] = {
 }
 
 
-def measure(
-    path: str, names: list[str], rates: tuple[float, ...], count: int
-) -> dict[tuple[str, str, float], Counter[str]]:
-    """Score the samples of these kinds; count the outcomes by kind, corpus and rate."""
-    return kinds.measure(path, names, rates, count, {**KINDS, **HONEST})
-
-
-def count(path: str, names: list[str], samples: int) -> dict[str, int]:
-    """Count the outcomes of these kinds at 100 %."""
-    found = measure(path, names, (1.0,), samples)
-    keys = ("right", "flagged", "no value", "silent", "doubted")
-    return {key: sum(counted[key] for counted in found.values()) for key in keys}
+ALL = {**KINDS, **HONEST}
 
 
 def run(argv: list[str]) -> dict[str, object]:
