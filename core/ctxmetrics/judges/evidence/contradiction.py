@@ -9,65 +9,37 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, compress, islice, pairwise
-from operator import itemgetter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from ctxmetrics._internal.forks import cached_property
-from ctxmetrics.judges.evidence.bounds import is_amount, read_phrases
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
+from ctxmetrics.judges.evidence.compared_text import WORDS_AROUND, ComparedText, read_unit
 from ctxmetrics.judges.evidence.contrasts import (
     Value,
     find_contrary_keys,
-    find_numbers,
-    find_values,
-    may_hold_values,
+    is_amount,
+    read_bound_phrases,
 )
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
     held_keys,
-    read_number_words,
     split_date,
     split_times,
     stem_keys,
     tokens,
     word_list,
 )
-from ctxmetrics.text.list_marks import skip_list_marks
 
-# Words after a denial among which the word it denies is looked for; words on either side of a word of the evidence, and
-# before one of the unit, within which something may deny it.
-_SCOPE = 6
-_NEAR = 7
-_SHORTLY = 4
+# Words before a word of the unit within which something may deny it.
+_WORDS_BEFORE = 4
 # The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
-_ENOUGH = 0.35
+_LEAST_SHARE_TO_DENY = 0.35
 # The share that it must hold to give another number.
-_MOST = 0.5
+_LEAST_SHARE_FOR_NUMBER = 0.5
 # Languages in which a negation may stand after the verb that it denies.
-_FOLLOWS = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
-
-
-# White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
-# space is read from its first character only.
-_LOOSE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
-
-
-# Signs that compare, before a number: they say the same as the words of bounds.
-_SIGNS = frozenset("<>≤≥")
-_COMPARED = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
-
-
-def _name_sign(match: re.Match[str]) -> str:
-    return " at most " if match[0][0] in "<≤" else " at least "
-
-
+_NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 _NUMBERS = frozenset(("number", "count"))
-# Faster than by name.
-_get_key = itemgetter(Token._fields.index("key"))
-_get_folded = itemgetter(Token._fields.index("folded"))
 
 
 class Contradiction(NamedTuple):
@@ -87,209 +59,6 @@ class Contradiction(NamedTuple):
         return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
 
 
-class _WordsOfText:
-    """A text, read for this check.
-
-    Args:
-        text: The text.
-        language: ISO 639 code; it chooses the lists.
-        unit: What it is compared with; None: it is the unit itself.
-
-    Attributes:
-        tokens: Its words.
-        negations: The positions of words that deny.
-    """
-
-    def __init__(self, text: str, language: str, unit: _WordsOfText | None = None) -> None:
-        words = text[skip_list_marks(text, language) :]
-        if not _SIGNS.isdisjoint(words):
-            words = _COMPARED.sub(_name_sign, words)
-        self.tokens = read_number_words(tokens(_LOOSE_MARK.sub("", words)), language)
-        self.language = language
-        self._unit = unit or self
-        self.negations: Sequence[int] = ()
-        denying = word_list("negations", language)
-        if not denying.isdisjoint(map(_get_folded, self.tokens)):
-            self.negations = self._find_negations(denying)
-
-    def _find_negations(self, denying: frozenset[str]) -> list[int]:
-        harmless = word_list("no_negation_before", self.language)
-        positions = []
-        for position, token in enumerate(self.tokens):
-            if token.folded in denying:
-                next_words = self.tokens[position + 1 : position + 2]
-                if not next_words or next_words[0].folded not in harmless:
-                    positions.append(position)
-        return positions
-
-    # The following properties are computed on first use: most texts deny nothing, and most units have no number.
-
-    @cached_property
-    def is_content(self) -> Sequence[bool]:
-        """Whether each word is a content word, by its position."""
-        stop = word_list("stop", self.language)
-        return [token.folded not in stop and token.kind != "character" for token in self.tokens]
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The keys of its words, and of the words and parts of its quantities."""
-        return frozenset(held_keys(self.tokens))
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of opposites of which it has a word: several, for multiple."""
-        return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
-
-    @cached_property
-    def values(self) -> Sequence[Value]:
-        """Its phrases that have a contrary, such as "all seats"."""
-        if not may_hold_values(self.tokens):
-            return ()  # the usual case
-        return find_values(self.tokens, self.is_content, self.negations)
-
-    @cached_property
-    def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
-        """These phrases and the numbers before a word, by their group and the word that they are about; of each value one."""
-        by_word: dict[tuple[str, str], dict[str, Value]] = {}
-        for value in chain(self.values, find_numbers(self.tokens)):
-            for word in value.beside or ("",):
-                by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
-        return by_word
-
-    @cached_property
-    def counted(self) -> Mapping[str, Mapping[str, int]]:
-        """For each key of a word the keys of the numbers before it, with the position of one."""
-        counted: dict[str, dict[str, int]] = {}
-        for position, (number, noun) in enumerate(pairwise(self.tokens)):
-            if number.kind == "number" and not number.ends:
-                counted.setdefault(noun.key, {}).setdefault(number.key, position)
-        return counted
-
-    @cached_property
-    def labels(self) -> Mapping[str, Mapping[str, int]]:
-        """For each key of a word the keys of the plain numbers behind it (port 80), with the position of one."""
-        labels: dict[str, dict[str, int]] = {}
-        for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
-            if number.kind == "number" and not number.measures and not noun.ends:
-                labels.setdefault(noun.key, {}).setdefault(number.key, position)
-        return labels
-
-    def is_label(self, position: int) -> bool:
-        """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
-        is_part = any(token.kind == "number" for token in self.tokens[position + 1 : position + 2])
-        return not self.counts(position) and (self.tokens[position].ends or not is_part)
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """The keys of the numbers that count what is behind them."""
-        return frozenset(
-            token.key
-            for position, token in enumerate(self.tokens)
-            if token.kind == "number" and self.counts(position)
-        )
-
-    @cached_property
-    def uncounted(self) -> frozenset[str]:
-        """The keys of the numbers that count nothing at some place."""
-        return frozenset(
-            token.key
-            for position, token in enumerate(self.tokens)
-            if token.kind == "number" and not self.counts(position)
-        )
-
-    def counts(self, position: int) -> bool:
-        """Whether the word behind a number may be what it counts."""
-        behind = position + 1
-        if behind == len(self.tokens) or self.tokens[position].ends:
-            return False
-        return self.tokens[behind].kind == "word" and self.is_content[behind]
-
-    def find(self, key: str) -> Sequence[int]:
-        """Return the positions of a key, also of one that quantities hold."""
-        if key not in self.keys:
-            return ()
-        return [
-            position
-            for position, token in enumerate(self.tokens)
-            if token.key == key or key in token.parts
-        ]
-
-    @cached_property
-    def denials(self) -> frozenset[int]:
-        """The positions of words that deny, and of those that may ("lacks", "refused")."""
-        may_deny = stem_keys("denials", self.language)
-        positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
-        return frozenset((*positions, *self.negations))
-
-    @cached_property
-    def content(self) -> frozenset[str]:
-        """The keys of its content words."""
-        return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
-
-    @cached_property
-    def shared(self) -> int:
-        """The number of content words of the unit that it has."""
-        return len(self._unit.content & self.keys)
-
-    def scope(self, position: int, step: int = 1) -> Iterator[int]:
-        """Yield the positions of the content words after a word (step 1) or before it (step -1) in its clause."""
-        for neighbour in range(position + step, position + step * (_SCOPE + 1), step):
-            if not 0 <= neighbour < len(self.tokens):
-                return
-            # The first of the two tokens between which a clause may end.
-            boundary = neighbour - 1 if step > 0 else neighbour
-            if self.tokens[boundary].ends:
-                return
-            if self.is_content[neighbour]:
-                yield neighbour
-
-    def after_insertion(self, negation: int) -> Iterator[int]:
-        """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
-        near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
-        marks = [position for position in near if self.tokens[position].ends]
-        if len(marks) > 1 and marks[0] <= negation + 1:
-            clause = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
-            for position in clause:
-                if self.is_content[position]:
-                    yield position
-
-    def denies_comparative(self, negation: int) -> bool:
-        """Whether a negation denies only the comparative after it: no more than, no longer than."""
-        next_words = self.tokens[negation + 2 : negation + 3]
-        return bool(next_words) and next_words[0].folded == LISTS["than"].get(
-            base_language(self.language)
-        )
-
-    def is_denied(
-        self,
-        position: int,
-        before: int = _NEAR,
-        after: int = _NEAR,
-        *,
-        but: Collection[int] = (),
-    ) -> bool:
-        """Whether a word near another one may deny it.
-
-        Args:
-            position: The position of the word.
-            before: How many words before it are looked at.
-            after: How many words after it.
-            but: The positions of words that do not deny it.
-        """
-        near = self.denials.intersection(range(position - before, position + after + 1))
-        return not near.issubset(but)
-
-    def spell(self, first: int, last: int) -> str:
-        """Return the text from one word to another, both included."""
-        start, end = min(first, last), max(first, last) + 1
-        return " ".join(token.spelling for token in self.tokens[start:end])
-
-
-@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
-def _read_unit(text: str, language: str) -> _WordsOfText:
-    return _WordsOfText(text, language)
-
-
 def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
     """Look for what the evidence says otherwise than the unit.
 
@@ -306,8 +75,8 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     >>> str(contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
-    claim = _read_unit(unit, language)
-    sentences = [_WordsOfText(text, language, claim) for text in evidence]
+    claim = read_unit(unit, language)
+    sentences = [ComparedText(text, language, claim) for text in evidence]
     checks = (
         _find_denials_of_unit,
         _find_denials_of_evidence,
@@ -323,7 +92,7 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
 
 def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return the words, as `Token.key`, of which evidence that contradicts a unit holds one; None where any word may do so."""
-    claim = _read_unit(unit, language)
+    claim = read_unit(unit, language)
     # A plain yes may contradict a no, and any other value a value.
     if claim.negations:
         return None
@@ -344,7 +113,7 @@ def denying_keys(language: str) -> frozenset[str]:
 
 
 def _find_denials_of_unit(
-    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the words that the unit denies and the evidence does not."""
     checked = set()
@@ -358,29 +127,29 @@ def _find_denials_of_unit(
             for text in evidence:
                 occurrences += [(text, position_in_text) for position_in_text in text.find(key)]
             most_shared = max((text.shared for text, _ in occurrences), default=0)
-            if most_shared < _ENOUGH * len(unit.content):
+            if most_shared < _LEAST_SHARE_TO_DENY * len(unit.content):
                 continue
             if not any(text.is_denied(position_in_text) for text, position_in_text in occurrences):
                 yield Contradiction("negation", unit.spell(position, denied), "")
 
 
-def _find_denied(unit: _WordsOfText, negation: int) -> Iterator[int]:
+def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
     """Yield the words that a negation of the unit denies: the nearest one, in some languages on either side."""
     if unit.denies_comparative(negation):
         yield negation + 1
         return
     yield from islice(unit.scope(negation), 1)
-    if base_language(unit.language) in _FOLLOWS:
+    if base_language(unit.language) in _NEGATION_FOLLOWS_VERB:
         yield from islice(unit.scope(negation, -1), 1)
 
 
 def _find_denials_of_evidence(
-    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the words that the evidence denies and the unit does not."""
-    words_after = _NEAR if base_language(unit.language) in _FOLLOWS else 0
+    words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
     for text in evidence:
-        if not text.negations or text.shared < _ENOUGH * len(unit.content):
+        if not text.negations or text.shared < _LEAST_SHARE_TO_DENY * len(unit.content):
             continue
         checked = set()
         for position in text.negations:
@@ -391,7 +160,7 @@ def _find_denials_of_evidence(
             if key in checked:
                 continue
             checked.add(key)
-            if any(unit.is_denied(place, _SHORTLY, words_after) for place in unit.find(key)):
+            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit.find(key)):
                 continue
             if not _stands_undenied(key, evidence, text.shared):
                 position_in_unit = unit.find(key)[0]
@@ -402,7 +171,7 @@ def _find_denials_of_evidence(
                 )
 
 
-def _find_denied_in_evidence(text: _WordsOfText, negation: int) -> int | None:
+def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
     """Find the word that a negation of the evidence denies."""
     if text.denies_comparative(negation):
         return negation + 1
@@ -413,7 +182,7 @@ def _find_denied_in_evidence(text: _WordsOfText, negation: int) -> int | None:
     return None
 
 
-def _stands_undenied(key: str, evidence: Sequence[_WordsOfText], least_shared: int) -> bool:
+def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
     """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
     for text in evidence:
         if text.shared < least_shared:
@@ -434,7 +203,7 @@ def _stands_undenied(key: str, evidence: Sequence[_WordsOfText], least_shared: i
 
 
 def _find_other_numbers(
-    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers and quantities of the unit that differ in the sentence that shares most words with the unit."""
     for position, token in enumerate(unit.tokens):
@@ -448,7 +217,7 @@ def _find_other_numbers(
 
 
 def _other_values(
-    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the values that the evidence has instead of a quantity of the unit.
 
@@ -462,7 +231,9 @@ def _other_values(
     ]
     shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
     for text in evidence:
-        is_close = text.shared > shared_with_value and text.shared >= _MOST * other_words
+        is_close = (
+            text.shared > shared_with_value and text.shared >= _LEAST_SHARE_FOR_NUMBER * other_words
+        )
         if text in texts_with_value or not is_close:
             continue
         for token in text.tokens:
@@ -507,7 +278,7 @@ def _is_rival_date(token: Token, date: Token) -> bool:
 
 
 def _other_numbers(
-    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has before the same word."""
     token = unit.tokens[position]
@@ -515,14 +286,14 @@ def _other_numbers(
         return
     noun = unit.tokens[position + 1]
     shared_with_number = 0
-    candidates: list[tuple[int, _WordsOfText]] = []
+    candidates: list[tuple[int, ComparedText]] = []
     for text in evidence:
         if token.key not in text.keys:
             candidates.append((text.shared, text))
         elif noun.key in text.keys:
             shared_with_number = max(shared_with_number, text.shared - 1)
     for shared, text in candidates:
-        if shared <= shared_with_number or shared < _MOST * len(unit.content):
+        if shared <= shared_with_number or shared < _LEAST_SHARE_FOR_NUMBER * len(unit.content):
             continue
         for noun_position in text.find(noun.key):
             number = text.tokens[noun_position - 1]
@@ -537,7 +308,7 @@ _MOST_NUMBERS = 8
 
 
 def _exchanged_numbers(
-    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
     token = unit.tokens[position]
@@ -548,7 +319,7 @@ def _exchanged_numbers(
     if any(token.key in one for one in numbers):
         return
     for text, positions in zip(evidence, numbers, strict=True):
-        is_close = text.shared >= _MOST * len(unit.content)
+        is_close = text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content)
         if not is_close or len(positions) > _MOST_NUMBERS or token.key not in text.keys:
             continue
         for key, place in positions.items():
@@ -559,7 +330,7 @@ def _exchanged_numbers(
 
 
 def _other_labels(
-    unit: _WordsOfText, position: int, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has behind the same word, where they count nothing: port 80, chapter 3."""
     token = unit.tokens[position]
@@ -577,14 +348,14 @@ def _other_labels(
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
     for text, positions in zip(evidence, labels, strict=True):
-        if text.shared >= _MOST * len(unit.content):
+        if text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content):
             for place in filter(text.is_label, positions.values()):
                 yield Contradiction(
                     "number", unit.spell(position - 1, position), text.spell(place - 1, place)
                 )
 
 
-def _are_exchanged(unit: _WordsOfText, position: int, text: _WordsOfText) -> bool:
+def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
     """Whether a text has the number of a word behind another word of the unit, and the other one's number behind it."""
     number = unit.tokens[position].key
     other_numbers = text.labels.get(unit.tokens[position - 1].key, {})
@@ -633,12 +404,12 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
     return names
 
 
-def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
+def _opposite_bounds(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or the other way round."""
     for position, token in enumerate(unit.tokens):
         if not is_amount(token) or not any(token.key in text.keys for text in evidence):
             continue
-        phrases = read_phrases()
+        phrases = read_bound_phrases()
         bound = phrases.find(unit.tokens, position)
         if bound is None:
             continue  # the usual case
@@ -652,7 +423,7 @@ def _opposite_bounds(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
             yield Contradiction("number", bound.spelling, opposite[0].spelling)
 
 
-def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> Iterator[Contradiction]:
+def _contrary_values(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats.
 
     A unit that says both, "the left heart and the right heart", has no contrary: its evidence may be about one of them.
@@ -665,7 +436,7 @@ def _contrary_values(unit: _WordsOfText, evidence: Sequence[_WordsOfText]) -> It
         contrary: list[Value] = []
         is_stated = False
         for text in evidence:
-            is_close = text.shared >= _MOST * len(unit.content)
+            is_close = text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content)
             for word in value.beside or ("",):
                 same_group = text.values_by_word.get((value.group, word), {})
                 if value.value in same_group:
@@ -689,11 +460,11 @@ def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradict
     >>> str(other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
     "number: '8 am' against '9:30'"
     """
-    claim = _read_unit(unit, language)
+    claim = read_unit(unit, language)
     has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
     if not (claim.values or has_value):
         return None  # the usual case
-    sentences = [_WordsOfText(text, language, claim) for text in evidence]
+    sentences = [ComparedText(text, language, claim) for text in evidence]
     checks = (_other_named_values, _opposite_bounds, _contrary_values)
     for check in checks:
         for match in check(claim, sentences):
@@ -702,7 +473,7 @@ def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradict
 
 
 def _other_named_values(
-    unit: _WordsOfText, evidence: Sequence[_WordsOfText]
+    unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the values that the evidence has instead of a day, a month or an ordinal of the unit."""
     for position, token in enumerate(unit.tokens):

@@ -1,0 +1,246 @@
+"""A text as the search for contradictions reads it: its words, what it denies, and what it counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, compress, pairwise
+from operator import itemgetter
+
+from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
+from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
+from ctxmetrics.judges.evidence.words import (
+    held_keys,
+    read_number_words,
+    stem_keys,
+    tokens,
+    word_list,
+)
+from ctxmetrics.text.list_marks import skip_list_marks
+
+# Words after a denial among which the word it denies is looked for.
+_SCOPE = 6
+# Words on either side of a word within which something may deny it.
+WORDS_AROUND = 7
+
+# White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
+# space is read from its first character only.
+_BLANKS_BEFORE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
+
+# Signs that compare, before a number: they say the same as the words of bounds.
+_SIGNS = frozenset("<>≤≥")
+_COMPARED = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
+# Faster than by name.
+_get_key = itemgetter(Token._fields.index("key"))
+_get_folded = itemgetter(Token._fields.index("folded"))
+
+
+def _name_sign(match: re.Match[str]) -> str:
+    return " at most " if match[0][0] in "<≤" else " at least "
+
+
+class ComparedText:
+    """A text, read for this check.
+
+    Args:
+        text: The text.
+        language: ISO 639 code; it chooses the lists.
+        unit: What it is compared with; None: it is the unit itself.
+
+    Attributes:
+        tokens: Its words.
+        negations: The positions of words that deny.
+    """
+
+    def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
+        words = text[skip_list_marks(text, language) :]
+        if not _SIGNS.isdisjoint(words):
+            words = _COMPARED.sub(_name_sign, words)
+        self.tokens = read_number_words(tokens(_BLANKS_BEFORE_MARK.sub("", words)), language)
+        self.language = language
+        self._unit = unit or self
+        self.negations: Sequence[int] = ()
+        denying = word_list("negations", language)
+        if not denying.isdisjoint(map(_get_folded, self.tokens)):
+            self.negations = self._find_negations(denying)
+
+    def _find_negations(self, denying: frozenset[str]) -> list[int]:
+        harmless = word_list("no_negation_before", self.language)
+        positions = []
+        for position, token in enumerate(self.tokens):
+            if token.folded in denying:
+                next_words = self.tokens[position + 1 : position + 2]
+                if not next_words or next_words[0].folded not in harmless:
+                    positions.append(position)
+        return positions
+
+    # The following properties are computed on first use: most texts deny nothing, and most units have no number.
+
+    @cached_property
+    def is_content(self) -> Sequence[bool]:
+        """Whether each word is a content word, by its position."""
+        stop = word_list("stop", self.language)
+        return [token.folded not in stop and token.kind != "character" for token in self.tokens]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of its words, and of the words and parts of its quantities."""
+        return frozenset(held_keys(self.tokens))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of opposites of which it has a word: several, for multiple."""
+        return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
+
+    @cached_property
+    def values(self) -> Sequence[Value]:
+        """Its phrases that have a contrary, such as "all seats"."""
+        if not may_hold_values(self.tokens):
+            return ()  # the usual case
+        return find_values(self.tokens, self.is_content, self.negations)
+
+    @cached_property
+    def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
+        """These phrases and the numbers before a word, by their group and the word that they are about; of each value one."""
+        by_word: dict[tuple[str, str], dict[str, Value]] = {}
+        for value in chain(self.values, find_numbers(self.tokens)):
+            for word in value.beside or ("",):
+                by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
+        return by_word
+
+    @cached_property
+    def counted(self) -> Mapping[str, Mapping[str, int]]:
+        """For each key of a word the keys of the numbers before it, with the position of one."""
+        counted: dict[str, dict[str, int]] = {}
+        for position, (number, noun) in enumerate(pairwise(self.tokens)):
+            if number.kind == "number" and not number.ends:
+                counted.setdefault(noun.key, {}).setdefault(number.key, position)
+        return counted
+
+    @cached_property
+    def labels(self) -> Mapping[str, Mapping[str, int]]:
+        """For each key of a word the keys of the plain numbers behind it (port 80), with the position of one."""
+        labels: dict[str, dict[str, int]] = {}
+        for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
+            if number.kind == "number" and not number.measures and not noun.ends:
+                labels.setdefault(noun.key, {}).setdefault(number.key, position)
+        return labels
+
+    def is_label(self, position: int) -> bool:
+        """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
+        is_part = any(token.kind == "number" for token in self.tokens[position + 1 : position + 2])
+        return not self.counts(position) and (self.tokens[position].ends or not is_part)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The keys of the numbers that count what is behind them."""
+        return frozenset(
+            token.key
+            for position, token in enumerate(self.tokens)
+            if token.kind == "number" and self.counts(position)
+        )
+
+    @cached_property
+    def uncounted(self) -> frozenset[str]:
+        """The keys of the numbers that count nothing at some place."""
+        return frozenset(
+            token.key
+            for position, token in enumerate(self.tokens)
+            if token.kind == "number" and not self.counts(position)
+        )
+
+    def counts(self, position: int) -> bool:
+        """Whether the word behind a number may be what it counts."""
+        behind = position + 1
+        if behind == len(self.tokens) or self.tokens[position].ends:
+            return False
+        return self.tokens[behind].kind == "word" and self.is_content[behind]
+
+    def find(self, key: str) -> Sequence[int]:
+        """Return the positions of a key, also of one that quantities hold."""
+        if key not in self.keys:
+            return ()
+        return [
+            position
+            for position, token in enumerate(self.tokens)
+            if token.key == key or key in token.parts
+        ]
+
+    @cached_property
+    def denials(self) -> frozenset[int]:
+        """The positions of words that deny, and of those that may ("lacks", "refused")."""
+        may_deny = stem_keys("denials", self.language)
+        positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
+        return frozenset((*positions, *self.negations))
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The keys of its content words."""
+        return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
+
+    @cached_property
+    def shared(self) -> int:
+        """The number of content words of the unit that it has."""
+        return len(self._unit.content & self.keys)
+
+    def scope(self, position: int, step: int = 1) -> Iterator[int]:
+        """Yield the positions of the content words after a word (step 1) or before it (step -1) in its clause."""
+        for neighbour in range(position + step, position + step * (_SCOPE + 1), step):
+            if not 0 <= neighbour < len(self.tokens):
+                return
+            # The first of the two tokens between which a clause may end.
+            boundary = neighbour - 1 if step > 0 else neighbour
+            if self.tokens[boundary].ends:
+                return
+            if self.is_content[neighbour]:
+                yield neighbour
+
+    def after_insertion(self, negation: int) -> Iterator[int]:
+        """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
+        near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
+        marks = [position for position in near if self.tokens[position].ends]
+        if len(marks) > 1 and marks[0] <= negation + 1:
+            clause = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
+            for position in clause:
+                if self.is_content[position]:
+                    yield position
+
+    def denies_comparative(self, negation: int) -> bool:
+        """Whether a negation denies only the comparative after it: no more than, no longer than."""
+        next_words = self.tokens[negation + 2 : negation + 3]
+        return bool(next_words) and next_words[0].folded == LISTS["than"].get(
+            base_language(self.language)
+        )
+
+    def is_denied(
+        self,
+        position: int,
+        before: int = WORDS_AROUND,
+        after: int = WORDS_AROUND,
+        *,
+        but: Collection[int] = (),
+    ) -> bool:
+        """Whether a word near another one may deny it.
+
+        Args:
+            position: The position of the word.
+            before: How many words before it are looked at.
+            after: How many words after it.
+            but: The positions of words that do not deny it.
+        """
+        near = self.denials.intersection(range(position - before, position + after + 1))
+        return not near.issubset(but)
+
+    def spell(self, first: int, last: int) -> str:
+        """Return the text from one word to another, both included."""
+        start, end = min(first, last), max(first, last) + 1
+        return " ".join(token.spelling for token in self.tokens[start:end])
+
+
+@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
+def read_unit(text: str, language: str) -> ComparedText:
+    """Read a unit, once for all the evidence that it is compared with."""
+    return ComparedText(text, language)
