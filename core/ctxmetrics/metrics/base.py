@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.formulas import average_precision, merge_repeats, share
+from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.samples.addresses import is_no_text
 from ctxmetrics.samples.documents import SPAN_MARK
-from ctxmetrics.samples.pictures import find_placeholder, in_text, refusal
+from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, join_first
 from ctxmetrics.samples.unanswerable import LABEL
-from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family, Grouping
+from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family
 from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.verdicts import PENDING, Usage, Verdict
 
@@ -199,7 +197,7 @@ class Metric(Definition, ABC):
                 f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."
             )
-        if self.needs_pairs and not _are_pairs(sample):
+        if self.needs_pairs and not has_id_for_each_context(sample):
             raise SampleError(
                 f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
             )
@@ -326,7 +324,7 @@ class Metric(Definition, ABC):
             notes = [*notes, *_describe_no_texts(counted_contexts)]
         if notes:
             score_metadata["notes"] = [*notes]
-        if self.grouped and value is not None and _are_pairs(sample):
+        if self.grouped and value is not None and has_id_for_each_context(sample):
             score_verdicts = tuple(verdicts() if callable(verdicts) else verdicts)
             source_hits = _find_relevant_sources(score_verdicts, sample.retrieved_context_ids or ())
             if source_hits:
@@ -425,204 +423,6 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code=reason_code, message=message, **provenance)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListMetric(Metric):
-    """A metric that compares two lists: what was retrieved, and what should have been."""
-
-    # Whether the lists hold texts; no picture may stand among them.
-    reads_texts: ClassVar[bool] = False
-    # Whether there is a verdict for each item of the reference; else there is one for each that was retrieved, in rank order.
-    counts_reference: ClassVar[bool] = False
-    # Whether the class has its own `lists_to_compare` only for the grades in a sample's labels. A sample without labels is
-    # then read as any other metric of lists reads it.
-    reads_grades: ClassVar[bool] = False
-
-    def score(self, sample: Sample) -> Score:
-        """Score one sample; see the class. The verdicts are made when they are first read."""
-        out_of_scope = self.check_scope(sample)
-        if out_of_scope is not None:
-            return out_of_scope
-        self.check_sample(sample)
-        if self.reads_texts:
-            score_without_text = self.check_texts(sample)
-            if score_without_text is not None:
-                return score_without_text
-        retrieved, reference = self.lists_to_compare(sample)
-        empty = self.score_empty_side(sample, retrieved=bool(retrieved), reference=bool(reference))
-        if empty is not None:
-            return empty
-        value, hits = self.compare(retrieved, reference)
-        verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
-        metadata, notes = self.describe_lists(sample, retrieved, reference, hits)
-        tie_metadata = self.measure_ties(sample, reference)
-        if tie_metadata:
-            metadata = {**metadata, **tie_metadata}
-        return self.make_score(sample, value, verdicts, metadata=metadata, notes=notes)
-
-    def describe_lists(
-        self,
-        sample: Sample,  # noqa: ARG002 - other metrics read these
-        retrieved: Sequence[Any],  # noqa: ARG002
-        reference: Any,  # noqa: ARG002
-        hits: Sequence[Any],  # noqa: ARG002
-    ) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return metadata of the score, and notes: for example that a repeated item counts once."""
-        return EMPTY, ()
-
-    def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
-        """Measure how much the order of equal scores moves the value; None where it does not."""
-        return None
-
-    def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
-        """Return whether no list holds a picture or a placeholder where the metric reads text; see `check_texts`."""
-        if not self.reads_texts:
-            return True
-        texts = [*chain.from_iterable(lists)]
-        has_picture = any(in_text(text, alone=True) for text in texts)
-        return not has_picture and not any(find_placeholder(text) for text in texts)
-
-    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
-        """Return the two lists: the first k that were retrieved, and the reference without empty ids, which expect nothing."""
-        retrieved_field, reference_field = self.requires
-        retrieved = getattr(sample, retrieved_field)
-        reference = getattr(sample, reference_field)
-        if not self.reads_texts and "" in reference:
-            reference = tuple(filter(None, reference))
-        return retrieved[: self.top_k], reference
-
-    @abstractmethod
-    def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
-        """Return the value (0 to 1) of two lists that are not empty, and for each verdict the data that it is made from."""
-
-    def values(
-        self,
-        pairs: Sequence[tuple[Sequence[Any], Any]],
-        shared: dict[Hashable, Any],  # noqa: ARG002 - the metrics over strings read it
-    ) -> list[float | None]:
-        """Return the values of pairs of lists that are not empty and hold no picture, on the metric's scale.
-
-        Args:
-            pairs: What was retrieved, and the reference.
-            shared: What other metrics have computed for the same pairs.
-        """
-        values = []
-        for retrieved, reference in pairs:
-            value, _ = self.compare(retrieved[: self.top_k], reference)
-            values.append(self.scaled(value))
-        return values
-
-    @abstractmethod
-    def verdicts(self, hits: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
-        """Build the verdicts from what `compare` returned beside the value."""
-
-    @property
-    def names_hits(self) -> bool:
-        """Whether a verdict is the id of a hit, and its value, and nothing else."""
-        return False
-
-
-def distinct_ids(ids: Iterable[str]) -> list[str]:
-    """Return each id once, at its first place; each empty one, which is no id, at its own."""
-    ids = [*ids]
-    if "" not in ids:  # as nearly always
-        return [*dict.fromkeys(ids)]
-    earlier_ids: set[str] = set()
-    distinct: list[str] = []
-    for id_ in ids:
-        is_empty = not id_
-        if is_empty or id_ not in earlier_ids:
-            earlier_ids.add(id_)
-            distinct.append(id_)
-    return distinct
-
-
-@dataclass(frozen=True, slots=True)
-class _LaterVerdicts:
-    """The data of verdicts that are not built yet, which take a tenth of the memory."""
-
-    metric: ListMetric
-    hits: Sequence[Any]
-    retrieved: Sequence[Any]
-    reference: Any
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __call__(self) -> Sequence[Verdict]:
-        return self.metric.verdicts(self.hits, self.retrieved, self.reference)
-
-    def to_dicts(self) -> list[dict[str, Any]] | None:
-        """Return the verdicts as plain data without building them, if each is an id and a value; else None."""
-        if not self.metric.names_hits:
-            return None
-        ids = self.reference if self.metric.counts_reference else self.retrieved
-        pairs = zip(distinct_ids(ids), self.hits, strict=True)
-        return [{"id": id_, "value": hit} for id_, hit in pairs]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextPrecision(Metric):
-    """What the precisions of texts share: the choice of the formula, and contexts of one source may count as one.
-
-    Attributes:
-        group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant
-            where any of them is. The source of a context is its id; for a span
-            (``SOURCE#char=START,END``), the part before ``#``. ``"context"``: each counts. None takes
-            the convention's, where contexts and ids are pairs.
-    """
-
-    formula_name = "average_precision"
-
-    formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
-    group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
-
-    @property
-    def merges_repeats(self) -> bool:
-        """Whether a context that repeats the text of one above is no rank of its own."""
-        return self.convention_data.repeats == "once"
-
-    def merge(self, hits: Sequence[bool], repeats: Mapping[int, int]) -> Sequence[bool]:
-        """Count each repeated context once, at its first rank, unless the convention counts each."""
-        if not repeats or not self.merges_repeats:
-            return hits
-        return merge_repeats(hits, repeats)
-
-    def describe_repeats(
-        self, sample: Sample, repeats: Mapping[int, int], hits: Sequence[bool]
-    ) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return as metadata which contexts were merged into which, and the notes about repeats.
-
-        Args:
-            sample: The sample.
-            repeats: From the index of each repetition to that of the first context with its text.
-            hits: For each retrieved context whether it is relevant.
-        """
-        # Contexts of one source count as one, whatever their texts.
-        counts_sources = self.grouped and _are_pairs(sample)
-        if not repeats or counts_sources:
-            return EMPTY, ()
-        first_names = name_repeats(repeats)
-        equations = [f"{name} = {first_name}" for name, first_name in first_names.items()]
-        listed = join_first(equations, most=5)
-        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({listed})"
-        if not self.merges_repeats:
-            return EMPTY, (f"{note}; {self.repeats_rule}",)
-        note += ": a repeated context counts once, at its first rank"
-        if any(hits[index] != hits[first_index] for index, first_index in repeats.items()):
-            note += "; verdicts about equal texts differ, and one yes is enough"
-        return {"repeats": first_names}, (note,)
-
-    @property
-    def repeats_rule(self) -> str:
-        """What a repeated context counts where it is not merged."""
-        return f"under the convention '{self.convention}' each counts"
-
-
-def name_repeats(repeats: Mapping[int, int]) -> dict[str, str]:
-    """Write repeats with the names of the contexts: ``{2: 0}`` as ``{"c3": "c1"}``."""
-    return {f"c{index + 1}": f"c{first_index + 1}" for index, first_index in repeats.items()}
-
-
 def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
     """Find for each source, in the order of their first contexts, whether any of its contexts is relevant."""
     is_relevant: dict[str | int, bool] = {}
@@ -660,7 +460,7 @@ def _describe_no_texts(contexts: Sequence[str]) -> list[str]:
     return [f"no retrieved context reads as a text{example}: is this the field of the texts?"]
 
 
-def _are_pairs(sample: Sample) -> bool:
+def has_id_for_each_context(sample: Sample) -> bool:
     """Whether a sample has as many retrieved ids as retrieved contexts."""
     return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 

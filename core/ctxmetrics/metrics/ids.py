@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, ListMetric, distinct_ids, named_choice
+from ctxmetrics.metrics.base import NAMED, Formula, named_choice
+from ctxmetrics.metrics.lists import ListMetric, distinct_ids
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TIES, join_first
 from ctxmetrics.scores.conventions import Family

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, TextPrecision, named_choice
+from ctxmetrics.metrics.base import NAMED, named_choice
 from ctxmetrics.metrics.judging import JudgedMetric
+from ctxmetrics.metrics.precision import TextPrecision
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.conventions import Family, Weighting
 from ctxmetrics.verdicts import Verdict

@@ -30,11 +30,10 @@ from ctxmetrics.metrics.base import (
     NAMED,
     Definition,
     Metric,
-    name_repeats,
     named_choice,
     not_judged,
 )
-from ctxmetrics.metrics.relevance import rate_by_units
+from ctxmetrics.metrics.precision import name_repeats, rate_by_units
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import breaker_scope
 from ctxmetrics.samples.fields import MAX_UNITS, Fact

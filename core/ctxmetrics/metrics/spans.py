@@ -20,8 +20,9 @@ from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, named_choice
+from ctxmetrics.metrics.base import NAMED, named_choice
 from ctxmetrics.metrics.ids import describe_ids
+from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.samples.documents import SPAN_MARK, write_span
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.conventions import Family

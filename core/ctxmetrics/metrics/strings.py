@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.metrics.base import NAMED, ListMetric, TextPrecision
+from ctxmetrics.metrics.base import NAMED
+from ctxmetrics.metrics.lists import ListMetric
+from ctxmetrics.metrics.precision import TextPrecision
 from ctxmetrics.scores.conventions import Family
 from ctxmetrics.text.repeats import find_repeats
 from ctxmetrics.verdicts import Evidence, Verdict

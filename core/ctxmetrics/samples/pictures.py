@@ -1,7 +1,8 @@
 """Finds pictures, and sound, video and files, in the forms in which frameworks hold them.
 
 The judges and the string measures read text. Such content is found before anything is judged, so that
-no placeholder, address or encoded picture is scored as if it were text.
+no placeholder, address or encoded picture is scored as if it were text. Texts that are no more than a name, an address or a
+number are found here, too: they may be all that a field of texts holds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.text.character_spans import has_content
 
 # What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
 _MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
@@ -82,6 +84,32 @@ _IN_BRACKETS = re.compile(
 )
 _WORDS_ALONE = re.compile(r"[^\W\d_]+[^\w.]*")
 _BETWEEN = re.compile(r"[\s,;]+")
+_PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
+_NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))
+# The endings of the names of documents and data.
+_FILE_ENDINGS = "pdf|docx?|pptx?|xlsx?|odt|rtf|md|rst|txt|html?|xml|jsonl?|csv|tsv|epub"
+# The whole of a text that is no more than an address, a file, a place, a number or an id.
+ADDRESS_OR_NAME: re.Pattern[str] = re.compile(
+    rf"""
+    (?:[a-z][a-z0-9+.-]*:)?//\S+                          # an address
+    | (?:[\w.-]*/)+[\w.-]+                                # a path
+    | [^\s/]+\.[a-z][a-z0-9]{{1,4}}(?:[\#:?]\S*)?         # a file, perhaps with a place in it
+    | [§\#+-]?\s?\d[\d.:/_-]*                             # a number, a date, a section
+    | @\w+
+    | [a-z]+(?:_[a-z]+)+                                  # words with marks between
+    | [a-z]+(?:-[a-z]+){{2,}}
+    | [a-z][\w.-]*:[^\s:]+                                # doc:intro
+    | !?\[[^\]]*\]\(\S+\)                                 # a link of Markdown
+    | (?=[^a-z]*[a-z])(?=\D*\d)                           # one word with a letter and a digit
+      [\w:\#=+?&@-]+(?:\.\w[\w:\#=+?&@/-]*)*
+    | §\s?\d+\s\w+\.?\s\d+                                # § 12 Abs. 3
+    | (?:[^\n.?!]|\.(?!\s)){{1,150}}\.(?:{_FILE_ENDINGS}) # a file whose name has blanks
+    | (?:{_NAMES_OF_PASSAGES})\W{{0,3}}\d+       # page 7, Chunk #3
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# The characters of a text that are looked at: an address may go on.
+LONGEST_NAME = 500
 
 
 def in_text(text: str, *, alone: bool = False) -> str | None:
@@ -130,6 +158,13 @@ def find_placeholder(text: str) -> str | None:
 def _describes(word: str) -> bool:
     """Whether a word in a placeholder says something about what is not there."""
     return _WORDS_ALONE.fullmatch(word) is not None and word.casefold() not in _ABSENT
+
+
+def is_no_text(text: str) -> bool:
+    """Whether a text is no more than an address, a file, a place, a number or an id, or holds no letter or digit."""
+    if not has_content(text):
+        return True
+    return ADDRESS_OR_NAME.fullmatch(text.strip()[:LONGEST_NAME]) is not None
 
 
 def in_value(value: object) -> str | None:

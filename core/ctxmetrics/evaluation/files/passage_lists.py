@@ -16,10 +16,10 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_orders, find_order
 from ctxmetrics.evaluation.files.several_runs import check_setting, read_retrieval
-from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
 from ctxmetrics.samples.field_names import map_options
+from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.schema import RETRIEVED
 
 # If this share of the rows or more look like single passages, all of them are.

@@ -19,8 +19,9 @@ from ctxmetrics.evaluation.rows.metric_values import REASON
 from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller, score_now
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.sources import check_id, check_present
-from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.ids import read_grades
+from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.samples.cells import find_doubled, list_in
 from ctxmetrics.samples.documents import as_list, is_missing
 from ctxmetrics.samples.fields import plain_texts

@@ -33,7 +33,8 @@ from ctxmetrics.evaluation.runs.sources import check_present
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
-from ctxmetrics.metrics.base import ListMetric, Metric
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.models.openai.model import Key
 from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY
 from ctxmetrics.samples.documents import look_up
