@@ -58,8 +58,8 @@ from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Cell, Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, Draw, PeopleAnswers, read_answers
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import key_of, texts_key
 from ctxmetrics.evaluation.rows.sample_groups import find, read_groups
+from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.runs.engine import evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results

@@ -21,7 +21,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
     PeopleAnswers,
     PersonAnswer,
 )
-from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import marked, read_span, with_reference_spans
 from ctxmetrics.samples.documents import ID_KEYS, SPAN_MARK, own_id, span_of, write_span

@@ -310,7 +310,7 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
         InputFileError: There are no such results.
         ParameterError: None of them failed there.
     """
-    from ctxmetrics.evaluation.rows.rows_file import question_hash
+    from ctxmetrics.evaluation.rows.sample_record import question_hash
     from ctxmetrics.evaluation.runs.results import Results
 
     results = Results.from_jsonl(str(path).removesuffix(".failed"))

@@ -29,8 +29,9 @@ from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
 from ctxmetrics.evaluation.rows.people_answers import apply_labels
 from ctxmetrics.evaluation.rows.provenances import Origin, find_origin
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import build_record, read_rows
+from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
+from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.evaluation.statistics.paired import holm
 from ctxmetrics.metrics.metric_names import near_names, possible_names
 from ctxmetrics.scores.score import Provenance

@@ -13,7 +13,7 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import question_hash
+from ctxmetrics.evaluation.rows.sample_record import question_hash
 from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.scores.wording import plural
 

@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import read_score
+from ctxmetrics.evaluation.rows.score_reading import read_score
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import OPTIONS, Schema

@@ -16,7 +16,7 @@ from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages.phrases import say
 from ctxmetrics.evaluation.pages.tables import Bar, Column, Table
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import build_record
+from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.samples.stages import Stage, sizes_of, with_stage_history
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.wording import TEXT, clean

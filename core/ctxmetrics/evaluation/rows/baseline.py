@@ -67,7 +67,7 @@ def shorten_question(record: Mapping[str, Any]) -> str:
 
 
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Cut the hashes of a sample to those that a baseline holds; see `ctxmetrics.evaluation.rows.rows_file.build_record`."""
+    """Cut the hashes of a sample to those that a baseline holds; see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
     if "key" in record or "hash" not in record:
         return {**record}
     hashes = record.get("context_hashes") or []
@@ -92,7 +92,7 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
 
     Args:
         row: The row.
-        record: What is known of its sample; see `ctxmetrics.evaluation.rows.rows_file.build_record`.
+        record: What is known of its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`.
     """
     short = shorten_record(record)
     kept = {name: short[name] for name in _KEPT if name in short}

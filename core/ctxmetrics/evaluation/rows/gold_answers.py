@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.file_names import key_beside, labels_beside
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, LabelQuestion, PeopleAnswers
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import build_record
+from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.wording import TEXT, clean, plural
@@ -40,7 +40,7 @@ class IndexSketch:
             self.add(build_record(row) or EMPTY)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add what a row says about its sample; see `ctxmetrics.evaluation.rows.rows_file.build_record`."""
+        """Add what a row says about its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
         ids = record.get("retrieved_context_ids") or ()
         self.labels.add_ids(ids, record.get("reference_context_ids"))
         if in_spans(ids):

@@ -20,7 +20,7 @@ from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.rows.baseline import HASHED, KEY, shorten
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import build_record, texts_key
+from ctxmetrics.evaluation.rows.sample_record import build_record, texts_key
 from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import metric_named

@@ -29,7 +29,9 @@ from ctxmetrics.evaluation.files.text_files import DAMAGED, compress, get_ending
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, content_hash, read_rows, to_lines
+from ctxmetrics.evaluation.rows.row_lines import to_lines
+from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_rows
+from ctxmetrics.evaluation.rows.sample_record import content_hash
 from ctxmetrics.evaluation.rows.table_files import (
     build_tables,
     check_ending,

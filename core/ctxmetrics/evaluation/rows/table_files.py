@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.files.csv_rows import ESCAPED
 from ctxmetrics.evaluation.files.text_files import get_ending
 from ctxmetrics.evaluation.rows.metric_values import REASON
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import build_record
+from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.samples.schema import FIELDS
 from ctxmetrics.scores.score import Score
 

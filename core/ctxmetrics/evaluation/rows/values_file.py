@@ -8,7 +8,8 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, check_scale, read_rows
+from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_rows
+from ctxmetrics.evaluation.rows.score_checks import check_scale
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 

@@ -19,9 +19,11 @@ from ctxmetrics.evaluation.rows.baseline import shorten_row
 from ctxmetrics.evaluation.rows.metric_values import REASON
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.row_lines import to_lines, to_rows
 from ctxmetrics.evaluation.rows.row_writer import json_line, write_tables, write_whole
-from ctxmetrics.evaluation.rows.rows_file import build_record, read_rows, to_lines, to_rows
+from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
+from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.evaluation.runs.result_figures import ResultFigures
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import NOT_FINAL, Provenance

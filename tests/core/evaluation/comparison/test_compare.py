@@ -31,7 +31,7 @@ from ctxmetrics.evaluation.comparison.compare import compare_all
 from ctxmetrics.evaluation.comparison.view import clauses
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.people_answers import PersonAnswer
-from ctxmetrics.evaluation.rows.rows_file import context_hashes
+from ctxmetrics.evaluation.rows.sample_record import context_hashes
 from ctxmetrics.evaluation.runs.gates import (
     choose_gated,
     describe_overruled,

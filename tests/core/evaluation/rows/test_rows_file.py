@@ -34,7 +34,8 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.cli import app
 from ctxmetrics.evaluation.rows.line_forms import declare
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import check_types, to_lines
+from ctxmetrics.evaluation.rows.row_lines import to_lines
+from ctxmetrics.evaluation.rows.score_reading import check_types
 from ctxmetrics.metrics.catalog import metric_named
 from support.cases import each_case
 from support.rows import read_rows
@@ -373,7 +374,7 @@ from dataclasses import replace
 from pathlib import Path
 from ctxmetrics import ContextRecall, Results, Sample
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import to_lines
+from ctxmetrics.evaluation.rows.row_lines import to_lines
 
 old, new, values = Path(sys.argv[1]), Path(sys.argv[2]), eval(sys.argv[3])
 Results.from_jsonl(old)

@@ -26,8 +26,8 @@ from ctxmetrics.evaluation.rows.people_answers import (
     with_labels,
 )
 from ctxmetrics.evaluation.rows.row_writer import append, json_line
-from ctxmetrics.evaluation.rows.rows_file import key_of
 from ctxmetrics.evaluation.rows.sample_groups import find
+from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.evaluation.runs.sources import check_id
 from ctxmetrics.metrics.judged import ContextRecall
 from ctxmetrics.samples.sample import Sample

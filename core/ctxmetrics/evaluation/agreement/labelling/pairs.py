@@ -16,7 +16,8 @@ from ctxmetrics.evaluation.comparison.pairing import MissingIdError, RowPair, jo
 from ctxmetrics.evaluation.rows.baseline import KEY, shorten
 from ctxmetrics.evaluation.rows.people_answers import Draw, Drawn, QuestionKey, label_of
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import key_of, read_rows, texts_key
+from ctxmetrics.evaluation.rows.rows_file import read_rows
+from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
 from ctxmetrics.evaluation.statistics.paired import EQUAL
 from ctxmetrics.metrics.catalog import metric_named

@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
     label_of,
 )
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import texts_key
+from ctxmetrics.evaluation.rows.sample_record import texts_key
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.samples.documents import SPAN_MARK
 from ctxmetrics.samples.sample import Sample

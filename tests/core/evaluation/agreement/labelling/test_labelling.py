@@ -33,7 +33,7 @@ from ctxmetrics.evaluation.agreement.labelling.draw import (
 from ctxmetrics.evaluation.agreement.labelling.session import Session
 from ctxmetrics.evaluation.cli import app
 from ctxmetrics.evaluation.rows.people_answers import PeopleAnswers, read_answers
-from ctxmetrics.evaluation.rows.rows_file import key_of
+from ctxmetrics.evaluation.rows.sample_record import key_of
 from support.command import run_command
 from support.labelling import LabelProcess
 from support.rows import read_rows

@@ -23,7 +23,8 @@ from ctxmetrics.evaluation.agreement.labelling.pairs import (
 from ctxmetrics.evaluation.agreement.labelling.session import Session
 from ctxmetrics.evaluation.cli import app
 from ctxmetrics.evaluation.rows.people_answers import apply_labels
-from ctxmetrics.evaluation.rows.rows_file import key_of, read_rows
+from ctxmetrics.evaluation.rows.rows_file import read_rows
+from ctxmetrics.evaluation.rows.sample_record import key_of
 from support.command import run_command
 from support.labelling import LabelProcess
 

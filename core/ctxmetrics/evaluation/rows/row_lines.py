@@ -1,0 +1,152 @@
+"""A row of results as plain data: what `--out` and `Results.to_jsonl` write.
+
+One line a sample and metric. What several lines have in common is written once: a provenance in a line of its own,
+``{"provenance_id": 1, ..}``, before the first row that has it; the sample in the first line of its rows. The line holds enough
+to find the sample again, and its long texts only on request.
+
+Left out are: a field that has its default (null, an empty list, no usage), the text of a verdict that is its id, and a quote
+that the verdict's text has at the same place. `ctxmetrics.evaluation.rows.line_forms` declares the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from ctxmetrics._internal.frozen import EMPTY, plain
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, build_record
+from ctxmetrics.scores.score import Provenance, Score, get_deferred
+from ctxmetrics.verdicts import Usage, Verdict
+
+# Fields that `_to_sparse` leaves out: a line does not hold them, or `to_lines` writes them in another form.
+_OTHER_FIELDS: dict[type, set[str]] = {
+    Score: {"provenance", "counted", "usage", "verdicts", "sample_id", "contexts"},
+    Verdict: {"evidence"},
+}
+_NO_USAGE = Usage()
+# What a field is that a record does not have.
+_ABSENT = object()
+
+
+def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield what is known of one sample, in full: a dict a metric."""
+    record = build_record(row, keep_texts=keep_texts)
+    for score in row.scores:
+        values = score.to_dict()
+        yield {"sample_id": values.pop("sample_id"), "sample": record, **values}
+
+
+def to_lines(
+    row: Row,
+    provenances: dict[Provenance, int],
+    run: Mapping[str, Any] = EMPTY,
+    *,
+    keep_texts: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one sample in a file.
+
+    Args:
+        row: The sample and its scores.
+        provenances: The numbers of the provenances that stand in the file; those of this row are added.
+        run: What is known of the run: the first line of the file.
+        keep_texts: Write all fields of the sample.
+    """
+    if run and not provenances:
+        yield {"provenance_id": 0, "run": run}
+    record = _to_sparse_record(build_record(row, keep_texts=keep_texts))
+    for index, score in enumerate(row.scores):
+        number = provenances.get(score.provenance)
+        if number is None:
+            number = len(provenances) + 1
+            provenances[score.provenance] = number
+            yield {"provenance_id": number, **_to_sparse(score.provenance)}
+        line: dict[str, Any] = {}
+        if score.sample_id:
+            line["sample_id"] = score.sample_id
+        if index == 0:
+            line["sample"] = record
+        line |= _to_sparse(score)
+        if score.passed is not None:
+            line["passed"] = score.passed
+        line |= _describe_verdicts(score)
+        if score.usage is not _NO_USAGE and score.usage != _NO_USAGE:
+            line["usage"] = _to_sparse(score.usage)
+        line["provenance_id"] = number
+        yield line
+
+
+def _to_sparse_record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what a row says about its sample without the fields that are empty."""
+    if record is None:
+        return None
+    sparse = {**record}
+    for name, empty in EMPTY_FIELDS.items():
+        if sparse.get(name, _ABSENT) == empty:
+            del sparse[name]
+    return sparse
+
+
+def _to_sparse(item: Any) -> dict[str, Any]:
+    """Return an object as plain data, without the fields that have their default."""
+    data = {}
+    get_values, defaults = _get_defaults(item.__class__)
+    for value, (name, default) in zip(get_values(item), defaults, strict=True):
+        if value is default:
+            continue
+        if type(value) is not type(default) or value != default:  # 1 is not true
+            data[name] = plain(value)
+    return data
+
+
+@cache
+def _get_defaults(cls: type) -> tuple[Callable[[Any], Sequence[Any]], tuple[tuple[str, Any], ...]]:
+    """Return a function that gets the values of a dataclass, and the name and the default of each.
+
+    The text of a verdict has none: it is written even where it is empty.
+    """
+    other_fields = _OTHER_FIELDS.get(cls, ())
+    defaults = {}
+    for item in fields(cls):
+        if item.name not in other_fields:
+            defaults[item.name] = MISSING if item.name == "text" else item.default
+    return attrgetter(*defaults), tuple(defaults.items())
+
+
+def _describe_verdicts(score: Score) -> dict[str, Any]:
+    """Return the fields of a line about the verdicts of a score, and about the doubtful ones."""
+    deferred = get_deferred(score)
+    verdicts_of_ids = deferred.to_dicts() if deferred else None
+    if verdicts_of_ids is not None:  # plain data, so that no verdicts are made for the file
+        return {"verdicts": verdicts_of_ids} if verdicts_of_ids else {}
+    data: dict[str, Any] = {}
+    if score.verdicts:
+        data["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
+    if score.doubtful:
+        data["doubtful"] = dict(score.doubtful)
+    return data
+
+
+def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain data, without what it says twice."""
+    short = _to_sparse(verdict)
+    if verdict.text == verdict.id:
+        del short["text"]
+    if not verdict.evidence:
+        return short
+    evidence = []
+    for span in verdict.evidence:
+        short_span = _to_sparse(span)
+        if span.quote == cut_quote(verdict.text, span.start, span.end):
+            del short_span["quote"]
+        evidence.append(short_span)
+    short["evidence"] = evidence
+    return short
+
+
+def cut_quote(text: str, start: int, end: int) -> str:
+    """Return the quote of a span from the text of its verdict, which is the quote itself, or a context."""
+    return text if end - start == len(text) else text[start:end]

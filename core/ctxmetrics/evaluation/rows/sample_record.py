@@ -1,0 +1,98 @@
+"""What a row says about its sample: its fields, and hashes that find the sample again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ctxmetrics._internal.frozen import plain
+from ctxmetrics.evaluation.rows.baseline import digest
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.samples.stages import sizes_of
+
+# Fields of a record that a line leaves out where they are empty, and what they are then.
+EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
+# Fields of a record that are no fields of the sample.
+FIELDS_BESIDE_SAMPLE = ("hash", "context_hashes", "content_hash", "stage_sizes", "key", "stages_key")
+# Fields of a sample that no metric looks at.
+_UNSCORED_FIELDS = ("id", "labels", "metadata")
+
+
+def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
+    """Return what a row says about its sample: as it was read, else made of the sample; None without a sample.
+
+    Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
+    ``content_hash`` of every field that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
+
+    Args:
+        row: The row.
+        keep_texts: Give all fields of the sample.
+    """
+    sample = row.sample
+    if row.record is not None or sample is None:
+        return row.record
+    fields = sample.to_dict()
+    # First the fields of `ctxmetrics.evaluation.rows.line_forms.Record`, in its order: so a file that was read is written alike.
+    record: dict[str, Any] = {
+        "hash": question_hash(sample),
+        "content_hash": _hash_fields(sample, fields),
+        "user_input": sample.user_input,
+        "context_hashes": context_hashes(sample),
+    }
+    if keep_texts and "retrieved_contexts" in fields:
+        record["retrieved_contexts"] = fields["retrieved_contexts"]
+    if sample.stages:
+        record["stage_sizes"] = sizes_of(sample.stages)
+    record |= {name: value for name, value in fields.items() if keep_texts or name in TEXTS_OF}
+    record["labels"] = fields.get("labels", {})
+    record["metadata"] = fields.get("metadata", {})
+    return record
+
+
+def question_hash(sample: Sample) -> str:
+    """Return a hash of question and reference."""
+    return _hash_question(sample.user_input, sample.reference, sample.references)
+
+
+@lru_cache(maxsize=1)  # samples of ids have neither
+def _hash_question(
+    user_input: str | None, reference: str | None, references: tuple[str, ...] | None
+) -> str:
+    return digest([user_input, reference or plain(references)])
+
+
+def context_hashes(sample: Sample) -> list[str]:
+    """Return a hash of each retrieved context."""
+    return [digest(text) for text in sample.retrieved_contexts or ()]
+
+
+def content_hash(sample: Sample) -> str:
+    """Return a hash of every field that metrics look at."""
+    return _hash_fields(sample, sample.to_dict())
+
+
+def _hash_fields(sample: Sample, fields: Mapping[str, Any]) -> str:
+    scored = {name: value for name, value in fields.items() if name not in _UNSCORED_FIELDS}
+    if sample.stages:  # a hash of a mapping does not see its order
+        scored["order"] = list(sample.stages)
+    return digest(scored)
+
+
+def texts_key(row: Row) -> tuple[str | None, str]:
+    """Return what a row and a labelled sample are joined by: the id, and a hash of what a person sees who labels it.
+
+    That is a hash of the hashes of question and reference, and of each context; of a baseline, the beginning of it.
+    """
+    record = build_record(row) or {}
+    if "key" in record:
+        return row.sample_id, record["key"]
+    hashes = record.get("context_hashes") or ()
+    return row.sample_id, digest([record.get("hash"), *hashes])
+
+
+def key_of(sample: Sample) -> tuple[str | None, str]:
+    """Return the key of a sample, as `texts_key` does for a row."""
+    return sample.id, digest([question_hash(sample), *context_hashes(sample)])

@@ -1,0 +1,135 @@
+"""Checks of a score that was read: its scale, its verdicts, their spans and its value must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.rows.baseline import HASHED
+from ctxmetrics.formulas import average_precision, merge_repeats, share
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.score import Score, read_repeats
+from ctxmetrics.verdicts import Evidence
+
+# The letter of the ids of verdicts, by what they are about.
+_ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
+# What the verdicts of a score are about, and its formula, where its value is computed again.
+_CHECKED_KINDS = ("sentence", "claim", "context")
+_CHECKED_FORMULAS = ("share", "average_precision")
+_EQUAL = 1e-9
+# How many characters of an id a message shows.
+_LONGEST_ID = 80
+
+
+def check_scale(score: Score) -> None:
+    """Raise where value or pass mark are not on the scale of the score's convention."""
+    scale = get_convention(score.provenance.convention).scale
+    for name, value in (("value", score.value), ("threshold", score.threshold)):
+        if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
+            raise InputFileError(f"{name}: {value:.12g} is no number from 0 to {scale:g}.")
+
+
+def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
+    """Raise where verdicts are not in order, their stages are others, or a span is not in its context.
+
+    Args:
+        score: The score.
+        record: What its line says about the sample.
+    """
+    _check_stages(score, record)
+    letter = _ID_LETTERS.get(score.counted[0])
+    for index, verdict in enumerate(score.verdicts):
+        expected_id = f"{letter}{index + 1}"
+        if letter and verdict.id != expected_id:
+            shown_id = visible(verdict.id)[:_LONGEST_ID]
+            raise InputFileError(f"verdicts.{index}.id: {shown_id!r} is not {expected_id}.")
+        for span in verdict.evidence:
+            place = f"the span {span.start} to {span.end} of context {span.context}"
+            where = f"verdicts.{index}.evidence: {place}"
+            _check_span(span, where, score.context_lengths, record)
+
+
+def _check_stages(score: Score, record: Mapping[str, Any]) -> None:
+    """Raise where the verdicts name other stages than the sample, or not all of them the same."""
+    orders = set()
+    names: set[str] = set()
+    for verdict in score.verdicts:
+        if "stages" in verdict.details:
+            order = tuple(stage["name"] for stage in verdict.details["stages"])
+            orders.add(order)
+            names.update(order)
+    stages_of_sample = set(record.get("stage_sizes") or ())
+    if len(orders) > 1 or not names <= stages_of_sample:
+        raise InputFileError("verdicts.details.stages: the stages are not those of the sample.")
+
+
+def _check_span(
+    span: Evidence, where: str, lengths: Sequence[int] | None, record: Mapping[str, Any]
+) -> None:
+    """Raise where a span is not as long as its quote, not inside its context, or another text than its quote.
+
+    Args:
+        span: The span.
+        where: The field and the span, for the message.
+        lengths: The lengths of the contexts; empty or None where they are not known.
+        record: What the line says about the sample.
+    """
+    if span.end - span.start != len(span.quote):
+        raise InputFileError(f"{where} is not as long as its quote.")
+    hashes = record.get("context_hashes")
+    if not lengths:  # the hashes say how many contexts there are, not how long they are
+        lengths = hashes and [span.end] * len(hashes)
+    if lengths is not None:
+        is_inside = span.context < len(lengths) and span.end <= lengths[span.context]
+        if not is_inside:
+            raise InputFileError(f"{where} is not inside the {len(lengths)} contexts.")
+    texts = record.get("retrieved_contexts")
+    if texts is None:
+        return
+    if span.context >= len(texts) or texts[span.context][span.start : span.end] != span.quote:
+        raise InputFileError(f"{where} is not its quote.")
+
+
+def check_value(score: Score) -> None:
+    """Raise where the value is not what the formula gives for the verdicts.
+
+    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
+    """
+    if score.value is None or not _can_compute(score):
+        return
+    hits = [verdict.value for verdict in score.verdicts if verdict.value is not None]
+    if len(hits) < len(score.verdicts):
+        raise InputFileError("value: a verdict is missing, so there is no value.")
+    convention = get_convention(score.provenance.convention)
+    if score.counted[0] == "context":
+        hits = merge_repeats(hits, read_repeats(score.metadata.get("repeats"), len(hits)))
+    if score.provenance.formula == "share":
+        value = share(hits)
+    else:
+        value = average_precision(hits, epsilon=convention.epsilon)
+    expected = convention.scale * (value or 0.0)
+    if expected < convention.scale and _is_strict(score.metric):
+        expected = 0.0
+    if abs(score.value - expected) > convention.scale * _EQUAL:
+        raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {expected:.6g}.")
+
+
+def _can_compute(score: Score) -> bool:
+    """Tell whether the verdicts of a line are enough to compute its value."""
+    if not score.verdicts or score.counted[0] not in _CHECKED_KINDS:
+        return False
+    # A baseline does not say which contexts are counted once.
+    is_baseline = score.verdicts[0].text.startswith(HASHED)
+    if is_baseline or "sources" in score.metadata:
+        return False
+    return score.provenance.formula in _CHECKED_FORMULAS
+
+
+@lru_cache(maxsize=256)
+def _is_strict(name: str) -> bool:
+    metric = metric_named(name)
+    return metric is not None and metric.strict

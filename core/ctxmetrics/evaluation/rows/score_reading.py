@@ -1,0 +1,141 @@
+"""A score from the fields of a line: types are checked, what the line left out is added, and the parts must agree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.rows.row_lines import cut_quote
+from ctxmetrics.evaluation.rows.score_checks import check_scale, check_value, check_verdicts
+from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.scores.score import Provenance, Score
+from ctxmetrics.verdicts import Evidence, Usage, Verdict
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+# How many characters of a field's name a message shows.
+_LONGEST_FIELD = 80
+# An escape of JSON. The group is half a character: a surrogate without its partner.
+_ESCAPE = re.compile(
+    rb"""
+    \\ (?:
+        [^u]                                  # such as \n
+        | u[dD][89abAB].. \\u[dD][c-fC-F]..   # both surrogates of a character
+        | (u[dD][89a-fA-F]..)
+        | u
+    )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_REPLACEMENT = rb"\ufffd"
+
+
+def with_whole_characters(text: bytes) -> bytes:
+    """Replace half a character by U+FFFD: a model or server may have written one, and pydantic refuses it."""
+    return _ESCAPE.sub(lambda match: _REPLACEMENT if match[1] else match[0], text)
+
+
+def read_score(data: Mapping[str, Any]) -> Score:
+    """Read a score that `Score.to_dict` gave.
+
+    Args:
+        data: The score; and under ``sample`` what is known of its sample.
+
+    Raises:
+        InputFileError: It is no score; the message names the field.
+    """
+    from ctxmetrics.evaluation.rows import line_forms
+
+    fields = check_types(line_forms.LINE, data)
+    if "provenance" not in fields:
+        raise InputFileError("provenance: Field required.")
+    fields["provenance"] = share_provenance(Provenance(**fields["provenance"]))
+    fields.pop("provenance_id", None)
+    record = fields.pop("sample", None)
+    return build_score(fields, record or EMPTY)
+
+
+def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
+    """Check the types of a line's fields.
+
+    Raises:
+        InputFileError: A field has another type, or is missing.
+    """
+    from pydantic_core import ValidationError
+
+    # As JSON, so that the rules are those of a file.
+    text = json.dumps(data, default=str).encode()
+    try:
+        return form.validate_json(with_whole_characters(text))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(map(str, first["loc"]))
+        field = visible(path)[:_LONGEST_FIELD]
+        raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
+
+
+def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
+    """Build the score of a line from its fields.
+
+    Args:
+        fields: The fields of the score, of their types, with a `Provenance`.
+        record: What the line says about its sample.
+
+    Raises:
+        InputFileError: They do not agree; the message names the field.
+    """
+    fields["verdicts"] = tuple([_build_verdict(item) for item in fields.get("verdicts", ())])
+    if fields.get("usage"):
+        fields["usage"] = Usage(**fields["usage"])
+    metadata = fields.get("metadata")
+    fields["metadata"] = FrozenDict(metadata) if metadata else EMPTY
+    counted = _find_counted_words(fields["metric"], fields["provenance"].convention)
+    score = Score(**fields, counted=counted)
+    check_scale(score)
+    check_verdicts(score, record)
+    check_value(score)
+    return score
+
+
+def _build_verdict(fields: dict[str, Any]) -> Verdict:
+    """Build a verdict from its fields, with the text and the quotes that the line left out."""
+    text = _reuse_text(fields["text"]) if "text" in fields else fields["id"]
+    fields["text"] = text
+    if "evidence" in fields:
+        fields["evidence"] = tuple([_build_evidence(item, text) for item in fields["evidence"]])
+    return Verdict(**fields)
+
+
+def _build_evidence(fields: dict[str, Any], text: str) -> Evidence:
+    if "quote" in fields:
+        fields["quote"] = _reuse_text(fields["quote"])
+    else:
+        fields["quote"] = cut_quote(text, fields["start"], fields["end"])
+    return Evidence(**fields)
+
+
+@lru_cache(maxsize=256)
+def _reuse_text(text: str) -> str:
+    """Return an equal text that was read before, so that the metrics of a sample share its texts."""
+    return text
+
+
+@lru_cache(maxsize=64)
+def share_provenance(provenance: Provenance) -> Provenance:
+    """Return an equal provenance that was read before, so that the lines of a run share one."""
+    return provenance
+
+
+@lru_cache(maxsize=64)
+def _find_counted_words(metric_name: str, convention: str) -> tuple[str, str]:
+    """Return the words for what a metric counts, and for what hits are."""
+    metric = metric_named(metric_name, convention)
+    return ("verdict", "yes") if metric is None else metric.counted_words
