@@ -7,10 +7,9 @@ a plain yes or no, and a yes needs a quote that stands in a context. What a quot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -19,31 +18,27 @@ from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
-    QuoteMatch,
-    covers,
     match_quote,
     read_telling_words,
-    split_context,
     stands_as_sentence,
 )
 from ctxmetrics.judges.evidence.restatements import find_restatement
 from ctxmetrics.judges.llm import comparing
-from ctxmetrics.judges.llm.entries import Quote, ReplyEntries, ReplyEntry, count_strays, read_entries
+from ctxmetrics.judges.llm.entries import ReplyEntries, ReplyEntry, count_strays, read_entries
+from ctxmetrics.judges.llm.located_quotes import (
+    ContextQuotes,
+    LocatedQuote,
+    QuoteFinder,
+    build_evidence,
+    group_by_context,
+)
 from ctxmetrics.judges.llm.parsing import WrongDataError
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.prompts import Pack
-from ctxmetrics.text.character_spans import Span
-from ctxmetrics.text.quote_search import Effort, EffortExceededError
+from ctxmetrics.text.quote_search import Effort
 from ctxmetrics.text.sentences import split_sentences
-from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import EMPTY_FORM, FLAGS, Evidence, Verdict
 
-# Quotes about one unit that are looked for: three for each of the contexts of one request.
-MOST_QUOTES = 200
-# Characters of a long sentence that are read before and after a quote.
-_AROUND = 500
-# Characters of one context that are read about one unit.
-_MOST_READ = 8_000
 # The share of a unit's words that a quote holds if it is about that unit.
 _LEAST_SHARE_OF_NEAREST = 0.5
 # Characters of a sentence of a context that a reason shows.
@@ -67,90 +62,6 @@ class Decision(NamedTuple):
     def is_yes(self) -> bool:
         """Whether the verdict is yes and is not asked again."""
         return self.problem is None and self.verdict is not None and self.verdict.value is True
-
-
-class _Hit(NamedTuple):
-    """A quote that was found in a context.
-
-    Attributes:
-        span: Where it stands.
-        doubt: Why it proves little, or None.
-    """
-
-    span: Evidence
-    doubt: str | None = None
-
-
-@dataclass(slots=True)
-class _Quotes:
-    """Finds the quotes of one reply, and counts how many stand in the context that they name.
-
-    Attributes:
-        part: What the request shows.
-        find: Finds a quote in a context (`match_quote`), and remembers the result.
-        total: How many quotes were looked up.
-        in_place: How many of them stand in the context that they name.
-    """
-
-    part: Part
-    find: Callable[[str, str], QuoteMatch | None]
-    total: int = 0
-    in_place: int = 0
-
-    def look_up(self, quotes: Iterable[Quote], *, elsewhere: bool) -> tuple[list[_Hit], int, int]:
-        """Find quotes, each in the context that it names, else in exactly one other.
-
-        Args:
-            quotes: The quotes.
-            elsewhere: Also look in the other contexts.
-
-        Returns:
-            The quotes that stand in a context, how many do not, and how many were too much work.
-        """
-        distinct = list(dict.fromkeys(quotes))
-        self.total += len(distinct)
-        skipped = max(0, len(distinct) - MOST_QUOTES)
-        unverified = 0
-        contexts = self.part.contexts
-        hits: list[_Hit] = []
-        for quote in distinct[:MOST_QUOTES]:
-            context_id = quote.context
-            doubt = None
-            match = None
-            try:
-                if context_id in contexts:
-                    match = self.find(quote.text, contexts[context_id])
-                if match is not None:
-                    self.in_place += 1
-                elif elsewhere:
-                    matches = self._matches_elsewhere(quote)
-                    if len(matches) == 1:
-                        context_id, match = matches[0]
-                        doubt = "another_context"
-            except EffortExceededError:
-                skipped += 1
-                continue
-            if match is None:
-                unverified += 1
-                continue
-            if match.is_broken and doubt is None:
-                doubt = "broken_quote"
-            context_index = int(context_id[1:]) - 1
-            text = contexts[context_id][match.start : match.end]
-            span = Evidence(context_index, match.start, match.end, text, quote.whole)
-            hits.append(_Hit(span, doubt))
-        return hits, unverified, skipped
-
-    def _matches_elsewhere(self, quote: Quote) -> list[tuple[str, QuoteMatch]]:
-        """Find a quote in the contexts that it does not name."""
-        matches = []
-        for context_id, context in self.part.contexts.items():
-            if context_id == quote.context:
-                continue
-            match = self.find(quote.text, context)
-            if match is not None:
-                matches.append((context_id, match))
-        return matches
 
 
 def check(
@@ -187,27 +98,27 @@ def check(
     entries = read_entries(data, part, units, contexts, pack)
     if not is_code_repeated and count_strays(data, part, part.contexts):
         raise WrongDataError(code)
-    quotes = _Quotes(part, cache(partial(match_quote, Effort(), part.request.language)))
+    finder = QuoteFinder(part, cache(partial(match_quote, Effort(), part.request.language)))
     evidence = _collect_evidence(part, earlier_verdicts)
     decisions: dict[str, Decision] = {}
     for id_ in units:
         entry = entries.by_id[id_]
-        decisions[id_], cells = _decide_unit(id_, entry, quotes)
+        decisions[id_], quotes_by_context = _decide_unit(id_, entry, finder)
         if _may_be_shifted(id_, entries, part):
             decisions[id_] = Decision(None, "invalid_reply")
             continue
         if entry.value is False:
             decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], part)
-        sentences = [sentence for cell in cells.values() for sentence in cell.sentences]
+        sentences = _join_sentences(quotes_by_context)
         if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, part):
-            decisions[id_] = _doubt_other_sentence(decisions[id_], cells)
-        for index, cell in cells.items():
-            doubt = comparing.UNDECIDED if decisions[id_].verdict is None else cell.doubt
-            evidence[f"c{index + 1}"].extend(_Hit(span, doubt) for span in cell.spans)
-    decisions |= _decide_contexts(contexts, entries, quotes, evidence)
+            decisions[id_] = _doubt_other_sentence(decisions[id_], quotes_by_context)
+        for index, quotes in quotes_by_context.items():
+            doubt = comparing.UNDECIDED if decisions[id_].verdict is None else quotes.doubt
+            evidence[f"c{index + 1}"] += [LocatedQuote(span, doubt) for span in quotes.spans]
+    decisions |= _decide_contexts(contexts, entries, finder, evidence)
     decisions |= _doubt_useless({id_: decisions[id_] for id_ in contexts}, part)
     if not is_code_repeated:
-        all_quotes_are_right = quotes.total > 0 and quotes.in_place == quotes.total
+        all_quotes_are_right = finder.total > 0 and finder.in_place == finder.total
         if not all_quotes_are_right:
             raise WrongDataError(code)
         decisions = {id_: _without_echo(decision) for id_, decision in decisions.items()}
@@ -216,30 +127,38 @@ def check(
     return decisions, _write_note(decisions)
 
 
-def _collect_evidence(part: Part, verdicts: Mapping[str, Verdict]) -> dict[str, list[_Hit]]:
+def _join_sentences(quotes_by_context: Mapping[int, ContextQuotes]) -> list[str]:
+    """Return the sentences that hold the quotes from all contexts, in one list."""
+    sentences: list[str] = []
+    for quotes in quotes_by_context.values():
+        sentences += quotes.sentences
+    return sentences
+
+
+def _collect_evidence(part: Part, verdicts: Mapping[str, Verdict]) -> dict[str, list[LocatedQuote]]:
     """Collect the evidence of earlier verdicts about units, by the id of its context."""
-    evidence: dict[str, list[_Hit]] = {id_: [] for id_ in part.contexts}
+    evidence: dict[str, list[LocatedQuote]] = {id_: [] for id_ in part.contexts}
     for unit_id in part.units:
         verdict = verdicts.get(unit_id)
         if verdict is None:
             continue
         doubt = next(iter(verdict.details.get("weak", ())), None)
         for span in verdict.evidence:
-            evidence[f"c{span.context + 1}"].append(_Hit(span, doubt))
+            evidence[f"c{span.context + 1}"].append(LocatedQuote(span, doubt))
     return evidence
 
 
 def _decide_contexts(
     contexts: Sequence[str],
     entries: ReplyEntries,
-    quotes: _Quotes,
-    evidence: Mapping[str, Sequence[_Hit]],
+    finder: QuoteFinder,
+    evidence: Mapping[str, Sequence[LocatedQuote]],
 ) -> dict[str, Decision]:
     """Decide about each context that was asked about."""
     decisions: dict[str, Decision] = {}
     for id_ in contexts:
-        decision = _decide_context(id_, entries.by_id[id_], quotes, evidence[id_])
-        if id_ in entries.incomplete and not _proves_context(id_, decision, quotes):
+        decision = _decide_context(id_, entries.by_id[id_], finder, evidence[id_])
+        if id_ in entries.incomplete and not _proves_context(id_, decision, finder):
             decision = Decision(None, "invalid_reply")
         decisions[id_] = decision
     return decisions
@@ -255,16 +174,16 @@ def _may_be_shifted(id_: str, entries: ReplyEntries, part: Part) -> bool:
     return id_ in entries.overfull and comparing.is_about_another(id_, entry, part)
 
 
-def _proves_context(id_: str, decision: Decision, quotes: _Quotes) -> bool:
+def _proves_context(id_: str, decision: Decision, finder: QuoteFinder) -> bool:
     """Whether a decision about a context rests on a quote that stands in that context alone."""
     verdict = decision.verdict
     if verdict is None:
         return decision.problem != "unverified_evidence"
     if verdict.value is not True:
         return False
-    other_contexts = [text for other, text in quotes.part.contexts.items() if other != id_]
+    other_contexts = [text for other, text in finder.part.contexts.items() if other != id_]
     for span in verdict.evidence:
-        if all(quotes.find(span.quote, text) is None for text in other_contexts):
+        if all(finder.find(span.quote, text) is None for text in other_contexts):
             return True
     return False
 
@@ -293,13 +212,15 @@ def _doubt_empty_form(decision: Decision) -> Decision:
     return decision._replace(verdict=with_doubts(verdict, [EMPTY_FORM], verdict.details))
 
 
-def _doubt_other_sentence(decision: Decision, cells: Mapping[int, _ContextQuotes]) -> Decision:
+def _doubt_other_sentence(
+    decision: Decision, quotes_by_context: Mapping[int, ContextQuotes]
+) -> Decision:
     """Flag a yes whose evidence is that of another sentence, and its quotes that have no doubt."""
     verdict = decision.verdict
     if verdict is None:
         return decision
-    for cell in cells.values():
-        cell.doubt = cell.doubt or comparing.ANOTHER_SENTENCE
+    for quotes in quotes_by_context.values():
+        quotes.doubt = quotes.doubt or comparing.ANOTHER_SENTENCE
     doubts = [*verdict.details.get("weak", ()), comparing.ANOTHER_SENTENCE]
     return decision._replace(verdict=with_doubts(verdict, doubts, verdict.details))
 
@@ -324,69 +245,83 @@ def _without_echo(decision: Decision) -> Decision:
 
 
 def _decide_unit(
-    id_: str, entry: ReplyEntry, quotes: _Quotes
-) -> tuple[Decision, Mapping[int, _ContextQuotes]]:
+    id_: str, entry: ReplyEntry, finder: QuoteFinder
+) -> tuple[Decision, Mapping[int, ContextQuotes]]:
     """Decide about a unit, and return its quotes by the index of their context."""
-    part = quotes.part
-    text = quotes.part.units[id_]
+    part = finder.part
+    text = part.units[id_]
     unit = QuotedUnit(text, part.request.answer, part.contexts.values(), part.request.language)
-    hits, unverified, skipped = quotes.look_up(entry.quotes, elsewhere=True)
-    cells = _read_cells(unit, hits, part)
+    quotes, unverified, skipped = finder.look_up(entry.quotes, elsewhere=True)
+    quotes_by_context = group_by_context(unit, quotes, part)
     if isinstance(entry.value, str):
-        return Decision(None, entry.value), cells
+        return Decision(None, entry.value), quotes_by_context
     if not entry.value:
-        return _decide_unsupported(id_, entry, part, hits), cells
+        return _decide_unsupported(id_, entry, part, quotes), quotes_by_context
+    has_one_context = len(part.contexts) == 1
     # With one context, a part that is stated is stated by that context alone.
-    whole_contexts = {hit.span.context for hit in hits if hit.span.whole or len(part.contexts) == 1}
+    whole_contexts = {quote.span.context for quote in quotes if quote.span.whole or has_one_context}
     if not whole_contexts and skipped:
-        return Decision(None, "too_many_quotes"), cells
-    verdict = Verdict(id=id_, value=True, text=text, evidence=_build_evidence(hits, whole_contexts))
-    if not whole_contexts and (unverified or not hits):
-        return _refuse_unproven(verdict, "called supported, but a quote is in no context"), cells
-    quoted = [sentence for cell in cells.values() for sentence in cell.sentences]
-    denial = unit.denial(quoted, part.request.contexts)
-    doubts = _doubt_evidence(unit, cells, whole_contexts, DENIED if denial else None)
-    reasons = [f"called supported, and its evidence says otherwise: {denial}"] if denial else []
-    own_denial = comparing.find_denial(entry, [hit.span for hit in hits], part)
+        return Decision(None, "too_many_quotes"), quotes_by_context
+    evidence = build_evidence(quotes, whole_contexts)
+    verdict = Verdict(id=id_, value=True, text=text, evidence=evidence)
+    if not whole_contexts and (unverified or not quotes):
+        reason = "called supported, but a quote is in no context"
+        return _refuse_unproven(verdict, reason), quotes_by_context
+    denial = unit.denial(_join_sentences(quotes_by_context), part.request.contexts)
+    doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
+    reasons = []
+    if denial:
+        reasons.append(f"called supported, and its evidence says otherwise: {denial}")
+    own_denial = comparing.find_denial(entry, [quote.span for quote in quotes], part)
     if own_denial is not None:
         doubts.add(own_denial.doubt)
         reasons.append(own_denial.reason)
-        for cell in cells.values():
-            cell.doubt = own_denial.doubt
+        for context_quotes in quotes_by_context.values():
+            context_quotes.doubt = own_denial.doubt
     verdict = replace(verdict, reason="; ".join(reasons) or None)
     details = {"quotes_left_out": skipped} if skipped else {}
-    return Decision(with_doubts(verdict, doubts, details)), cells
+    return Decision(with_doubts(verdict, doubts, details)), quotes_by_context
 
 
 def _doubt_evidence(
-    unit: QuotedUnit, cells: Mapping[int, _ContextQuotes], whole: Collection[int], denied: str | None
+    unit: QuotedUnit,
+    quotes_by_context: Mapping[int, ContextQuotes],
+    whole_contexts: Collection[int],
+    denied: str | None,
 ) -> set[str]:
     """Return why the evidence of a yes proves little, and set the doubt of the contexts' quotes.
 
     If the reply says that some contexts each state the whole unit, each of them is checked alone. Otherwise the parts in all
     contexts are checked together: a part that proves little does not count if another part proves something.
     """
-    doubts = {cell.doubt for cell in cells.values()}
-    if not whole and None in doubts:
+    doubts = {quotes.doubt for quotes in quotes_by_context.values()}
+    if not whole_contexts and None in doubts:
         doubts.clear()
-        for cell in cells.values():
-            if cell.doubt == "unrelated":  # a part need not name what the sentence is about
-                cell.doubt = None
-    groups = [[cells[index]] for index in sorted(whole)] or [[*cells.values()]]
-    for group in groups:
-        contexts = [cell.context for cell in group]
-        sentences = [sentence for cell in group for sentence in cell.sentences]
+        for quotes in quotes_by_context.values():
+            if quotes.doubt == "unrelated":  # a part need not name what the sentence is about
+                quotes.doubt = None
+    # What must prove the unit together: the quotes of one context that states it whole, or those of all contexts.
+    proofs = [[quotes_by_context[index]] for index in sorted(whole_contexts)]
+    if not proofs:
+        proofs = [[*quotes_by_context.values()]]
+    for proof in proofs:
+        contexts = [quotes.context for quotes in proof]
+        sentences = [sentence for quotes in proof for sentence in quotes.sentences]
+        is_quoted_whole = bool(whole_contexts) and proof[0].is_whole
         doubt = denied
-        shares_little = bool(whole) and group[0].is_whole and unit.shares_little_as_whole(contexts[0])
-        if denied is None and (shares_little or unit.shares_little(sentences, contexts)):
-            doubt = "few_words"
-        for cell in group:
-            cell.doubt = doubt or cell.doubt
+        if denied is None:
+            shares_little = is_quoted_whole and unit.shares_little_as_whole(contexts[0])
+            if shares_little or unit.shares_little(sentences, contexts):
+                doubt = "few_words"
+        for quotes in proof:
+            quotes.doubt = doubt or quotes.doubt
         doubts.add(doubt)
     return {doubt for doubt in doubts if doubt is not None}
 
 
-def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[_Hit]) -> Decision:
+def _decide_unsupported(
+    id_: str, entry: ReplyEntry, part: Part, quotes: Sequence[LocatedQuote]
+) -> Decision:
     """Decide about a unit that is called unsupported."""
     text = part.units[id_]
     verdict = Verdict(
@@ -394,10 +329,10 @@ def _decide_unsupported(id_: str, entry: ReplyEntry, part: Part, hits: Sequence[
         value=False,
         text=text,
         reason=entry.missing,
-        evidence=_build_evidence(hits, ()),
+        evidence=build_evidence(quotes, ()),
         details=FrozenDict({"missing": entry.missing}) if entry.missing else EMPTY,
     )
-    if any(hit.span.whole for hit in hits):
+    if any(quote.span.whole for quote in quotes):
         reason = "called unsupported, and a quote is said to state it"
         return Decision(comparing.contradicted(verdict, reason), "contradicted")
     if entry.objection is not None:
@@ -454,75 +389,28 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
     return f"a context has all its words: {sentence[:_LONGEST_SHOWN]}"
 
 
-@dataclass(slots=True)
-class _ContextQuotes:
-    """The quotes from one context about a unit.
-
-    Attributes:
-        context: The visible text of the context.
-        spans: Where they stand in the context.
-        sentences: The sentences that hold them; of a long sentence, the text near them. If the whole context is quoted, the
-            sentences closest to the unit.
-        doubt: Why they prove little, or None.
-        is_whole: Whether they are nearly all of the context.
-    """
-
-    context: str
-    spans: Sequence[Evidence]
-    sentences: Sequence[str]
-    doubt: str | None
-    is_whole: bool
-
-
-def _read_cells(unit: QuotedUnit, hits: Iterable[_Hit], part: Part) -> dict[int, _ContextQuotes]:
-    """Group the quotes about a unit by the index of their context."""
-    by_context: dict[int, list[_Hit]] = {}
-    for hit in hits:
-        by_context.setdefault(hit.span.context, []).append(hit)
-    cells = {}
-    for index, group in by_context.items():
-        context = part.contexts[f"c{index + 1}"]
-        spans = [hit.span for hit in group]
-        view = see(context)
-        sentences: Sequence[str] = []
-        size = 0
-        for first, last in split_context(context):
-            inside = [span for span in spans if span.start < last and first < span.end]
-            if inside and size < _MOST_READ:
-                start = max(first, min(span.start for span in inside) - _AROUND)
-                end = min(last, max(span.end for span in inside) + _AROUND)
-                sentences = [*sentences, view.cut(Span(start, end))]
-                size += end - start
-        is_whole = covers(context, spans)
-        if is_whole:
-            sentences = unit.find_closest(sentences)
-        doubt = unit.doubt(context, spans)
-        if doubt is None:
-            doubt = next((hit.doubt for hit in group if hit.doubt), None)
-        cells[index] = _ContextQuotes(view.text, spans, sentences, doubt, is_whole)
-    return cells
-
-
 def _refuse_unproven(verdict: Verdict, reason: str) -> Decision:
     """Ask again about a yes without a quote; if it comes again, the verdict is no."""
     code = "unverified_evidence"
     return Decision(replace(verdict, value=False, code=code, reason=reason), code)
 
 
-def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequence[_Hit]) -> Decision:
+def _decide_context(
+    id_: str, entry: ReplyEntry, finder: QuoteFinder, evidence: Sequence[LocatedQuote]
+) -> Decision:
     """Decide about a context.
 
     Args:
         id_: Its id.
         entry: What the reply says about it.
-        quotes: Finds the quotes of the entry.
+        finder: Finds the quotes of the entry.
         evidence: The evidence of units that stands in it.
     """
-    own_hits, _, skipped = quotes.look_up(entry.quotes, elsewhere=False)
+    own_quotes, _, skipped = finder.look_up(entry.quotes, elsewhere=False)
     if isinstance(entry.value, str):
         return Decision(None, entry.value)
-    part = quotes.part
-    text = quotes.part.contexts[id_]
+    part = finder.part
+    text = part.contexts[id_]
     verdict = Verdict(id=id_, value=entry.value, text=text)
     if not entry.value:
         if entry.objection is not None:
@@ -530,19 +418,22 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
                 verdict, f"called useless, and beside it: {entry.objection}"
             )
         return Decision(verdict)
-    hits = own_hits or evidence
-    if not hits:
+    quotes = own_quotes or evidence
+    if not quotes:
         if skipped:
             return Decision(None, "too_many_quotes")
         return _refuse_unproven(verdict, "called useful, but no quote is in it")
     # If units were asked about too, their evidence should name a useful context.
     unnamed = {"unnamed": True} if part.units and not evidence else {}
-    verdict = replace(verdict, evidence=_build_evidence(hits, {hit.span.context for hit in hits}))
-    doubts = [hit.doubt for hit in evidence]
-    if own_hits and part.request.answer:  # else there is nothing to compare a quote with
-        doubt, reason = _doubt_own_quotes(own_hits, evidence, part)
+    verdict = replace(
+        verdict, evidence=build_evidence(quotes, {quote.span.context for quote in quotes})
+    )
+    doubts = [quote.doubt for quote in evidence]
+    if own_quotes and part.request.answer:  # else there is nothing to compare a quote with
+        doubt, reason = _doubt_own_quotes(own_quotes, evidence, part)
         verdict = replace(verdict, reason=reason)
         doubts.append(doubt)
+    # One piece of evidence without a doubt is enough.
     weak = [] if None in doubts else [doubt for doubt in doubts if doubt is not None]
     if entry.objection is not None:
         weak.append(comparing.OBJECTION)
@@ -551,20 +442,20 @@ def _decide_context(id_: str, entry: ReplyEntry, quotes: _Quotes, evidence: Sequ
 
 
 def _doubt_own_quotes(
-    own_hits: Sequence[_Hit], evidence: Sequence[_Hit], part: Part
+    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], part: Part
 ) -> tuple[str | None, str | None]:
     """Return why the own quotes of a useful context prove little, and the reason where they deny something; None for neither.
 
     Args:
-        own_hits: The quotes.
+        own_quotes: The quotes.
         evidence: The evidence of units that stands in the context.
         part: What was shown.
     """
     answer = part.request.answer
     unit = QuotedUnit(answer, answer, part.contexts.values(), part.request.language)
-    (cell,) = _read_cells(unit, own_hits, part).values()
+    (quotes,) = group_by_context(unit, own_quotes, part).values()
     # Of a context that is quoted as a whole, the closest sentence counts.
-    closest = cell.sentences[:1] if cell.is_whole else cell.sentences
+    closest = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
     doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
     reason = None
     denial = unit.other_year(closest, part.request.contexts)
@@ -573,10 +464,10 @@ def _doubt_own_quotes(
     if denial is not None:
         doubt = DENIED
         reason = f"called useful, and its quote says otherwise: {denial}"
-    elif doubt is None and _rests_on_contradicted(own_hits, evidence):
+    elif doubt is None and _rests_on_contradicted(own_quotes, evidence):
         doubt = evidence[0].doubt
         reason = "its quote is that of a sentence which the reply or the text denies"
-    return cell.doubt or doubt, reason
+    return quotes.doubt or doubt, reason
 
 
 def _list_units(part: Part) -> Sequence[str]:
@@ -611,42 +502,31 @@ def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | No
     return other
 
 
-def _rests_on_contradicted(own_hits: Sequence[_Hit], evidence: Sequence[_Hit]) -> bool:
+def _rests_on_contradicted(
+    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote]
+) -> bool:
     """Whether all evidence of units in a context is contradicted, and its own quotes stand within that evidence."""
     if not evidence:
         return False
-    if any(hit.doubt not in comparing.CONTRADICTING for hit in evidence):
+    if any(quote.doubt not in comparing.CONTRADICTING for quote in evidence):
         return False
-    return all(_stands_within(hit.span, evidence) for hit in own_hits)
+    return all(_stands_within(quote.span, evidence) for quote in own_quotes)
 
 
-def _stands_within(span: Evidence, evidence: Sequence[_Hit]) -> bool:
+def _stands_within(span: Evidence, evidence: Sequence[LocatedQuote]) -> bool:
     """Whether a span stands within a piece of evidence."""
-    return any(hit.span.start <= span.start and span.end <= hit.span.end for hit in evidence)
-
-
-def _build_evidence(hits: Iterable[_Hit], whole_contexts: Collection[int]) -> tuple[Evidence, ...]:
-    """Build the evidence of a verdict.
-
-    Args:
-        hits: The quotes.
-        whole_contexts: The indexes of the contexts that state the unit alone.
-    """
-    spans = set()
-    for hit in hits:
-        is_whole = hit.span.context in whole_contexts
-        spans.add(hit.span if hit.span.whole is is_whole else replace(hit.span, whole=is_whole))
-    return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
+    return any(quote.span.start <= span.start and span.end <= quote.span.end for quote in evidence)
 
 
 def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, Any]) -> Verdict:
     """Return the verdict with details, and with a flag if there are doubts about its evidence."""
-    weak = tuple(sorted(set(doubts)))
-    details = dict(details)
+    all_details = dict(details)
     code = None
+    weak = tuple(sorted(set(doubts)))
     if weak:
-        details["weak"] = weak
-        code = "weak_evidence"
-        if not comparing.CONTRADICTING.isdisjoint(weak):
-            code = "contradicted"
-    return replace(verdict, code=code, details=FrozenDict(details)) if details else verdict
+        all_details["weak"] = weak
+        is_contradicted = not comparing.CONTRADICTING.isdisjoint(weak)
+        code = "contradicted" if is_contradicted else "weak_evidence"
+    if not all_details:
+        return verdict
+    return replace(verdict, code=code, details=FrozenDict(all_details))

@@ -16,7 +16,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.judges.evidence.contradiction import contradiction
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
-from ctxmetrics.judges.llm import checking
+from ctxmetrics.judges.llm import checking, located_quotes
 from ctxmetrics.judges.scripted import ScriptedModel
 
 TOWERS = "The castle is old. Its towers were not built by Queen Maud. It has a moat."
@@ -197,7 +197,8 @@ def test_sentence_is_located_after_a_longer_one_with_its_start(context, code):
 
 
 def test_every_doubt_is_one_that_a_cache_may_hold():
-    source = Path(checking.__file__).read_text(encoding="utf-8")
+    files = (Path(checking.__file__), Path(located_quotes.__file__))
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     from ctxmetrics.judges.llm.comparing import DOUBTS
 
     assert set(re.findall(r'"(few_words|another_context|broken_quote)"', source)) <= DOUBTS

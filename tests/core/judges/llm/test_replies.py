@@ -10,9 +10,9 @@ from rapidfuzz import fuzz
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.checking import MOST_QUOTES
 from ctxmetrics.judges.llm.comparing import settle_conflicts
 from ctxmetrics.judges.llm.entries import count_strays
+from ctxmetrics.judges.llm.located_quotes import MOST_QUOTES
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply

@@ -1,0 +1,188 @@
+"""Where the quotes of a reply stand in the contexts, and the quotes about a unit grouped by context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from ctxmetrics.judges.evidence.quotes import QuotedUnit, QuoteMatch, covers, split_context
+from ctxmetrics.judges.llm.entries import Quote
+from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.text.character_spans import Span
+from ctxmetrics.text.quote_search import EffortExceededError
+from ctxmetrics.text.visible import see
+from ctxmetrics.verdicts import Evidence
+
+# Quotes about one unit that are looked for: three for each of the contexts of one request.
+MOST_QUOTES = 200
+# Characters of a long sentence that are read before and after a quote.
+_CHARACTERS_AROUND_QUOTE = 500
+# Characters of one context that are read about one unit.
+_MOST_CHARACTERS_READ = 8_000
+
+
+class LocatedQuote(NamedTuple):
+    """A quote that was found in a context.
+
+    Attributes:
+        span: Where it stands.
+        doubt: Why it proves little, or None.
+    """
+
+    span: Evidence
+    doubt: str | None = None
+
+
+@dataclass(slots=True)
+class QuoteFinder:
+    """Finds the quotes of one reply, and counts how many stand in the context that they name.
+
+    Attributes:
+        part: What the request shows.
+        find: Finds a quote in a context (`match_quote`), and remembers the result.
+        total: How many quotes were looked up.
+        in_place: How many of them stand in the context that they name.
+    """
+
+    part: Part
+    find: Callable[[str, str], QuoteMatch | None]
+    total: int = 0
+    in_place: int = 0
+
+    def look_up(
+        self, quotes: Iterable[Quote], *, elsewhere: bool
+    ) -> tuple[list[LocatedQuote], int, int]:
+        """Find quotes, each in the context that it names, else in exactly one other.
+
+        Args:
+            quotes: The quotes.
+            elsewhere: Also look in the other contexts.
+
+        Returns:
+            The quotes that stand in a context, how many do not, and how many were too much work.
+        """
+        distinct = list(dict.fromkeys(quotes))
+        self.total += len(distinct)
+        skipped = max(0, len(distinct) - MOST_QUOTES)
+        unverified = 0
+        contexts = self.part.contexts
+        located: list[LocatedQuote] = []
+        for quote in distinct[:MOST_QUOTES]:
+            context_id = quote.context
+            doubt = None
+            match = None
+            try:
+                if context_id in contexts:
+                    match = self.find(quote.text, contexts[context_id])
+                if match is not None:
+                    self.in_place += 1
+                elif elsewhere:
+                    matches = self._find_in_other_contexts(quote)
+                    if len(matches) == 1:
+                        context_id, match = matches[0]
+                        doubt = "another_context"
+            except EffortExceededError:
+                skipped += 1
+                continue
+            if match is None:
+                unverified += 1
+                continue
+            if match.is_broken and doubt is None:
+                doubt = "broken_quote"
+            context_index = int(context_id[1:]) - 1
+            text = contexts[context_id][match.start : match.end]
+            span = Evidence(context_index, match.start, match.end, text, quote.whole)
+            located.append(LocatedQuote(span, doubt))
+        return located, unverified, skipped
+
+    def _find_in_other_contexts(self, quote: Quote) -> list[tuple[str, QuoteMatch]]:
+        """Find a quote in the contexts that it does not name."""
+        matches = []
+        for context_id, context in self.part.contexts.items():
+            if context_id == quote.context:
+                continue
+            match = self.find(quote.text, context)
+            if match is not None:
+                matches.append((context_id, match))
+        return matches
+
+
+@dataclass(slots=True)
+class ContextQuotes:
+    """The quotes from one context about a unit.
+
+    Attributes:
+        context: The visible text of the context.
+        spans: Where they stand in the context.
+        sentences: The sentences that hold them; of a long sentence, the text near them. If the whole context is quoted, the
+            sentences closest to the unit.
+        doubt: Why they prove little, or None.
+        is_whole: Whether they are nearly all of the context.
+    """
+
+    context: str
+    spans: Sequence[Evidence]
+    sentences: Sequence[str]
+    doubt: str | None
+    is_whole: bool
+
+
+def group_by_context(
+    unit: QuotedUnit, quotes: Iterable[LocatedQuote], part: Part
+) -> dict[int, ContextQuotes]:
+    """Group the quotes about a unit by the index of their context."""
+    quotes_by_index: dict[int, list[LocatedQuote]] = {}
+    for quote in quotes:
+        quotes_by_index.setdefault(quote.span.context, []).append(quote)
+    groups = {}
+    for index, quotes_in_context in quotes_by_index.items():
+        context = part.contexts[f"c{index + 1}"]
+        spans = [quote.span for quote in quotes_in_context]
+        sentences = _read_quoted_sentences(context, spans)
+        is_whole = covers(context, spans)
+        if is_whole:
+            sentences = unit.find_closest(sentences)
+        doubt = unit.doubt(context, spans)
+        if doubt is None:
+            doubt = next((quote.doubt for quote in quotes_in_context if quote.doubt), None)
+        groups[index] = ContextQuotes(see(context).text, spans, sentences, doubt, is_whole)
+    return groups
+
+
+def _read_quoted_sentences(context: str, spans: Sequence[Evidence]) -> Sequence[str]:
+    """Return the sentences of a context that hold quotes; of a long sentence, the text near the quotes."""
+    view = see(context)
+    sentences: list[str] = []
+    characters_read = 0
+    for sentence_start, sentence_end in split_context(context):
+        if characters_read >= _MOST_CHARACTERS_READ:
+            break
+        inside = [span for span in spans if span.start < sentence_end and sentence_start < span.end]
+        if not inside:
+            continue
+        first = min(span.start for span in inside)
+        last = max(span.end for span in inside)
+        start = max(sentence_start, first - _CHARACTERS_AROUND_QUOTE)
+        end = min(sentence_end, last + _CHARACTERS_AROUND_QUOTE)
+        sentences.append(view.cut(Span(start, end)))
+        characters_read += end - start
+    return sentences
+
+
+def build_evidence(
+    quotes: Iterable[LocatedQuote], whole_contexts: Collection[int]
+) -> tuple[Evidence, ...]:
+    """Build the evidence of a verdict.
+
+    Args:
+        quotes: The quotes.
+        whole_contexts: The indexes of the contexts that state the unit alone.
+    """
+    spans = set()
+    for quote in quotes:
+        is_whole = quote.span.context in whole_contexts
+        has_right_mark = quote.span.whole is is_whole
+        spans.add(quote.span if has_right_mark else replace(quote.span, whole=is_whole))
+    return tuple(sorted(spans, key=attrgetter("context", "start", "end")))
