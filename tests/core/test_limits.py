@@ -18,7 +18,7 @@ CORE = Path(ctxmetrics.__file__).parent
 # Modules of ours that one metric may load in `ragas.evaluate`, those of the metrics before it included.
 MOST_MODULES = {"IDBasedContextRecall": 60, "ContextRecall": 100}
 # Functions of the core that stand on each other while one sample is judged, from the metric's `ascore` on.
-DEEPEST = 20
+DEEPEST = 17
 # The functions that lead from the number to the evaluation: `Sample.from_dict`, and what adapting says of a whole run.
 GATES = {("samples/sample.py", "from_dict")}
 GATES_BY_NAME = {"__init__.py", "adapting/__init__.py"}

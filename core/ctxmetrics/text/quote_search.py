@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.markup import count_marks, may_hold_markup
 from ctxmetrics.text.normal_form import normalise, normalise_with_origin
@@ -20,7 +19,8 @@ from ctxmetrics.text.visible import VisibleText, see
 FUZZY_BAR = 0.9
 # Shorter quotes must be found to the letter (after normalising).
 FUZZY_MIN_CHARACTERS = 16
-_WIDEN = 20
+# Characters by which a span is widened to whole words.
+_MOST_WIDENED = 20
 # In longer contexts only exact and normalised matches are searched: alignment would take seconds.
 FUZZY_MAX_CONTEXT = 200_000
 # The same for longer quotes.
@@ -34,6 +34,10 @@ _STEPS_A_PIECE = 250
 # What it takes to read what is seen: for each character, and for each that may be a mark.
 _STEPS_TO_SEE = 100
 _STEPS_A_MARK = 3_500
+# Letters of a piece that says enough to be evidence.
+_LEAST_LETTERS = 3
+# The scripts from Thai on have no spaces between words.
+_FIRST_WITHOUT_SPACES = "\u0e00"
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.(?:\s?\.){2,}|…)(?:\s*\])?")
 
 
@@ -78,15 +82,15 @@ class Effort:
         Raises:
             EffortExceededError: So many steps are not left.
         """
-        new = context not in self._normalised
+        is_new = context not in self._normalised
         self._normalised.add(context)
-        if new:
+        if is_new:
             self.spend(_STEPS_A_CHARACTER * len(context))
         if len(context) <= FUZZY_MAX_CONTEXT:
             characters, origin = _normalised_context(context)
         else:
             characters, origin = _normalised_long_context(context)
-        if new:
+        if is_new:
             self.spend(_STEPS_A_PIECE * len(origin))
         return characters, origin
 
@@ -126,15 +130,16 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     Raises:
         EffortExceededError: Finding it takes more work than is left.
     """
-    search = _Search(context, effort or Effort())
-    search.effort.spend(1000 + 50 * len(quote))
+    effort = effort or Effort()
+    effort.spend(1000 + 50 * len(quote))
     pieces = [piece.strip() for piece in _ELLIPSIS.split(quote) if has_content(piece)]
+    if not pieces or (len(pieces) == 1 and not _says_enough(pieces[0])):
+        return ()
+    search = _Search(context, effort.see(context), effort)
     if len(pieces) > 1 and _says_enough(quote):
         whole = search.find_literally(quote.strip(), 0)
         if whole is not None:
             return (whole,)
-    if not pieces or (len(pieces) == 1 and not _says_enough(pieces[0])):
-        return ()
     spans: list[Span] = []
     position = 0
     for piece in pieces:
@@ -143,73 +148,74 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
             return ()
         spans.append(span)
         position = span.end
-    # A short part counts where the dots beside it are those of the context.
+    # Between which pieces the context has words that the quote leaves out. A short piece beside such a gap proves nothing.
     gaps = [has_content(context[before.end : after.start]) for before, after in pairwise(spans)]
-    for piece, before, after in zip(pieces, [False, *gaps], [*gaps, False], strict=True):
-        if (before or after) and not _says_enough(piece):
+    for index, piece in enumerate(pieces):
+        is_beside_gap = any(gaps[max(index - 1, 0) : index + 1])
+        if is_beside_gap and not _says_enough(piece):
             return ()
     return tuple(spans)
 
 
 def _says_enough(piece: str) -> bool:
-    """Whether a part of a quote has three letters, or one digit or letter of a script without spaces (from Thai on)."""
-    letters = [character for character in piece if character.isalnum()]
-    return len(letters) > 2 or any(one.isdigit() or ord(one) >= 0x0E00 for one in letters)  # noqa: PLR2004 - see above
+    """Whether a piece of a quote has three letters, or one digit or letter of a script without spaces."""
+    characters = [character for character in piece if character.isalnum()]
+    if len(characters) >= _LEAST_LETTERS:
+        return True
+    return any(character.isdigit() or character >= _FIRST_WITHOUT_SPACES for character in characters)
 
 
+@dataclass(slots=True)
 class _Search:
-    """Looks for the parts of one quote in a context.
+    """Looks for the pieces of one quote in a context.
 
     Attributes:
         context: The context.
+        view: What is seen of the context.
         effort: Bounds the work.
     """
 
-    def __init__(self, context: str, effort: Effort) -> None:
-        self.context = context
-        self.effort = effort
+    context: str
+    view: VisibleText
+    effort: Effort
 
-    @cached_property
-    def view(self) -> VisibleText:
-        """What is seen of the context."""
-        return self.effort.see(self.context)
-
-    def find_literally(self, part: str, position: int) -> Span | None:
-        """Find a part behind a place: to the letter, normalised, or in what is seen."""
-        start = _find(part, self.context, position, self.effort)
+    def find_literally(self, piece: str, position: int) -> Span | None:
+        """Find a piece behind a place: to the letter, normalised, or in what is seen."""
+        start = _find(piece, self.context, position, self.effort)
         if start >= 0:
-            span: Span | None = Span(start, start + len(part))
+            span: Span | None = Span(start, start + len(piece))
         else:
-            span = self._find_normalised(part, self.context, position)
+            span = self._find_normalised(piece, self.context, position)
         if span is not None and not self.view.hides(span):
             return span
-        seen = _read_quote(part, self.effort)
-        if self.view.is_plain and seen == part:
+        visible_piece = _read_quote(piece, self.effort)
+        if self.view.is_plain and visible_piece == piece:
             return None
-        span = self._find_normalised(seen, self.view.text, self.view.to_visible(position))
+        visible_position = self.view.to_visible(position)
+        span = self._find_normalised(visible_piece, self.view.text, visible_position)
         return None if span is None else self.view.to_source(span)
 
-    def align(self, part: str, position: int) -> Span | None:
-        """Find what is nearly a part behind a place: in what is seen, else in the context."""
+    def align(self, piece: str, position: int) -> Span | None:
+        """Find what is nearly a piece behind a place: in what is seen, else in the context."""
         if not self.view.is_plain:
-            seen = _read_quote(part, self.effort)
-            span = self._find_normalised(
-                seen, self.view.text, self.view.to_visible(position), nearly=True
-            )
+            visible_piece = _read_quote(piece, self.effort)
+            visible_position = self.view.to_visible(position)
+            span = self._find_normalised(visible_piece, self.view.text, visible_position, nearly=True)
             if span is not None:
                 return self.view.to_source(span)
-        span = self._find_normalised(part, self.context, position, nearly=True)
+        span = self._find_normalised(piece, self.context, position, nearly=True)
         return None if span is None or self.view.hides(span) else span
 
     def _find_normalised(
-        self, part: str, text: str, position: int, *, nearly: bool = False
+        self, piece: str, text: str, position: int, *, nearly: bool = False
     ) -> Span | None:
-        """Find the normal form of a part in that of a text; or what is nearly it."""
-        self.effort.spend(_STEPS_A_CHARACTER * len(part))
-        needle = normalise(part).strip("\"'")
+        """Find the normal form of a piece in that of a text; or what is nearly it."""
+        self.effort.spend(_STEPS_A_CHARACTER * len(piece))
+        needle = normalise(piece).strip("\"'")
         self.effort.spend(_STEPS_A_PIECE * len(needle))
         if not needle:
             return None
+        # The position in the text of each character of its normal form.
         haystack, origin = self.effort.normalise(text)
         first = bisect_left(origin, position) if position else 0
         if nearly:
@@ -218,18 +224,21 @@ class _Search:
                 aligned = _align(needle, haystack[first:], self.effort)
             if aligned is None:
                 return None
-            start, end = aligned.start + first, aligned.end + first
+            start = aligned.start + first
+            end = aligned.end + first
         else:
             start = _find(needle, haystack, first, self.effort)
             if start < 0:
                 return None
             end = start + len(needle)
-        # The combining marks that belong to the last character are taken in, and outer white space is dropped.
-        first, last = origin[start], origin[end - 1] + 1
-        while last < len(text) and unicodedata.combining(text[last]):
-            last += 1
-        first = last - len(text[first:last].lstrip())
-        return Span(first, first + len(text[first:last].rstrip()))
+        source_start = origin[start]
+        source_end = origin[end - 1] + 1
+        # The combining marks of the last character belong to it.
+        while source_end < len(text) and unicodedata.combining(text[source_end]):
+            source_end += 1
+        # White space at both ends is dropped.
+        source_start = source_end - len(text[source_start:source_end].lstrip())
+        return Span(source_start, source_start + len(text[source_start:source_end].rstrip()))
 
 
 # The bars between cells that a quote repeats.
@@ -237,12 +246,12 @@ _CELL_MARK = re.compile(r"(?:(?<=\s)|^)\|(?=\s|$)")
 
 
 def _read_quote(quote: str, effort: Effort) -> str:
-    """Return what a reader sees of a quote, without the bars between cells."""
+    """Return what a reader sees of a quote, without the bars between the cells of a table."""
     return _CELL_MARK.sub(" ", effort.see(quote).text).strip()
 
 
 # The sentences and contexts of one sample are compared with each other.
-_remembered = lru_cache(maxsize=128)(normalise)
+_normalise_and_remember = lru_cache(maxsize=128)(normalise)
 
 
 def stands_in(sentence: str, context: str) -> bool:
@@ -253,16 +262,21 @@ def stands_in(sentence: str, context: str) -> bool:
     view = see(context)
     if _holds(sentence, context):
         return True
-    seen = see(sentence).text
-    return not (view.is_plain and seen == sentence) and _holds(seen, view.text)
+    visible_sentence = see(sentence).text
+    if view.is_plain and visible_sentence == sentence:
+        return False
+    return _holds(visible_sentence, view.text)
 
 
 def _holds(sentence: str, context: str) -> bool:
     """Whether the normal form of a sentence stands in that of a context."""
-    needle = _remembered(sentence).rstrip(".!?。！？ ")
+    needle = _normalise_and_remember(sentence).rstrip(".!?。！？ ")
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
-    haystack = _remembered(context) if context.isascii() else _normalised_context(context)[0]
+    if context.isascii():
+        haystack = _normalise_and_remember(context)
+    else:
+        haystack, _ = _normalised_context(context)
     if needle not in haystack:
         return False
     for match in re.finditer(re.escape(needle), haystack):
@@ -277,9 +291,8 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
     start = haystack.find(needle, position)
     while start >= 0:
         end = start + len(needle)
-        if not (
-            INSIDE_NUMBER_PATTERN.match(haystack, start) or INSIDE_NUMBER_PATTERN.match(haystack, end)
-        ):
+        begins_in_number = INSIDE_NUMBER_PATTERN.match(haystack, start)
+        if not begins_in_number and not INSIDE_NUMBER_PATTERN.match(haystack, end):
             break
         effort.spend(len(needle) + 1500)
         start = haystack.find(needle, start + 1)
@@ -287,6 +300,7 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
 
 
 def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
+    """Find the stretch of a text that is most like a quote; it must be nearly the quote and have its numbers."""
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= min(FUZZY_MAX_QUOTE, 2 * len(haystack)):
         return None
     # Every window of the needle's length, also those that overlap an end, compared 64 characters at a time.
@@ -305,8 +319,8 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
-    while start > 0 and span.start - start < _WIDEN and is_inside(text, start):
+    while start > 0 and span.start - start < _MOST_WIDENED and is_inside(text, start):
         start -= 1
-    while end < len(text) and end - span.end < _WIDEN and is_inside(text, end):
+    while end < len(text) and end - span.end < _MOST_WIDENED and is_inside(text, end):
         end += 1
     return Span(start, end)

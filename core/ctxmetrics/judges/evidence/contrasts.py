@@ -282,9 +282,12 @@ def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
 
 def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the single letters behind a number, and the Latin words that are used like them."""
-    for before, word in pairwise(words):
-        if _is_letter_behind_number(before, word):
-            yield Value(_LETTER, word.folded, frozenset((before.key,)), word.spelling)
+    for number, word in pairwise(words):
+        if number.kind != "number" or number.ends:
+            continue
+        is_letter = len(word.folded) == 1 and word.kind == "word"
+        if is_letter or word.folded in _LATIN:
+            yield Value(_LETTER, word.folded, frozenset((number.key,)), word.spelling)
 
 
 def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
@@ -323,12 +326,6 @@ def _find_results(words: Sequence[Token]) -> Iterator[Value]:
         if is_result and first.kind in _NUMBERS and second.kind in _NUMBERS:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
             yield Value(_RESULT, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
-
-
-def _is_letter_behind_number(before: Token, word: Token) -> bool:
-    if before.kind != "number" or before.ends:
-        return False
-    return word.folded in _LATIN or (len(word.folded) == 1 and word.kind == "word")
 
 
 def _overlap(first: Token, second: Token) -> bool:

@@ -107,21 +107,22 @@ def check(
         if _may_be_shifted(id_, entries, part):
             decisions[id_] = Decision(None, "invalid_reply")
             continue
-        if entry.value is False:
-            decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], part)
+        decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], part)
         sentences = _join_sentences(quotes_by_context)
         if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, part):
             decisions[id_] = _doubt_other_sentence(decisions[id_], quotes_by_context)
-        for index, quotes in quotes_by_context.items():
-            doubt = comparing.UNDECIDED if decisions[id_].verdict is None else quotes.doubt
-            evidence[f"c{index + 1}"] += [LocatedQuote(span, doubt) for span in quotes.spans]
-    decisions |= _decide_contexts(contexts, entries, finder, evidence)
-    decisions |= _doubt_useless({id_: decisions[id_] for id_ in contexts}, part)
+        is_decided = decisions[id_].verdict is not None
+        _add_evidence(evidence, quotes_by_context, is_decided=is_decided)
+    for id_ in contexts:
+        decisions[id_] = _decide_context(id_, entries.by_id[id_], finder, evidence[id_])
+        if id_ in entries.incomplete and not _proves_context(id_, decisions[id_], finder):
+            decisions[id_] = Decision(None, "invalid_reply")
+    decisions |= _doubt_useless(contexts, decisions, part)
     if not is_code_repeated:
         all_quotes_are_right = finder.total > 0 and finder.in_place == finder.total
         if not all_quotes_are_right:
             raise WrongDataError(code)
-        decisions = {id_: _without_echo(decision) for id_, decision in decisions.items()}
+        decisions = _flag_missing_echo(decisions)
     if _ends_in_empty_forms(decisions, units, contexts):
         decisions |= {id_: _doubt_empty_form(decisions[id_]) for id_ in contexts}
     return decisions, _write_note(decisions)
@@ -148,20 +149,22 @@ def _collect_evidence(part: Part, verdicts: Mapping[str, Verdict]) -> dict[str, 
     return evidence
 
 
-def _decide_contexts(
-    contexts: Sequence[str],
-    entries: ReplyEntries,
-    finder: QuoteFinder,
-    evidence: Mapping[str, Sequence[LocatedQuote]],
-) -> dict[str, Decision]:
-    """Decide about each context that was asked about."""
-    decisions: dict[str, Decision] = {}
-    for id_ in contexts:
-        decision = _decide_context(id_, entries.by_id[id_], finder, evidence[id_])
-        if id_ in entries.incomplete and not _proves_context(id_, decision, finder):
-            decision = Decision(None, "invalid_reply")
-        decisions[id_] = decision
-    return decisions
+def _add_evidence(
+    evidence: Mapping[str, list[LocatedQuote]],
+    quotes_by_context: Mapping[int, ContextQuotes],
+    *,
+    is_decided: bool,
+) -> None:
+    """Add the quotes about a unit to the evidence, by the id of their context.
+
+    Args:
+        evidence: The evidence of the units before it.
+        quotes_by_context: The quotes about the unit.
+        is_decided: Whether the reply decides about the unit.
+    """
+    for index, quotes in quotes_by_context.items():
+        doubt = quotes.doubt if is_decided else comparing.UNDECIDED
+        evidence[f"c{index + 1}"] += [LocatedQuote(span, doubt) for span in quotes.spans]
 
 
 def _may_be_shifted(id_: str, entries: ReplyEntries, part: Part) -> bool:
@@ -235,13 +238,15 @@ def _write_note(decisions: Mapping[str, Decision]) -> str:
     return " ".join(sentences)
 
 
-def _without_echo(decision: Decision) -> Decision:
-    """Flag a verdict of a reply that does not repeat the code; a more serious flag stays."""
-    verdict = decision.verdict
-    if verdict is None:
-        return decision
-    code = max(verdict.code, "no_echo", key=FLAGS.index)
-    return decision._replace(verdict=replace(verdict, code=code))
+def _flag_missing_echo(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    """Flag the verdicts of a reply that does not repeat the code; a more serious flag stays."""
+    flagged = dict(decisions)
+    for id_, decision in decisions.items():
+        verdict = decision.verdict
+        if verdict is not None:
+            code = max(verdict.code, "no_echo", key=FLAGS.index)
+            flagged[id_] = decision._replace(verdict=replace(verdict, code=code))
+    return flagged
 
 
 def _decide_unit(
@@ -344,7 +349,7 @@ def _decide_unsupported(
 def _doubt_unsupported(id_: str, entry: ReplyEntry, decision: Decision, part: Part) -> Decision:
     """Flag a no about a unit that a context states in its own words, or nearly, or that may be a default of the schema."""
     verdict = decision.verdict
-    if verdict is None or verdict.code is not None:
+    if verdict is None or verdict.value is not False or verdict.code is not None:
         return decision
     for context in part.contexts.values():
         sentence = find_restatement(verdict.text, context, part.request.language)
@@ -357,10 +362,13 @@ def _doubt_unsupported(id_: str, entry: ReplyEntry, decision: Decision, part: Pa
     return decision
 
 
-def _doubt_useless(decisions: Mapping[str, Decision], part: Part) -> dict[str, Decision]:
-    """Flag each no about a context that states a unit in its own words, or nearly."""
-    doubted = dict(decisions)
-    for id_, decision in decisions.items():
+def _doubt_useless(
+    contexts: Sequence[str], decisions: Mapping[str, Decision], part: Part
+) -> dict[str, Decision]:
+    """Flag each no about a context that states a unit in its own words, or nearly; return the decisions with a new flag."""
+    doubted: dict[str, Decision] = {}
+    for id_ in contexts:
+        decision = decisions[id_]
         verdict = decision.verdict
         if verdict is None or verdict.value is not False or verdict.code is not None:
             continue
