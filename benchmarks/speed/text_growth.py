@@ -116,8 +116,8 @@ def get_functions() -> dict[str, Callable[[str], object]]:
     from ctxmetrics._internal.display import visible_on_page
     from ctxmetrics._internal.secrets import masked
     from ctxmetrics.judges.base import JudgeRequest
-    from ctxmetrics.judges.evidence.contradiction import contradiction
-    from ctxmetrics.judges.evidence.words import tokens
+    from ctxmetrics.judges.evidence.contradiction import find_contradiction
+    from ctxmetrics.judges.evidence.words import tokenize
     from ctxmetrics.prompts import get_pack, render
     from ctxmetrics.samples.refusals import find_refusal
     from ctxmetrics.text.character_spans import has_content
@@ -158,8 +158,8 @@ def get_functions() -> dict[str, Callable[[str], object]]:
         "normalise": normalise,
         "find_quote": search,
         "stands_in": lambda text: stands_in(quote, text),
-        "tokens": tokens,
-        "contradiction": lambda text: contradiction("not the pump " + text, [text], "en"),
+        "tokens": tokenize,
+        "contradiction": lambda text: find_contradiction("not the pump " + text, [text], "en"),
         "find_refusal": find_refusal,
         "masked": masked,
         "visible_on_page": visible_on_page,

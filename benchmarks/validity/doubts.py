@@ -21,12 +21,12 @@ from typing import Any
 
 from _shared import docs
 
-from ctxmetrics.judges.evidence.contradiction import contradiction, other_value
+from ctxmetrics.judges.evidence.contradiction import find_contradiction, find_other_value
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.restatements import find_restatement
-from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.text.quote_search import stands_in
 from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import make_parser, read
@@ -46,9 +46,13 @@ def telling(text: str) -> frozenset[str]:
     """The keys of the words of at least three letters that are no stop words, and of numbers."""
     return frozenset(
         word.key
-        for word in tokens(text)
+        for word in tokenize(text)
         if word.kind == "number"
-        or (word.kind == "word" and len(word.folded) > 2 and word.folded not in word_list("stop", "en"))
+        or (
+            word.kind == "word"
+            and len(word.folded) > 2
+            and word.folded not in get_word_list("stop", "en")
+        )
     )
 
 
@@ -111,11 +115,11 @@ def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:
     if len(evidence) == 1 and whole in contexts:
         few = few or claim.shares_little_as_whole(whole)
         evidence = [*claim.find_closest(split_sentences(whole))]
-    found = contradiction(unit, evidence, "en") if evidence != [unit] else None
+    found = find_contradiction(unit, evidence, "en") if evidence != [unit] else None
     kinds = {
         "few words": few,
         "another year": has_other_year(claim, evidence),
-        "another value": other_value(unit, evidence, "en") is not None,
+        "another value": find_other_value(unit, evidence, "en") is not None,
         "another in its place": find_replaced_word(unit, evidence, contexts, "en") is not None,
         "reservation": find_reservation(unit, evidence, "en") is not None,
     }

@@ -219,13 +219,13 @@ def without(part: str):
     elif part == "lead-ins":
         replaced = [mock.patch.dict(phrase.LEAD_INS, clear=True)]
     elif part in {"negation", "number"}:
-        check = support.contradiction
+        check = support.find_contradiction
 
         def other(unit, evidence, language):
             found = check(unit, evidence, language)
             return None if found and found.kind == part else found
 
-        replaced = [mock.patch.object(support, "contradiction", other)]
+        replaced = [mock.patch.object(support, "find_contradiction", other)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(word_forms.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:
@@ -239,8 +239,8 @@ def _forget() -> None:
     chunks.read_chunk.__self__.clear()
     chunks._plain_chunks.clear()
     words._stretches.clear()
-    words.word_list.cache_clear()
-    words.stem_keys.cache_clear()
+    words.get_word_list.cache_clear()
+    words.get_stem_keys.cache_clear()
     index.memory.clear()
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical import LexicalJudge, index
 from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.text.visible import see
@@ -152,8 +152,8 @@ def test_a_copy_supports_and_is_useful(unit, others, language):
 
 @given(st.lists(TEXTS, max_size=3), TEXTS.filter(has_content))
 def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
-    known = {token.key for context in contexts for token in tokens(context)}
-    if known.isdisjoint(token.key for token in tokens(unit)):
+    known = {token.key for context in contexts for token in tokenize(context)}
+    if known.isdisjoint(token.key for token in tokenize(unit)):
         request = JudgeRequest(units=(unit,), contexts=tuple(contexts), answer=unit)
         assert LexicalJudge().support(request)[0].value is False or any(
             unit.strip() in text for text in contexts
@@ -166,7 +166,7 @@ def test_nothing_in_common_is_neither_support_nor_use(contexts, unit):
 def test_words_are_pieces_of_the_text_in_order(text):
     plain = " ".join(text.replace("’", "'").replace("‘", "'").split())
     position = 0
-    for token in tokens(text):
+    for token in tokenize(text):
         start = plain.index(token.spelling, position)
         assert token.key
         position = start if token.kind == "characters" else start + len(token.spelling)

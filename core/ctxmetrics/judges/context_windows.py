@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import held_keys, tokens
+from ctxmetrics.judges.evidence.words import list_keys, tokenize
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.text.character_spans import Span
@@ -137,7 +137,7 @@ def _cut_to_windows(context: int, text: str, size: int) -> Iterator[Window]:
     """Cut a context into windows; the last one ends with the last sentence."""
     view = see(text)
     sentence_spans = [Span(start, end) for start, end in sentences(text)]
-    words_by_sentence = [frozenset(held_keys(tokens(view.cut(span)))) for span in sentence_spans]
+    words_by_sentence = [frozenset(list_keys(tokenize(view.cut(span)))) for span in sentence_spans]
     # A window begins with the last sentence of the one before it.
     step = max(1, size - 1)
     first = 0

@@ -21,8 +21,8 @@ import sentencex
 from ctxmetrics._internal.display import visible_on_page
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.contradiction import contradiction
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.contradiction import find_contradiction
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical import LexicalJudge
 from ctxmetrics.prompts import get_pack, render
 from ctxmetrics.samples.refusals import LONGEST, find_refusal
@@ -200,7 +200,7 @@ def prompt_of(text: str) -> object:
         has_content,
         find_quote,
         stands_in,
-        tokens,
+        tokenize,
         masked,
         visible_on_page,
         prompt_of,
@@ -231,7 +231,7 @@ def test_the_calls_of_usefulness_grow_with_the_contexts():
 
 def test_the_calls_of_the_contradiction_check_grow_with_the_unit():
     def work(count: int) -> int:
-        return events(lambda: contradiction("not pump " * count, ["not pump " * 50], "en"))
+        return events(lambda: find_contradiction("not pump " * count, ["not pump " * 50], "en"))
 
     work(10)
     small, large = work(200), work(400)
@@ -316,7 +316,7 @@ def test_seeing_long_marks_takes_no_seconds(mark, end, no_collection):
 def test_the_contradiction_check_grows_with_unit_and_evidence():
     def work(count: int) -> int:
         text = "It is not a pump. " * count
-        return events(lambda: contradiction(text, [text + "The pump is no valve."], "en"))
+        return events(lambda: find_contradiction(text, [text + "The pump is no valve."], "en"))
 
     work(10)
     small, large = work(100), work(200)

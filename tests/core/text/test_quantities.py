@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.text.quantities import read_quantities
 
 # Texts with the kinds and keys of their quantities.
@@ -67,7 +67,7 @@ NAMED = [
 
 @pytest.mark.parametrize(("text", "key"), NAMED)
 def test_values_in_words_are_read(text, key):
-    assert key in [token.key for token in tokens(text)]
+    assert key in [token.key for token in tokenize(text)]
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,21 @@ def test_values_in_words_are_read(text, key):
     ["half the team", "a quarter of nine teams", "may two of them", "media y cuarto", "the past"],
 )
 def test_words_of_times_are_no_times(text):
-    assert not any(token.measures in {"time", "month"} for token in tokens(text))
+    assert not any(token.measures in {"time", "month"} for token in tokenize(text))
 
 
 @pytest.mark.parametrize("text", ["12 May\n2024", "5\n100 km", "6\tpm"])
 def test_a_quantity_ends_with_its_line_or_cell(text):
-    spellings = [token.spelling for token in tokens(text)]
+    spellings = [token.spelling for token in tokenize(text)]
     assert not any("\n" in spelling or "\t" in spelling for spelling in spellings)
-    assert "5100000 m" not in [token.key for token in tokens(text)]
+    assert "5100000 m" not in [token.key for token in tokenize(text)]
 
 
 def test_tokens_depend_on_no_text_read_before():
     text = "It opens from 11:00 to 6 pm on 12 May 2024 for $5."
-    before = tokens(text)
-    tokens("11:00 of 6 pm, 12 May, 2024 for $5 million")
-    assert tokens(text) == before
+    before = tokenize(text)
+    tokenize("11:00 of 6 pm, 12 May, 2024 for $5 million")
+    assert tokenize(text) == before
 
 
 @pytest.mark.slow

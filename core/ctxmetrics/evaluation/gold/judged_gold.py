@@ -29,7 +29,7 @@ from ctxmetrics.evaluation.gold.values import (
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
+from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -533,7 +533,7 @@ def _find_other_statement(text: str, gold: Sequence[str], language: str) -> str:
     other_number = _find_other_number(text, nearest, gold)
     if other_number:
         return other_number
-    denial = contradiction(text, nearest[:1], language)
+    denial = find_contradiction(text, nearest[:1], language)
     return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
 
 

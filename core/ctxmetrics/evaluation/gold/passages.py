@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.visible import see
@@ -31,7 +31,7 @@ _B = 0.75
 
 def read_words(text: str) -> list[Token]:
     """Read the words of a text that are visible to a reader."""
-    return tokens(see(text).text)
+    return tokenize(see(text).text)
 
 
 class _Postings:

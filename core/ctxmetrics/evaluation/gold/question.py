@@ -11,7 +11,7 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, list_gold
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.words import word_list
+from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.languages import detect_language
 
@@ -96,7 +96,7 @@ class Question:
 
 def find_content(text: str) -> frozenset[str]:
     """Find the keys of the words of a text that carry a meaning."""
-    stop = word_list("stop", detect_language(text))
+    stop = get_word_list("stop", detect_language(text))
     return frozenset(token.key for token in read_words(text) if token.folded not in stop)
 
 

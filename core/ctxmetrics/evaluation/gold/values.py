@@ -9,7 +9,7 @@ from functools import cache
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.word_forms import fold
-from ctxmetrics.judges.evidence.words import word_list
+from ctxmetrics.judges.evidence.words import get_word_list
 
 # The kinds of words that are numbers.
 NUMBERS = frozenset({"number", "count"})
@@ -105,13 +105,13 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
             in_small_letters.add(word.key)
         elif not begins_sentence:
             names.add(word.key)
-        begins_sentence = word.ends
+        begins_sentence = word.ends_clause
     return frozenset(names - in_small_letters)
 
 
 def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the words that change what a text states: numbers, words with a digit, names, and negations."""
-    denying = word_list("negations", language)
+    denying = get_word_list("negations", language)
     telling: set[str] = set()
     for word in words:
         is_number = word.kind in NUMBERS or any(map(str.isdigit, word.spelling))

@@ -42,7 +42,7 @@ class Token(NamedTuple):
         folded: The word without case and accents, not stemmed.
         kind: See `Kind`.
         spelling: The word as it is written; white space in a quantity is one blank.
-        ends: Whether a mark that may end a clause follows it.
+        ends_clause: Whether a mark that may end a clause follows it.
         measures: What a quantity measures (`Quantity.kind`); of a word with an opposite its name (`OPPOSITES`); empty for
             other words.
         parts: The keys of coarser quantities and of words that a quantity holds: 12 May 2024 holds 2024. A number that
@@ -54,7 +54,7 @@ class Token(NamedTuple):
     folded: str
     kind: Kind
     spelling: str
-    ends: bool
+    ends_clause: bool
     measures: str = ""
     parts: tuple[str, ...] = ()
     size: int = 1
@@ -223,11 +223,11 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         ends_of_gaps = [*(match.start() for match in matches[1:]), len(text)]
         for match, after in zip(matches, ends_of_gaps, strict=False):
             gap = text[match.end() : after]
-            ends = not CLAUSE_END.isdisjoint(gap)
+            ends_clause = not CLAUSE_END.isdisjoint(gap)
             spelling = match.group()
             is_number = match.lastgroup == "number"
             if match.lastgroup == "unspaced":
-                words += _pairs(spelling, ends=ends)
+                words += _pairs(spelling, ends_clause=ends_clause)
             else:
                 if is_number:
                     key, folded, kind, measures = _read_number(spelling)
@@ -251,7 +251,15 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                     key = words[-1].key + (spelling if spelling.isdecimal() else key)
                 parts = (f"{key}~",) if kind == "number" else ()
                 words.append(
-                    Token(intern(key), intern(folded), kind, intern(spelling), ends, measures, parts)
+                    Token(
+                        intern(key),
+                        intern(folded),
+                        kind,
+                        intern(spelling),
+                        ends_clause,
+                        measures,
+                        parts,
+                    )
                 )
             joint = gap
         if chunk.lower().rstrip(MARKS_AROUND) in SPOKEN_MARKS:  # o'clock
@@ -271,9 +279,9 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
     for names in _SHORT_DAYS:
         days = [names.get(name.lower()) for name in match.groups()]
         if None not in days and days[0] != days[1]:
-            ends = not CLAUSE_END.isdisjoint(chunk[match.end(2) :])
+            ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(2) :])
             return tuple(
-                Token(f"weekday {day}", name.lower(), "word", name, ends, "weekday")
+                Token(f"weekday {day}", name.lower(), "word", name, ends_clause, "weekday")
                 for day, name in zip(days, match.groups(), strict=True)
             )
     return ()
@@ -395,19 +403,19 @@ def read_phrase(phrase: str) -> list[Token]:
         return words
     for match in word_pattern(phrase.isascii()).finditer(phrase):
         if match.lastgroup == "unspaced":
-            words += _pairs(match[0], ends=False)
+            words += _pairs(match[0], ends_clause=False)
         else:
             key, folded, kind, measures = _read_letters(match[0])
-            words.append(Token(key, folded, kind, match[0], ends=False, measures=measures))
+            words.append(Token(key, folded, kind, match[0], ends_clause=False, measures=measures))
     return words
 
 
-def _pairs(run: str, *, ends: bool) -> list[Token]:
+def _pairs(run: str, *, ends_clause: bool) -> list[Token]:
     """Return the overlapping pairs of characters of a run as words; the one character of a run of one.
 
     Args:
         run: Characters of a script without blanks between words.
-        ends: Whether a mark that may end a clause follows the run.
+        ends_clause: Whether a mark that may end a clause follows the run.
     """
     characters = split_characters(run)
     kind: Kind = "characters" if len(characters) > 1 else "character"
@@ -416,7 +424,11 @@ def _pairs(run: str, *, ends: bool) -> list[Token]:
     for pair in pairs:
         key = intern(unicodedata.normalize("NFKC", pair))
         is_last = len(words) + 1 == len(pairs)
-        words.append(Token(key, key, kind, pair, ends=ends and is_last, measures=_measure_pair(key)))
+        words.append(
+            Token(
+                key, key, kind, pair, ends_clause=ends_clause and is_last, measures=_measure_pair(key)
+            )
+        )
     return words
 
 

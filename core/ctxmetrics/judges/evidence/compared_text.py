@@ -13,11 +13,11 @@ from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import (
-    held_keys,
+    get_stem_keys,
+    get_word_list,
+    list_keys,
     read_number_words,
-    stem_keys,
-    tokens,
-    word_list,
+    tokenize,
 )
 from ctxmetrics.text.list_marks import skip_list_marks
 
@@ -59,16 +59,16 @@ class ComparedText:
         words = text[skip_list_marks(text, language) :]
         if not _SIGNS.isdisjoint(words):
             words = _COMPARED.sub(_name_sign, words)
-        self.tokens = read_number_words(tokens(_BLANKS_BEFORE_MARK.sub("", words)), language)
+        self.tokens = read_number_words(tokenize(_BLANKS_BEFORE_MARK.sub("", words)), language)
         self.language = language
         self._unit = unit or self
         self.negations: Sequence[int] = ()
-        denying = word_list("negations", language)
+        denying = get_word_list("negations", language)
         if not denying.isdisjoint(map(_get_folded, self.tokens)):
             self.negations = self._find_negations(denying)
 
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
-        harmless = word_list("no_negation_before", self.language)
+        harmless = get_word_list("no_negation_before", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
             if token.folded in denying:
@@ -82,16 +82,16 @@ class ComparedText:
     @cached_property
     def is_content(self) -> Sequence[bool]:
         """Whether each word is a content word, by its position."""
-        stop = word_list("stop", self.language)
+        stop = get_word_list("stop", self.language)
         return [token.folded not in stop and token.kind != "character" for token in self.tokens]
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of its words, and of the words and parts of its quantities."""
-        return frozenset(held_keys(self.tokens))
+        return frozenset(list_keys(self.tokens))
 
     @cached_property
-    def names(self) -> frozenset[str]:
+    def opposites(self) -> frozenset[str]:
         """The names of opposites of which it has a word: several, for multiple."""
         return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
 
@@ -112,54 +112,56 @@ class ComparedText:
         return by_word
 
     @cached_property
-    def counted(self) -> Mapping[str, Mapping[str, int]]:
+    def numbers_before(self) -> Mapping[str, Mapping[str, int]]:
         """For each key of a word the keys of the numbers before it, with the position of one."""
-        counted: dict[str, dict[str, int]] = {}
+        numbers: dict[str, dict[str, int]] = {}
         for position, (number, noun) in enumerate(pairwise(self.tokens)):
-            if number.kind == "number" and not number.ends:
-                counted.setdefault(noun.key, {}).setdefault(number.key, position)
-        return counted
+            if number.kind == "number" and not number.ends_clause:
+                numbers.setdefault(noun.key, {}).setdefault(number.key, position)
+        return numbers
 
     @cached_property
-    def labels(self) -> Mapping[str, Mapping[str, int]]:
+    def numbers_behind(self) -> Mapping[str, Mapping[str, int]]:
         """For each key of a word the keys of the plain numbers behind it (port 80), with the position of one."""
-        labels: dict[str, dict[str, int]] = {}
+        numbers: dict[str, dict[str, int]] = {}
         for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
-            if number.kind == "number" and not number.measures and not noun.ends:
-                labels.setdefault(noun.key, {}).setdefault(number.key, position)
-        return labels
+            if number.kind == "number" and not number.measures and not noun.ends_clause:
+                numbers.setdefault(noun.key, {}).setdefault(number.key, position)
+        return numbers
 
-    def is_label(self, position: int) -> bool:
+    def is_uncounted_whole(self, position: int) -> bool:
         """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
         is_part = any(token.kind == "number" for token in self.tokens[position + 1 : position + 2])
-        return not self.counts(position) and (self.tokens[position].ends or not is_part)
+        return not self.counts_next_word(position) and (
+            self.tokens[position].ends_clause or not is_part
+        )
 
     @cached_property
-    def numbers(self) -> frozenset[str]:
+    def counting_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count what is behind them."""
         return frozenset(
             token.key
             for position, token in enumerate(self.tokens)
-            if token.kind == "number" and self.counts(position)
+            if token.kind == "number" and self.counts_next_word(position)
         )
 
     @cached_property
-    def uncounted(self) -> frozenset[str]:
+    def uncounted_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count nothing at some place."""
         return frozenset(
             token.key
             for position, token in enumerate(self.tokens)
-            if token.kind == "number" and not self.counts(position)
+            if token.kind == "number" and not self.counts_next_word(position)
         )
 
-    def counts(self, position: int) -> bool:
+    def counts_next_word(self, position: int) -> bool:
         """Whether the word behind a number may be what it counts."""
         behind = position + 1
-        if behind == len(self.tokens) or self.tokens[position].ends:
+        if behind == len(self.tokens) or self.tokens[position].ends_clause:
             return False
         return self.tokens[behind].kind == "word" and self.is_content[behind]
 
-    def find(self, key: str) -> Sequence[int]:
+    def find_key(self, key: str) -> Sequence[int]:
         """Return the positions of a key, also of one that quantities hold."""
         if key not in self.keys:
             return ()
@@ -172,36 +174,36 @@ class ComparedText:
     @cached_property
     def denials(self) -> frozenset[int]:
         """The positions of words that deny, and of those that may ("lacks", "refused")."""
-        may_deny = stem_keys("denials", self.language)
+        may_deny = get_stem_keys("denials", self.language)
         positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
         return frozenset((*positions, *self.negations))
 
     @cached_property
-    def content(self) -> frozenset[str]:
+    def content_keys(self) -> frozenset[str]:
         """The keys of its content words."""
         return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
 
     @cached_property
-    def shared(self) -> int:
+    def shared_count(self) -> int:
         """The number of content words of the unit that it has."""
-        return len(self._unit.content & self.keys)
+        return len(self._unit.content_keys & self.keys)
 
-    def scope(self, position: int, step: int = 1) -> Iterator[int]:
+    def words_in_scope(self, position: int, step: int = 1) -> Iterator[int]:
         """Yield the positions of the content words after a word (step 1) or before it (step -1) in its clause."""
         for neighbour in range(position + step, position + step * (_SCOPE + 1), step):
             if not 0 <= neighbour < len(self.tokens):
                 return
             # The first of the two tokens between which a clause may end.
             boundary = neighbour - 1 if step > 0 else neighbour
-            if self.tokens[boundary].ends:
+            if self.tokens[boundary].ends_clause:
                 return
             if self.is_content[neighbour]:
                 yield neighbour
 
-    def after_insertion(self, negation: int) -> Iterator[int]:
+    def words_after_insertion(self, negation: int) -> Iterator[int]:
         """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
         near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
-        marks = [position for position in near if self.tokens[position].ends]
+        marks = [position for position in near if self.tokens[position].ends_clause]
         if len(marks) > 1 and marks[0] <= negation + 1:
             clause = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
             for position in clause:

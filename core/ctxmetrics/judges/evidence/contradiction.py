@@ -23,12 +23,12 @@ from ctxmetrics.judges.evidence.contrasts import (
 )
 from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
-    held_keys,
+    get_stem_keys,
+    get_word_list,
+    list_keys,
     split_date,
     split_times,
-    stem_keys,
-    tokens,
-    word_list,
+    tokenize,
 )
 
 # Words before a word of the unit within which something may deny it.
@@ -59,7 +59,7 @@ class Contradiction(NamedTuple):
         return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
 
 
-def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
     """Look for what the evidence says otherwise than the unit.
 
     Args:
@@ -70,9 +70,9 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     Returns:
         The first contradiction found, or None.
 
-    >>> str(contradiction("It was built by Maud.", ["It was not built by Queen Maud."], "en"))
+    >>> str(find_contradiction("It was built by Maud.", ["It was not built by Queen Maud."], "en"))
     "negation: 'built' against 'not built'"
-    >>> str(contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
+    >>> str(find_contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
     claim = read_unit(unit, language)
@@ -81,8 +81,8 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
         _find_denials_of_unit,
         _find_denials_of_evidence,
         _find_other_numbers,
-        _opposite_bounds,
-        _contrary_values,
+        _find_opposite_bounds,
+        _find_contrary_values,
     )
     for check in checks:
         for match in check(claim, sentences):
@@ -90,7 +90,7 @@ def contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradi
     return None
 
 
-def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
+def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return the words, as `Token.key`, of which evidence that contradicts a unit holds one; None where any word may do so."""
     claim = read_unit(unit, language)
     # A plain yes may contradict a no, and any other value a value.
@@ -98,7 +98,7 @@ def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
         return None
     if any(token.measures or token.kind in _NUMBERS for token in claim.tokens):
         return None
-    keys = denying_keys(language)
+    keys = list_denying_keys(language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
         if contrary is None:
@@ -107,9 +107,9 @@ def contrary_keys(unit: str, language: str) -> frozenset[str] | None:
     return keys
 
 
-def denying_keys(language: str) -> frozenset[str]:
+def list_denying_keys(language: str) -> frozenset[str]:
     """Return the keys of which a text that denies something holds one."""
-    return stem_keys("negations", language)
+    return get_stem_keys("negations", language)
 
 
 def _find_denials_of_unit(
@@ -125,9 +125,9 @@ def _find_denials_of_unit(
             checked.add(key)
             occurrences = []  # of the word that is denied
             for text in evidence:
-                occurrences += [(text, position_in_text) for position_in_text in text.find(key)]
-            most_shared = max((text.shared for text, _ in occurrences), default=0)
-            if most_shared < _LEAST_SHARE_TO_DENY * len(unit.content):
+                occurrences += [(text, position_in_text) for position_in_text in text.find_key(key)]
+            most_shared = max((text.shared_count for text, _ in occurrences), default=0)
+            if most_shared < _LEAST_SHARE_TO_DENY * len(unit.content_keys):
                 continue
             if not any(text.is_denied(position_in_text) for text, position_in_text in occurrences):
                 yield Contradiction("negation", unit.spell(position, denied), "")
@@ -138,9 +138,9 @@ def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
     if unit.denies_comparative(negation):
         yield negation + 1
         return
-    yield from islice(unit.scope(negation), 1)
+    yield from islice(unit.words_in_scope(negation), 1)
     if base_language(unit.language) in _NEGATION_FOLLOWS_VERB:
-        yield from islice(unit.scope(negation, -1), 1)
+        yield from islice(unit.words_in_scope(negation, -1), 1)
 
 
 def _find_denials_of_evidence(
@@ -149,21 +149,21 @@ def _find_denials_of_evidence(
     """Yield the words that the evidence denies and the unit does not."""
     words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
     for text in evidence:
-        if not text.negations or text.shared < _LEAST_SHARE_TO_DENY * len(unit.content):
+        if not text.negations or text.shared_count < _LEAST_SHARE_TO_DENY * len(unit.content_keys):
             continue
         checked = set()
         for position in text.negations:
             denied = _find_denied_in_evidence(text, position)
-            if denied is None or text.tokens[denied].key not in unit.content:
+            if denied is None or text.tokens[denied].key not in unit.content_keys:
                 continue
             key = text.tokens[denied].key
             if key in checked:
                 continue
             checked.add(key)
-            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit.find(key)):
+            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit.find_key(key)):
                 continue
-            if not _stands_undenied(key, evidence, text.shared):
-                position_in_unit = unit.find(key)[0]
+            if not _stands_undenied(key, evidence, text.shared_count):
+                position_in_unit = unit.find_key(key)[0]
                 yield Contradiction(
                     "negation",
                     unit.spell(position_in_unit, position_in_unit),
@@ -175,8 +175,8 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
     """Find the word that a negation of the evidence denies."""
     if text.denies_comparative(negation):
         return negation + 1
-    skipped = word_list("skipped_after_negation", text.language)
-    for position in chain(text.scope(negation), text.after_insertion(negation)):
+    skipped = get_word_list("skipped_after_negation", text.language)
+    for position in chain(text.words_in_scope(negation), text.words_after_insertion(negation)):
         if text.tokens[position].folded not in skipped:
             return position
     return None
@@ -185,9 +185,9 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
 def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
     """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
     for text in evidence:
-        if text.shared < least_shared:
+        if text.shared_count < least_shared:
             continue
-        positions = text.find(key)
+        positions = text.find_key(key)
         if all(text.is_denied(position) for position in positions):
             # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
             denying = [
@@ -208,15 +208,15 @@ def _find_other_numbers(
     """Yield the numbers and quantities of the unit that differ in the sentence that shares most words with the unit."""
     for position, token in enumerate(unit.tokens):
         if token.measures:
-            yield from _other_values(unit, position, evidence)
-            yield from _exchanged_numbers(unit, position, evidence)
+            yield from _find_other_values(unit, position, evidence)
+            yield from _find_exchanged_numbers(unit, position, evidence)
         elif token.kind in _NUMBERS:
-            yield from _other_numbers(unit, position, evidence)
-            yield from _exchanged_numbers(unit, position, evidence)
-            yield from _other_labels(unit, position, evidence)
+            yield from _find_other_counts(unit, position, evidence)
+            yield from _find_exchanged_numbers(unit, position, evidence)
+            yield from _find_other_labels(unit, position, evidence)
 
 
-def _other_values(
+def _find_other_values(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the values that the evidence has instead of a quantity of the unit.
@@ -224,15 +224,18 @@ def _other_values(
     Only sentences count that share more of the other words of the unit than each sentence with the unit's value does.
     """
     quantity = unit.tokens[position]
-    other_words = len(unit.content) - 1
+    other_words = len(unit.content_keys) - 1
     forms = _find_forms(quantity)
     texts_with_value = [
-        text for text in evidence if not forms.isdisjoint(text.keys) or quantity.measures in text.names
+        text
+        for text in evidence
+        if not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
     ]
-    shared_with_value = max((text.shared - 1 for text in texts_with_value), default=0)
+    shared_with_value = max((text.shared_count - 1 for text in texts_with_value), default=0)
     for text in evidence:
         is_close = (
-            text.shared > shared_with_value and text.shared >= _LEAST_SHARE_FOR_NUMBER * other_words
+            text.shared_count > shared_with_value
+            and text.shared_count >= _LEAST_SHARE_FOR_NUMBER * other_words
         )
         if text in texts_with_value or not is_close:
             continue
@@ -277,28 +280,28 @@ def _is_rival_date(token: Token, date: Token) -> bool:
     return any(_A_DIGIT.sub("0", key) == shape for key in (token.key, *token.parts))
 
 
-def _other_numbers(
+def _find_other_counts(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has before the same word."""
     token = unit.tokens[position]
-    if not unit.counts(position):
+    if not unit.counts_next_word(position):
         return
     noun = unit.tokens[position + 1]
     shared_with_number = 0
     candidates: list[tuple[int, ComparedText]] = []
     for text in evidence:
         if token.key not in text.keys:
-            candidates.append((text.shared, text))
+            candidates.append((text.shared_count, text))
         elif noun.key in text.keys:
-            shared_with_number = max(shared_with_number, text.shared - 1)
+            shared_with_number = max(shared_with_number, text.shared_count - 1)
     for shared, text in candidates:
-        if shared <= shared_with_number or shared < _LEAST_SHARE_FOR_NUMBER * len(unit.content):
+        if shared <= shared_with_number or shared < _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
-        for noun_position in text.find(noun.key):
+        for noun_position in text.find_key(noun.key):
             number = text.tokens[noun_position - 1]
             is_other = number.kind == "number" or number.measures == "several"
-            if noun_position and is_other and not number.ends:
+            if noun_position and is_other and not number.ends_clause:
                 against = text.spell(noun_position - 1, noun_position)
                 yield Contradiction("number", unit.spell(position, position + 1), against)
 
@@ -307,49 +310,49 @@ def _other_numbers(
 _MOST_NUMBERS = 8
 
 
-def _exchanged_numbers(
+def _find_exchanged_numbers(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
     token = unit.tokens[position]
-    if token.kind != "number" or len(unit.numbers) == 1 or not unit.counts(position):
+    if token.kind != "number" or len(unit.counting_numbers) == 1 or not unit.counts_next_word(position):
         return  # the usual case
     noun = unit.tokens[position + 1]
-    numbers = [text.counted.get(noun.key, {}) for text in evidence]
+    numbers = [text.numbers_before.get(noun.key, {}) for text in evidence]
     if any(token.key in one for one in numbers):
         return
     for text, positions in zip(evidence, numbers, strict=True):
-        is_close = text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content)
+        is_close = text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
         if not is_close or len(positions) > _MOST_NUMBERS or token.key not in text.keys:
             continue
         for key, place in positions.items():
-            if key in unit.numbers and text.tokens[place].measures == token.measures:
+            if key in unit.counting_numbers and text.tokens[place].measures == token.measures:
                 yield Contradiction(
                     "number", unit.spell(position, position + 1), text.spell(place, place + 1)
                 )
 
 
-def _other_labels(
+def _find_other_labels(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the numbers that the evidence has behind the same word, where they count nothing: port 80, chapter 3."""
     token = unit.tokens[position]
-    if token.kind != "number" or not position or unit.counts(position):
+    if token.kind != "number" or not position or unit.counts_next_word(position):
         return
     noun = unit.tokens[position - 1]
-    if noun.ends or noun.kind != "word" or not unit.is_content[position - 1]:
+    if noun.ends_clause or noun.kind != "word" or not unit.is_content[position - 1]:
         return
-    labels = [text.labels.get(noun.key, {}) for text in evidence]
+    labels = [text.numbers_behind.get(noun.key, {}) for text in evidence]
     is_stated = any(token.key in one for one in labels)
     if is_stated:
         return
     # Also apart from the word, "2 in the first game and 3 in the final", but not where two numbers are exchanged.
-    is_apart = any(token.key in text.uncounted for text in evidence)
+    is_apart = any(token.key in text.uncounted_numbers for text in evidence)
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
     for text, positions in zip(evidence, labels, strict=True):
-        if text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content):
-            for place in filter(text.is_label, positions.values()):
+        if text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
+            for place in filter(text.is_uncounted_whole, positions.values()):
                 yield Contradiction(
                     "number", unit.spell(position - 1, position), text.spell(place - 1, place)
                 )
@@ -358,9 +361,9 @@ def _other_labels(
 def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
     """Whether a text has the number of a word behind another word of the unit, and the other one's number behind it."""
     number = unit.tokens[position].key
-    other_numbers = text.labels.get(unit.tokens[position - 1].key, {})
-    for noun, numbers in unit.labels.items():
-        if number in text.labels.get(noun, {}) and not numbers.keys().isdisjoint(other_numbers):
+    other_numbers = text.numbers_behind.get(unit.tokens[position - 1].key, {})
+    for noun, numbers in unit.numbers_behind.items():
+        if number in text.numbers_behind.get(noun, {}) and not numbers.keys().isdisjoint(other_numbers):
             return True
     return False
 
@@ -368,10 +371,10 @@ def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> boo
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
 
 
-def other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
     """Look for a name with a number for which the evidence has one with another number, and not the unit's.
 
-    >>> str(other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
+    >>> str(find_other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
     "name: 'X200' against 'X210'"
     """
     names_of_unit = _find_names(unit)
@@ -392,9 +395,9 @@ def other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
 def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
     """Return the names with numbers of a text (X200, COVID-19): their spellings by the word and by the whole name."""
     names: dict[str, dict[str, str]] = {}
-    words = tokens(text)
+    words = tokenize(text)
     for word, number in pairwise(words):
-        if number.kind != "number" or word.ends:
+        if number.kind != "number" or word.ends_clause:
             continue
         match = _NAME_WITH_NUMBER.fullmatch(number.key)
         is_version = word.folded == "v"  # its number has a key of its own: V60, v2.3
@@ -404,7 +407,9 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
     return names
 
 
-def _opposite_bounds(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+def _find_opposite_bounds(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
     """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or the other way round."""
     for position, token in enumerate(unit.tokens):
         if not is_amount(token) or not any(token.key in text.keys for text in evidence):
@@ -416,14 +421,16 @@ def _opposite_bounds(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
         opposite = [
             evidence_bound
             for text in evidence
-            for text_position in text.find(token.key)
+            for text_position in text.find_key(token.key)
             if (evidence_bound := phrases.find(text.tokens, text_position)) is not None
         ]
         if opposite and all(evidence_bound.is_least != bound.is_least for evidence_bound in opposite):
             yield Contradiction("number", bound.spelling, opposite[0].spelling)
 
 
-def _contrary_values(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+def _find_contrary_values(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
     """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats.
 
     A unit that says both, "the left heart and the right heart", has no contrary: its evidence may be about one of them.
@@ -436,7 +443,7 @@ def _contrary_values(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
         contrary: list[Value] = []
         is_stated = False
         for text in evidence:
-            is_close = text.shared >= _LEAST_SHARE_FOR_NUMBER * len(unit.content)
+            is_close = text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
             for word in value.beside or ("",):
                 same_group = text.values_by_word.get((value.group, word), {})
                 if value.value in same_group:
@@ -452,12 +459,12 @@ def _contrary_values(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
             yield Contradiction("number", value.spelling, contrary[0].spelling)
 
 
-def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
     """Look for a quantity of a unit that its evidence has with another value, and not with the unit's.
 
     A day, a month or an ordinal counts only in a sentence that holds most of the unit: a text has many of them.
 
-    >>> str(other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
+    >>> str(find_other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
     "number: '8 am' against '9:30'"
     """
     claim = read_unit(unit, language)
@@ -465,27 +472,27 @@ def other_value(unit: str, evidence: Sequence[str], language: str) -> Contradict
     if not (claim.values or has_value):
         return None  # the usual case
     sentences = [ComparedText(text, language, claim) for text in evidence]
-    checks = (_other_named_values, _opposite_bounds, _contrary_values)
+    checks = (_find_other_named_values, _find_opposite_bounds, _find_contrary_values)
     for check in checks:
         for match in check(claim, sentences):
             return match
-    return _other_quantity(unit, evidence)
+    return _find_other_quantity(unit, evidence)
 
 
-def _other_named_values(
+def _find_other_named_values(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the values that the evidence has instead of a day, a month or an ordinal of the unit."""
     for position, token in enumerate(unit.tokens):
         if is_named(token):
-            yield from _other_values(unit, position, evidence)
+            yield from _find_other_values(unit, position, evidence)
 
 
-def _other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
     """Look for a quantity of a unit that all of its evidence has with another value only."""
-    quantities = [token for token in tokens(unit) if token.measures and not is_named(token)]
-    evidence_tokens = [token for text in evidence for token in tokens(text)]
-    evidence_keys = frozenset(held_keys(evidence_tokens))
+    quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
+    evidence_tokens = [token for text in evidence for token in tokenize(text)]
+    evidence_keys = frozenset(list_keys(evidence_tokens))
     for quantity in quantities:
         same_kind = [token for token in quantities if token.measures == quantity.measures]
         if any(not evidence_keys.isdisjoint(_find_forms(token)) for token in same_kind):

@@ -205,8 +205,8 @@ def find_values(
         is_content: Whether each of them is a content word.
         negations: The positions of words that deny; a phrase shortly behind one is left out.
 
-    >>> from ctxmetrics.judges.evidence.words import tokens
-    >>> [(one.value, *one.beside) for one in find_values(tokens("All seats fell."), [False, True, True])]
+    >>> from ctxmetrics.judges.evidence.words import tokenize
+    >>> [(one.value, *one.beside) for one in find_values(tokenize("All seats fell."), [False, True, True])]
     [('all', 'seat'), ('down',)]
     """
     forms = _get_forms(words)
@@ -225,7 +225,7 @@ def find_values(
         next_free[phrase.group] = end
         if any(start - _DENIED_WITHIN <= position < start for position in negations):
             continue
-        if phrase.place == "last" and end < len(words) and not words[end - 1].ends:
+        if phrase.place == "last" and end < len(words) and not words[end - 1].ends_clause:
             continue
         beside = _find_beside(words, start, end, phrase.place, is_content)
         if beside or phrase.place == "anywhere":
@@ -275,7 +275,7 @@ def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the plain numbers before a word, as values that "both" is the contrary of."""
     for position, word in enumerate(words[:-1]):
         is_number = word.kind == "number" or (word.kind == "count" and word.key != "1")
-        if is_number and not word.measures and not word.ends:
+        if is_number and not word.measures and not word.ends_clause:
             value = "both" if word.key == "2" else word.key
             yield Value(BOTH, value, frozenset((words[position + 1].key,)), word.spelling)
 
@@ -283,7 +283,7 @@ def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
 def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the single letters behind a number, and the Latin words that are used like them."""
     for number, word in pairwise(words):
-        if number.kind != "number" or number.ends:
+        if number.kind != "number" or number.ends_clause:
             continue
         is_letter = len(word.folded) == 1 and word.kind == "word"
         if is_letter or word.folded in _LATIN:
@@ -313,7 +313,7 @@ def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the numerals behind a name: World War I, Louis XIV."""
     for name, numeral in pairwise(words):
         value = _NUMERALS.get(numeral.spelling)
-        if value is not None and not name.ends and name.spelling[:1].isupper():
+        if value is not None and not name.ends_clause and name.spelling[:1].isupper():
             yield Value(_NUMERAL, value, frozenset((name.key,)), numeral.spelling)
 
 
@@ -321,7 +321,7 @@ def _find_results(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the two numbers of a result with the word of the first between them: 7 votes to 3."""
     for position in range(len(words) - 3):
         first, word, joint, second = words[position : position + 4]
-        is_one_clause = not (first.ends or word.ends or joint.ends)
+        is_one_clause = not (first.ends_clause or word.ends_clause or joint.ends_clause)
         is_result = is_one_clause and joint.folded in _RESULT_JOINTS and word.kind == "word"
         if is_result and first.kind in _NUMBERS and second.kind in _NUMBERS:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
@@ -339,18 +339,18 @@ def _find_beside(
 ) -> frozenset[str]:
     """Return the keys of the words that a phrase is about."""
     keys = []
-    if place in {"behind", "around"} and not words[end - 1].ends:
+    if place in {"behind", "around"} and not words[end - 1].ends_clause:
         first = end + 1 if end < len(words) and _overlap(words[end - 1], words[end]) else end
         last = min(len(words), first + _MOST_SKIPPED + 1)
         for position in range(first, last):
             if is_content[position]:
                 keys.append(words[position].key)
-            if is_content[position] or words[position].ends:
+            if is_content[position] or words[position].ends_clause:
                 break
     if place in {"before", "around", "last"}:
         first = start - 2 if start and _overlap(words[start - 1], words[start]) else start - 1
         for position in range(first, max(-1, first - _MOST_SKIPPED - 1), -1):
-            if words[position].ends:
+            if words[position].ends_clause:
                 break
             if is_content[position]:
                 keys.append(words[position].key)
@@ -388,8 +388,8 @@ class BoundPhrases(NamedTuple):
     def find(self, words: Sequence[Token], position: int) -> Bound | None:
         """Return the bound of the number at a position.
 
-        >>> from ctxmetrics.judges.evidence.words import tokens
-        >>> read_bound_phrases().find(tokens("It may weigh up to 20 kg."), 5)
+        >>> from ctxmetrics.judges.evidence.words import tokenize
+        >>> read_bound_phrases().find(tokenize("It may weigh up to 20 kg."), 5)
         Bound(is_least=False, spelling='up to 20 kg')
         """
         spelling = words[position].spelling

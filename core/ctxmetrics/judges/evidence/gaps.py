@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all
 # languages: words that name the kind of a value ("euros", "hours").
@@ -69,7 +69,7 @@ _ANY = ""
 
 def _value_kinds(text: str, language: str) -> Iterator[str]:
     """Yield the kinds of the values in a text: what is counted, a currency, a share, a year, a day, a month."""
-    stop = word_list("stop", language)
+    stop = get_word_list("stop", language)
     for match in _NUMBER.finditer(text):
         unit = (match["unit"] or "").strip().casefold()
         if match["sign"] or unit in tuple("$€£¥₽"):
@@ -80,14 +80,14 @@ def _value_kinds(text: str, language: str) -> Iterator[str]:
             yield _ANY
         else:
             yield _unit_kind(unit)
-    words = tokens(text)
+    words = tokenize(text)
     for number, word in enumerate(words):
         folded = word.spelling.casefold()
         if folded in _VALUE_KINDS:
             yield _VALUE_KINDS[folded]
         elif word.kind == "number" and word.spelling[0].isalpha():
             following: Sequence[Token] = words[number + 1 : number + 2]
-            counted = following[0].folded if following and not word.ends else ""
+            counted = following[0].folded if following and not word.ends_clause else ""
             yield _ANY if not counted or counted in stop else _unit_kind(counted)
 
 
@@ -97,7 +97,7 @@ _CURRENCIES = frozenset(
 
 
 def _unit_kind(unit: str) -> str:
-    words = tokens(unit)
+    words = tokenize(unit)
     key = words[0].key if words else unit
     return "money" if key in _CURRENCIES else key
 

@@ -15,16 +15,16 @@ from typing import NamedTuple
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.contradiction import (
     Contradiction,
-    contradiction,
-    other_name,
-    other_value,
+    find_contradiction,
+    find_other_name,
+    find_other_value,
 )
 from ctxmetrics.judges.evidence.gaps import hides_statement
 from ctxmetrics.judges.evidence.quote_marks import take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import held_keys, stem_keys, tokens, word_list
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.normal_form import normalise
@@ -110,7 +110,7 @@ class QuotedUnit:
             return "whole_context"
         context, spans = see_spans(context, spans)
         plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
-        plain -= word_list("stop", self.language)
+        plain -= get_word_list("stop", self.language)
         quoted_texts: list[str] = []
         headings = [span for span in spans if _is_heading(span, context)]
         shares_word = False
@@ -153,18 +153,18 @@ class QuotedUnit:
         """
         other = (
             self.other_year(sentences, contexts)
-            or other_value(self.text, sentences, self.language)
-            or other_name(self.text, sentences)
+            or find_other_value(self.text, sentences, self.language)
+            or find_other_name(self.text, sentences)
             or find_replaced_word(self.text, sentences, self.contexts, self.language)
         )
         if other is not None or facts_only:
             return other
         if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
             return None
-        denying = word_list("negations", self.language)
+        denying = get_word_list("negations", self.language)
         texts = (self.text, *sentences)
-        if any(word.folded in denying for text in texts for word in tokens(text)):
-            match = contradiction(self.text, sentences, self.language)
+        if any(word.folded in denying for text in texts for word in tokenize(text)):
+            match = find_contradiction(self.text, sentences, self.language)
             if match and match.kind == "negation":
                 return match
         return find_reservation(self.text, sentences, self.language)
@@ -173,7 +173,7 @@ class QuotedUnit:
         """Return the year that sentences have and the one of the unit, if they have none of its years and no context has it."""
         years: list[set[str]] = []
         for text in (self.text, " ".join(sentences)):
-            dates = [word for word in tokens(text) if word.measures == "date"]
+            dates = [word for word in tokenize(text) if word.measures == "date"]
             parts = [part for date in dates for part in date.parts if _YEAR.fullmatch(part)]
             years.append({*_YEAR.findall(text), *parts})
             if not years[-1]:
@@ -232,7 +232,7 @@ class QuotedUnit:
         """Whether sentences share two words with the unit that are not the topic: the usual case, seen at once."""
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
         plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
-        common = plain.intersection(_PLAIN_WORD.findall(text)) - word_list("stop", self.language)
+        common = plain.intersection(_PLAIN_WORD.findall(text)) - get_word_list("stop", self.language)
         contexts = [context.casefold() for context in self.contexts]
         most = _IN_MOST * len(contexts)
         rare = [word for word in common if sum(word in context for context in contexts) < most]
@@ -244,7 +244,7 @@ class QuotedUnit:
         Words that stand so in most contexts name the topic.
         """
         own = _phrases(self.text[:_LONGEST_COMPARED])
-        stop = word_list("stop", self.language)
+        stop = get_word_list("stop", self.language)
         shared = {
             phrase
             for text in sentences
@@ -304,12 +304,12 @@ def read_telling_words(text: str, language: str, *, with_parts: bool = True) -> 
         language: ISO 639 code; it chooses the stop words.
         with_parts: Whether the parts of quantities are among them: of 12 May 2024 also 2024.
     """
-    stop = word_list("stop", language)
+    stop = get_word_list("stop", language)
     stem_keys = set()
-    for word in tokens(text):
+    for word in tokenize(text):
         long = word.kind == "word" and len(word.folded) >= _SHORTEST_WORD
         if word.kind in {"number", "characters"} or (long and word.folded not in stop):
-            stem_keys.update(held_keys([word]) if with_parts else [word.key])
+            stem_keys.update(list_keys([word]) if with_parts else [word.key])
     return frozenset(stem_keys)
 
 
@@ -317,7 +317,7 @@ def read_telling_words(text: str, language: str, *, with_parts: bool = True) -> 
 def _phrases(text: str) -> frozenset[tuple[str, ...]]:
     """Return the runs of words of a text."""
     words: list[str] = []
-    for word in tokens(text):
+    for word in tokenize(text):
         if word.folded == "nt" and words:  # "are n't", as some texts are cut into words
             words[-1] += word.folded
         else:
@@ -452,19 +452,21 @@ def _ends_sentence(context: str, start: int, end: int) -> bool:
 
 def _has_same_words(text: str, other: str) -> bool:
     """Whether two texts hold the same words in the same order: also where white space stands before the marks of one."""
-    return text == other or [word.key for word in tokens(text)] == [word.key for word in tokens(other)]
+    return text == other or [word.key for word in tokenize(text)] == [
+        word.key for word in tokenize(other)
+    ]
 
 
 def _count_negations(text: str, language: str) -> Counter[str]:
     """Count each negation of a text, such as "not", in its language and in English."""
-    negations = word_list("negations", language) | word_list("negations", "en")
-    return Counter(word.folded for word in tokens(text) if word.folded in negations)
+    negations = get_word_list("negations", language) | get_word_list("negations", "en")
+    return Counter(word.folded for word in tokenize(text) if word.folded in negations)
 
 
 def _has_denial(text: str, language: str) -> bool:
     """Whether a text has a word that may deny, such as "refused", in its language or in English."""
-    denials = stem_keys("denials", language) | stem_keys("denials", "en")
-    return any(word.key in denials for word in tokens(text))
+    denials = get_stem_keys("denials", language) | get_stem_keys("denials", "en")
+    return any(word.key in denials for word in tokenize(text))
 
 
 def share_script(text: str, other: str) -> bool:
@@ -486,12 +488,12 @@ def _script_of(letter: str) -> str:
 
 def _guess_language(text: str, language: str) -> str:
     """Return the language whose stop words are most frequent in a text; the given language if none has more."""
-    words = [word.folded for word in tokens(text[:_LONGEST_COMPARED])]
+    words = [word.folded for word in tokenize(text[:_LONGEST_COMPARED])]
 
     def count_stop_words(candidate: str) -> int:
         if candidate not in LISTS["stop"]:
             return 0
-        stop_words = word_list("stop", candidate)
+        stop_words = get_word_list("stop", candidate)
         return len([word for word in words if word in stop_words])
 
     languages: list[str] = [base_language(language), *LISTS["stop"]]

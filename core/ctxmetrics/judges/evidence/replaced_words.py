@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # The share of the unit's other content words that a sentence has at least if it is about the same.
 _LEAST_SHARE = 0.5
@@ -38,11 +38,11 @@ def find_replaced_word(
     >>> str(find_replaced_word("The hall has 12 windows.", ["The hall has 14 windows."], [], "en"))
     "number: '12' against '14'"
     """
-    unit_words = tokens(unit)
+    unit_words = tokenize(unit)
     unit_keys = {word.key for word in unit_words}
-    stop = word_list("stop", language)
+    stop = get_word_list("stop", language)
     content_keys = {word.key for word in unit_words if word.folded not in stop}
-    read_sentences = [tokens(text) for text in evidence]
+    read_sentences = [tokenize(text) for text in evidence]
     evidence_keys = {word.key for words in read_sentences for word in words}
     for position in _find_facts(unit_words, evidence_keys, language):
         fact = unit_words[position]
@@ -54,7 +54,7 @@ def find_replaced_word(
             other = _find_in_place(unit_words, position, words)
             if other is None or other.key in unit_keys or _is_form_of(fact, other):
                 continue
-            if not any(fact.key == word.key for text in contexts for word in tokens(text)):
+            if not any(fact.key == word.key for text in contexts for word in tokenize(text)):
                 kind = "number" if fact.kind == "number" else "name"
                 return Contradiction(kind, fact.spelling, other.spelling)
     return None

@@ -13,7 +13,7 @@ from functools import lru_cache
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # The share of the unit's content words that the sentence holds.
 _NEARLY_ALL = 0.7
@@ -35,17 +35,17 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     "reservation: 'reach' against 'failed to reach'"
     """
     markers = _read_markers(base_language(language))
-    if not markers or not any(next(_find_markers(tokens(text), markers), None) for text in evidence):
+    if not markers or not any(next(_find_markers(tokenize(text), markers), None) for text in evidence):
         return None  # the usual case
-    claim = tokens(unit)
+    claim = tokenize(unit)
     if next(_find_markers(claim, markers), None) or _denies(claim, language):
         return None
-    stop = word_list("stop", language)
+    stop = get_word_list("stop", language)
     content = {word.key for word in claim if word.folded not in stop and word.kind != "character"}
     free = 0
     reserved: list[tuple[int, Contradiction]] = []
     for text in evidence:
-        words = tokens(text)
+        words = tokenize(text)
         keys = {key for word in words for key in (word.key, *word.parts)}
         shared = len(content & keys)
         if shared < _NEARLY_ALL * len(content):
@@ -62,7 +62,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
 
 
 def _denies(words: Sequence[Token], language: str) -> bool:
-    denying = word_list("negations", language)
+    denying = get_word_list("negations", language)
     return any(word.folded in denying for word in words)
 
 
@@ -118,9 +118,9 @@ def _count_near(words: Sequence[Token], position: int, content: Collection[str])
 
 def _find_content(words: Sequence[Token], start: int, language: str) -> int | None:
     """Return the position of the first content word from one on, in the same clause."""
-    stop = word_list("stop", language)
+    stop = get_word_list("stop", language)
     for position in range(start, min(start + _SCOPE, len(words))):
-        if position > start and words[position - 1].ends:
+        if position > start and words[position - 1].ends_clause:
             return None
         if words[position].folded not in stop:
             return position
@@ -157,7 +157,7 @@ def _read_markers(language: str) -> Mapping[str, Sequence[tuple[str, tuple[str, 
     by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for kind, phrases in LISTS["reservations"].get(language, _NO_LISTS).items():
         for text in phrases:
-            phrase = tuple(word.folded for word in tokens(text))
+            phrase = tuple(word.folded for word in tokenize(text))
             by_first.setdefault(phrase[0], []).append((kind, phrase))
     for same_first in by_first.values():
         same_first.sort(key=lambda marker: len(marker[1]), reverse=True)

@@ -12,9 +12,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.contradiction import contradiction, other_name, other_value
+from ctxmetrics.judges.evidence.contradiction import (
+    find_contradiction,
+    find_other_name,
+    find_other_value,
+)
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.words import read_words_and_keys, stem_keys, tokens, word_list
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, read_words_and_keys, tokenize
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
@@ -70,9 +74,9 @@ class _Unit:
     """
 
     def __init__(self, text: str, language: str) -> None:
-        stop = word_list("stop", language)
+        stop = get_word_list("stop", language)
         self.text = text
-        self.words: Sequence[Token] = tokens(text)
+        self.words: Sequence[Token] = tokenize(text)
         self.content: Sequence[Token] = [
             word for word in self.words if word.folded not in stop and word.kind != "character"
         ]
@@ -129,7 +133,7 @@ def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
 def _continues(sentence: _Sentence, language: str) -> bool:
     """Whether a sentence begins with a pronoun, so that it is about what stands before it."""
     first_words = sentence.words[:1]
-    return bool(first_words) and first_words[0].folded in word_list("continuing", language)
+    return bool(first_words) and first_words[0].folded in get_word_list("continuing", language)
 
 
 def _state_together(unit: _Unit, sentence: _Sentence, following: _Sentence, language: str) -> bool:
@@ -141,7 +145,7 @@ def _state_together(unit: _Unit, sentence: _Sentence, following: _Sentence, lang
 
 def _denies(unit: _Unit, words: Iterable[Token], language: str) -> bool:
     """Whether a word denies something, and is none of the unit."""
-    denying = stem_keys("denials", language) | stem_keys("negations", language)
+    denying = get_stem_keys("denials", language) | get_stem_keys("negations", language)
     unit_keys = {word.key for word in unit.words}
     return any(word.key in denying and word.key not in unit_keys for word in words)
 
@@ -149,9 +153,9 @@ def _denies(unit: _Unit, words: Iterable[Token], language: str) -> bool:
 def _is_contrary(unit: _Unit, sentences: Sequence[str], language: str) -> bool:
     """Whether sentences contradict a unit, take it back, or are about another value or name."""
     contrary = (
-        contradiction(unit.text, sentences, language)
+        find_contradiction(unit.text, sentences, language)
         or find_reservation(unit.text, sentences, language)
-        or other_value(unit.text, sentences, language)
-        or other_name(unit.text, sentences)
+        or find_other_value(unit.text, sentences, language)
+        or find_other_name(unit.text, sentences)
     )
     return contrary is not None

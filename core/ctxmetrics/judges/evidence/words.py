@@ -55,14 +55,14 @@ from ctxmetrics.text.quantities import (
 )
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
     """Return the words of a text in order, stop words included.
 
-    >>> [token.key for token in tokens("The 2.10 cities' cafés, in twenty-one states")]
+    >>> [token.key for token in tokenize("The 2.10 cities' cafés, in twenty-one states")]
     ['the', '2.10', 'city', 'caf', 'in', '21', 'stat']
-    >>> [token.key for token in tokens("HC2, COVID-19, mid-1990")]  # a number that is a part of a name
+    >>> [token.key for token in tokenize("HC2, COVID-19, mid-1990")]  # a number that is a part of a name
     ['hc', 'hc2', 'covid', 'covid19', 'mid', '1990']
-    >>> [token.key for token in tokens("on May 12, 2024 at 6 pm")]
+    >>> [token.key for token in tokenize("on May 12, 2024 at 6 pm")]
     ['on', '2024-05-12', 'at', '18:00']
     """
     chunks = text.split()
@@ -73,14 +73,14 @@ def tokens(text: str) -> list[Token]:
 
 
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
-    """Return the words of a text (`tokens`), and the keys that it holds (`held_keys`)."""
+    """Return the words of a text (`tokenize`), and the keys that it holds (`list_keys`)."""
     chunks = text.split()
     pieces = [*map(find_plain_chunk, chunks)]
     if None not in pieces:
         words = [*chain.from_iterable(pieces)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
     words = _read_numbers(text, chunks, [*map(read_chunk, chunks)])
-    return words, held_keys(words)
+    return words, list_keys(words)
 
 
 def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ...]]) -> list[Token]:
@@ -94,13 +94,13 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
     if "\n" in text or "\t" in text:
         lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
         if len(lines) > 1:
-            return [*chain.from_iterable(map(tokens, lines))]
+            return [*chain.from_iterable(map(tokenize, lines))]
     numbers = {index: type(words) for index, words in enumerate(pieces) if type(words) is not tuple}
     if not numbers:
         return [*chain.from_iterable(pieces)]
     in_digits = _write_in_digits(chunks, numbers)
     if in_digits != chunks:
-        return tokens(" ".join(in_digits))
+        return tokenize(" ".join(in_digits))
     if ClockWords in numbers.values():
         _replace_spoken_times(chunks, pieces, numbers)
     next_free = 0
@@ -186,12 +186,12 @@ def _replace_spoken_times(
         next_free = time.end
         chunk_range = range(time.begin, time.end)
         spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND)
-        ends = not CLAUSE_END.isdisjoint(chunks[time.end - 1])
+        ends_clause = not CLAUSE_END.isdisjoint(chunks[time.end - 1])
         for chunk_index in chunk_range:
             pieces[chunk_index] = ()
             numbers.pop(chunk_index, None)
         pieces[time.begin] = (
-            Token(time.key, time.key, "number", spelling, ends, "time", (), _SPOKEN_SIZE),
+            Token(time.key, time.key, "number", spelling, ends_clause, "time", (), _SPOKEN_SIZE),
         )
 
 
@@ -244,13 +244,13 @@ def _token(text: str, quantity: Quantity) -> Token:
             counted.add(word.key)
     plain = filter(_is_plain_number, quantity.parts)
     parts.extend(f"{part}~" for part in plain)
-    ends = not CLAUSE_END.isdisjoint(text[quantity.end : quantity.end + 1])
+    ends_clause = not CLAUSE_END.isdisjoint(text[quantity.end : quantity.end + 1])
     return Token(
         quantity.key,
         quantity.key,
         "number",
         spelling,
-        ends,
+        ends_clause,
         quantity.kind,
         tuple(parts),
         max(1, len(counted)),
@@ -281,7 +281,7 @@ def _is_plain_number(key: str) -> bool:
     return key.replace(".", "").isdecimal()
 
 
-def held_keys(words: Sequence[Token]) -> list[str]:
+def list_keys(words: Sequence[Token]) -> list[str]:
     """Return the keys that a text holds: those of its words, and what its quantities hold."""
     keys = [*map(_get_key, words)]
     for parts in filter(None, map(_get_parts, words)):
@@ -328,7 +328,7 @@ _get_parts = itemgetter(Token._fields.index("parts"))
 
 
 @lru_cache(maxsize=64)
-def word_list(purpose: str, language: str) -> frozenset[str]:
+def get_word_list(purpose: str, language: str) -> frozenset[str]:
     """Return the folded words of a list for a language.
 
     The words of ``stop`` carry no meaning by themselves; a language without such a list uses the
@@ -340,6 +340,6 @@ def word_list(purpose: str, language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def stem_keys(purpose: str, language: str) -> frozenset[str]:
+def get_stem_keys(purpose: str, language: str) -> frozenset[str]:
     """Return the keys of the words of a list: also their inflections are found."""
-    return frozenset(token.key for word in word_list(purpose, language) for token in tokens(word))
+    return frozenset(token.key for word in get_word_list(purpose, language) for token in tokenize(word))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
-from ctxmetrics.judges.evidence.contradiction import contrary_keys, denying_keys
+from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys, list_denying_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
@@ -153,10 +153,10 @@ def find_keys(request: JudgeRequest) -> frozenset[str]:
     """Return the keys that a request looks for in its contexts: those of its texts, and of words that contradict them."""
     texts = (request.answer, *request.units)
     phrases = [Phrase.of(text, request.language) for text in texts]
-    keys = denying_keys(request.language)
+    keys = list_denying_keys(request.language)
     for phrase in phrases:
         keys |= phrase.find_forms()
-        keys |= contrary_keys(phrase.visible, request.language) or frozenset()
+        keys |= list_contradicting_keys(phrase.visible, request.language) or frozenset()
     return keys
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import split_date, split_times, tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, split_date, split_times, tokenize
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.visible import see
@@ -69,7 +69,7 @@ class Phrase:
     def of(cls, text: str, language: str) -> Phrase:
         """Read a text; the language chooses the stop words."""
         visible = see(text).text
-        stop_words = word_list("stop", language)
+        stop_words = get_word_list("stop", language)
         has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
         pattern = LEAD_INS.get(base_language(language))
         lead_in = pattern.match(visible) if pattern else None
@@ -82,7 +82,7 @@ class Phrase:
         for start, end in spans:
             first = len(words)
             sentence = body[start:end]
-            words += tokens(sentence[skip_list_marks(sentence, language) :])
+            words += tokenize(sentence[skip_list_marks(sentence, language) :])
             for position, token in enumerate(words[first:], first):
                 kind = token.kind
                 folded = token.folded
@@ -182,7 +182,7 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     if token.measures:
         year, _, _ = split_date(token.key)
         return (token.key, year) if year else (token.key,)
-    no_noun_follows = is_last or token.ends
+    no_noun_follows = is_last or token.ends_clause
     if token.kind == "number" and no_noun_follows and token.parts:
         return token.parts
     return (token.key,)

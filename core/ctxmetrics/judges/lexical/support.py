@@ -14,7 +14,11 @@ from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
 
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction, contrary_keys
+from ctxmetrics.judges.evidence.contradiction import (
+    Contradiction,
+    find_contradiction,
+    list_contradicting_keys,
+)
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 
@@ -90,20 +94,22 @@ def attribute(
     """
 
     @cache
-    def find_contradiction(sentences: tuple[int, ...]) -> Contradiction | None:
+    def find_contradiction_in(sentences: tuple[int, ...]) -> Contradiction | None:
         """Find how some sentences contradict the unit; None if they do not."""
-        keys = contrary_keys(unit.visible, language)
+        keys = list_contradicting_keys(unit.visible, language)
         if keys is not None and not index.hold_any(sentences, keys):
             return None
         texts = [index.read(sentence, contexts) for sentence in sentences]
-        return None if texts == [unit.visible] else contradiction(unit.visible, texts, language)
+        return None if texts == [unit.visible] else find_contradiction(unit.visible, texts, language)
 
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
     bar = unit_words.bar
     reaching = [item for item in (*alone.values(), *together.values()) if item.score >= bar]
     reaching.sort(key=_score, reverse=True)
-    undisputed = next((item for item in reaching if find_contradiction(item.sentences) is None), None)
+    undisputed = next(
+        (item for item in reaching if find_contradiction_in(item.sentences) is None), None
+    )
     if undisputed is not None:
         shown = undisputed
     elif reaching:
@@ -112,7 +118,7 @@ def attribute(
         shown = best
     supporting = {*reaching}
     if rules.contradiction == "no":  # sentences that contradict a unit do not support it
-        supporting = {item for item in reaching if find_contradiction(item.sentences) is None}
+        supporting = {item for item in reaching if find_contradiction_in(item.sentences) is None}
     whole = {context: item.sentences for context, item in alone.items() if item in supporting}
     several = {context: item.sentences for context, item in together.items() if item in supporting}
     # The last of the first k contexts, for the smallest k that is enough.
@@ -129,7 +135,7 @@ def attribute(
         whole=whole,
         parts=parts,
         shown=shown,
-        doubt=find_contradiction(shown.sentences) if is_disputed else None,
+        doubt=find_contradiction_in(shown.sentences) if is_disputed else None,
     )
 
 

@@ -12,7 +12,7 @@ from operator import or_
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, fullest
@@ -137,7 +137,7 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
     """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
     view = see(context)
     text = see(text).text
-    words = tokens(text)
+    words = tokenize(text)
     if words:
         pattern = _pattern(words)
     elif text.strip():

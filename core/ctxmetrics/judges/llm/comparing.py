@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence import quotes as evidence
 from ctxmetrics.judges.evidence.quotes import DENIED, read_telling_words, share_script
-from ctxmetrics.judges.evidence.words import tokens
+from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.llm.entries import ReplyEntry
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.text.normal_form import normalise
@@ -92,8 +92,8 @@ def is_empty_form(id_: str, entry: ReplyEntry, part: Part) -> bool:
     words = read_telling_words(missing, language)
     if words.isdisjoint(read_telling_words(text, language)) and share_script(missing, text):
         # A negation, or another word without a meaning of its own, may be missing.
-        all_keys = {word.key for word in tokens(text)}
-        return any(word.key not in all_keys for word in tokens(missing))
+        all_keys = {word.key for word in tokenize(text)}
+        return any(word.key not in all_keys for word in tokenize(missing))
     nearness = _measure_nearness(missing, id_, part.units, language)
     return any(own == 0 and other > 0 for own, other in nearness)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.evidence.contradiction import contradiction, other_value
+from ctxmetrics.judges.evidence.contradiction import find_contradiction, find_other_value
 
 CONTRARY = [
     ("It weighs over 20 kg.", "It weighs under 20 kg."),
@@ -26,17 +26,17 @@ ALIKE = [
 
 @pytest.mark.parametrize(("unit", "evidence"), CONTRARY)
 def test_contrary_bounds_are_found_from_both_sides(unit, evidence):
-    assert contradiction(unit, [evidence], "en") is not None
-    assert contradiction(evidence, [unit], "en") is not None
+    assert find_contradiction(unit, [evidence], "en") is not None
+    assert find_contradiction(evidence, [unit], "en") is not None
 
 
 @pytest.mark.parametrize(("unit", "evidence"), ALIKE)
 def test_other_bounds_do_not_contradict(unit, evidence):
-    assert contradiction(unit, [evidence], "en") is None
+    assert find_contradiction(unit, [evidence], "en") is None
 
 
 def test_a_quote_with_the_contrary_bound_is_doubted():
-    match = other_value("Bags up to 20 kg are free.", ["Bags of at least 20 kg are free."], "en")
+    match = find_other_value("Bags up to 20 kg are free.", ["Bags of at least 20 kg are free."], "en")
     assert str(match) == "number: 'up to 20 kg' against 'at least 20 kg'"
 
 
@@ -49,4 +49,4 @@ def test_a_quote_with_the_contrary_bound_is_doubted():
     ],
 )
 def test_another_day_counts_in_a_sentence_like_the_unit(unit, evidence, doubted):
-    assert (other_value(unit, [evidence], "en") is not None) is doubted
+    assert (find_other_value(unit, [evidence], "en") is not None) is doubted

@@ -14,7 +14,7 @@ from ctxmetrics import (
     Sample,
     evaluate,
 )
-from ctxmetrics.judges.evidence.contradiction import contradiction
+from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.llm import checking, located_quotes
 from ctxmetrics.judges.scripted import ScriptedModel
@@ -139,7 +139,7 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
     ],
 )
 def test_what_sentences_deny(unit, sentences, language, kind):
-    found = contradiction(unit, sentences, language)
+    found = find_contradiction(unit, sentences, language)
     assert (found and found.kind) == kind
 
 

@@ -18,7 +18,7 @@ from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.cli._run import build_judge
 from ctxmetrics.judges.base import DecomposingJudge, Judge, JudgeRequest
-from ctxmetrics.judges.evidence.words import tokens, word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.judges.lexical import LABEL, LexicalJudge, index
 from ctxmetrics.judges.lexical.index import MAX_SENTENCE
 from ctxmetrics.judges.lexical.judge import find_keys
@@ -608,7 +608,7 @@ def test_other_languages(language, unit, yes, no):
     ],
 )
 def test_numbers(text, keys):
-    assert [token.key for token in tokens(text)] == keys
+    assert [token.key for token in tokenize(text)] == keys
 
 
 @pytest.mark.parametrize(
@@ -633,11 +633,11 @@ def test_numbers(text, keys):
     ],
 )
 def test_keys(text, keys):
-    assert [token.key for token in tokens(text)] == keys
+    assert [token.key for token in tokenize(text)] == keys
 
 
 def test_words_say_how_they_are_written_and_where_a_clause_ends():
-    found = tokens("Over twenty-one, naïve 北京人, it’s.")
+    found = tokenize("Over twenty-one, naïve 北京人, it’s.")
     assert [token.spelling for token in found] == [
         "Over",
         "twenty-one",
@@ -646,7 +646,7 @@ def test_words_say_how_they_are_written_and_where_a_clause_ends():
         "京人",
         "it's",
     ]
-    assert [token.ends for token in found] == [False, True, False, False, True, True]
+    assert [token.ends_clause for token in found] == [False, True, False, False, True, True]
 
 
 @pytest.mark.slow
@@ -673,9 +673,14 @@ def test_reading_grows_with_the_text(script):
 
 
 def test_stop_words_by_language():
-    assert "the" in word_list("stop", "en-GB") == word_list("stop", "EN_us") == word_list("stop", "xx")
-    assert "іх" in word_list("stop", "uk")  # їх, folded as the text is
-    assert "the" not in word_list("stop", "de")
+    assert (
+        "the"
+        in get_word_list("stop", "en-GB")
+        == get_word_list("stop", "EN_us")
+        == get_word_list("stop", "xx")
+    )
+    assert "іх" in get_word_list("stop", "uk")  # їх, folded as the text is
+    assert "the" not in get_word_list("stop", "de")
 
 
 # --- big and broken input -------------------------------------------------------------------------------------
