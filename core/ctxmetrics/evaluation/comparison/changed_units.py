@@ -65,11 +65,13 @@ class Changes:
         """Note the contradictions that the embedded judge found in one of the runs only."""
         first = _read_contradictions(before[metric].verdicts)
         second = _read_contradictions(after[metric].verdicts)
-        for run, own, others in (("first", first, second), ("second", second, first)):
-            for id_, text in own.items():
-                if others.get(id_) != text:
-                    note = f"{run} run only, {clean(before.name, TEXT)}, {id_}: {text}"
-                    self._contradictions.setdefault(note, position)
+        sample = clean(before.name, TEXT)
+        for run, texts, texts_of_other_run in (("first", first, second), ("second", second, first)):
+            for id_, text in texts.items():
+                if texts_of_other_run.get(id_) != text:
+                    self._contradictions.setdefault(
+                        f"{run} run only, {sample}, {id_}: {text}", position
+                    )
 
     def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
         """Yield the units that only the first run supports, then those that only the second does.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.changed_units import Changes, has_same_contexts
-from ctxmetrics.evaluation.comparison.compared_stages import compare_stages
+from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages, compare_stages
 from ctxmetrics.evaluation.comparison.paired import AuditedPair, PairedColumn, PairedTest
 from ctxmetrics.evaluation.comparison.pairing import (
     Comparability,
@@ -121,15 +121,25 @@ def compare_all(
     """
     inputs: Sequence[Iterable[Row]] = [_open_run(run) for run in (baseline, *runs.values())]
     if labels:
-        inputs = apply_labels(labels, [[*rows] for rows in inputs])
-    shorten = any("key" in (row.record or EMPTY) for rows in inputs for row in islice(rows, 1))
-    answers = None if audit is None else read_gold_answers(Path(audit))
+        inputs = apply_labels(labels, [list(rows) for rows in inputs])
     options = _Options(
-        metrics, by, cluster, accept, by_file=bool(labels), shorten=shorten, audit=answers
+        metrics,
+        by,
+        cluster,
+        accept,
+        by_file=bool(labels),
+        shorten=any(map(_is_baseline, inputs)),
+        audit=None if audit is None else read_gold_answers(Path(audit)),
     )
     first, *others = zip((baseline, *runs.values()), inputs, strict=True)
     comparisons = [_compare_two((first, other), options) for other in others]
     return Comparisons(dict(zip(runs, _adjust(comparisons), strict=True)))
+
+
+def _is_baseline(rows: Iterable[Row]) -> bool:
+    """Tell whether rows come from a baseline, whose hashes are short."""
+    first = next(iter(rows), None)
+    return first is not None and "key" in (first.record or EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +202,7 @@ class _RunReader:
 
     Attributes:
         index: What they say about the index.
-        alone: The names of the samples that the other run does not have.
+        only_here: The names of the samples that the other run does not have.
     """
 
     def __init__(self, run: RunRows, rows: Iterable[Row], *, shorten: bool) -> None:
@@ -202,7 +212,7 @@ class _RunReader:
         self._provenances: dict[int, Provenance] = {}
         self._samples = 0
         self.index = IndexSketch()
-        self.alone: list[str] = []
+        self.only_here: list[str] = []
 
     def read(self) -> Iterator[Row]:
         """Yield the rows, with their records."""
@@ -235,9 +245,9 @@ class _SharedSamples:
         columns: The metrics of both runs.
         metrics_of_one_run: The names of the metrics that only one of the runs has.
         primary: The names of the metrics that get a verdict.
-        labelled: The samples that have labels, by their place here.
-        audited: The samples of the random part of the audit, by their place here, with their gold by people.
-        staged: The samples that have stages in both runs, by their place here.
+        labelled: The samples that have labels, by their index in ``positions``.
+        audited: The samples of the random part of the audit, by the same index, with their gold by people.
+        with_stages: The samples that have stages in both runs, by the same index.
         clusters: The cluster of each sample; none without clusters.
         groups: The group of each sample; none without groups.
     """
@@ -253,7 +263,7 @@ class _SharedSamples:
         self.changes = Changes(names)
         self.labelled: dict[int, RowPair] = {}
         self.audited: dict[int, AuditedPair] = {}
-        self.staged: dict[int, RowPair] = {}
+        self.with_stages: dict[int, RowPair] = {}
         self.clusters: list[str] = []
         self.groups: list[str] = []
 
@@ -264,16 +274,16 @@ class _SharedSamples:
         self.changes.add(position, before, after, same_contexts)
         for name, column in self.columns.items():
             column.add(before[name], after[name], same_contexts)
-        place = len(self.positions)
+        index = len(self.positions)
         if before.fields.labels or after.fields.labels:
-            self.labelled[place] = (before, after)
+            self.labelled[index] = (before, after)
         audit = self._options.audit
         if audit is not None and before.name in audit.random:
             gold = audit.correct_row(before)
             if gold is not None:
-                self.audited[place] = ((before, after), gold)
+                self.audited[index] = ((before, after), gold)
         if read_stage_sizes(before) and read_stage_sizes(after):
-            self.staged[place] = (before, after)
+            self.with_stages[index] = (before, after)
         metadata = {**after.fields.metadata, **before.fields.metadata}
         if self._options.cluster is not None:
             cluster = read_group(metadata, self._options.cluster, before.name, "compare")
@@ -284,8 +294,17 @@ class _SharedSamples:
 
     @property
     def order(self) -> list[int]:
-        """The places of the samples here, in the order of the first run."""
+        """The indices of the samples, in the order of the first run."""
         return sorted(range(len(self.positions)), key=self.positions.__getitem__)
+
+    def compare_stages(self) -> ComparedStages | None:
+        """Compare the stages of the retrieval; None if no sample has stages in both runs."""
+        indices = [index for index in self.order if index in self.with_stages]
+        clusters = None
+        if self._options.cluster is not None:
+            clusters = [self.clusters[index] for index in indices]
+        pairs = [self.with_stages[index] for index in indices]
+        return compare_stages(pairs, [*self.columns], clusters)
 
 
 def _read_both(
@@ -304,9 +323,9 @@ def _read_both(
                 shared = _SharedSamples(before, after, options)
             shared.add(position, before, after)
         elif before is not None:
-            first.alone.append(before.name)
+            first.only_here.append(before.name)
         elif after is not None:
-            second.alone.append(after.name)
+            second.only_here.append(after.name)
     if shared is None:
         identity = "id" if by_id else "question with its reference"
         raise ParameterError(
@@ -323,7 +342,6 @@ def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
     except MissingIdError:
         first, second = (_RunReader(*item, shorten=options.shorten) for item in inputs)
         shared = _read_both(first, second, options, by_id=False)
-    names = [*shared.columns]
     notes = shared.comparability.describe()
     if shared.metrics_of_one_run:
         notes.append(f"in one run only, not compared: {', '.join(shared.metrics_of_one_run)}")
@@ -340,37 +358,41 @@ def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
     differences = test.compare(order)
     if not differences:
         raise ParameterError("compare: no sample has a value in both runs.")
-    if options.audit is not None and not any(
-        item.corrected is not None and item.corrected.by_audit for item in differences
-    ):
-        raise ParameterError(
-            f"compare: audit {options.audit.path} corrects no difference. It needs a metric that counts gold passages or ids, "
-            "two questions of its random part with an answer about each passage, and results of both runs with ids, or with "
-            "texts (--keep-texts)."
-        )
+    if options.audit is not None:
+        _check_audit(options.audit, differences)
     names_with_values = {item.name for item in differences}
-    names_without_values = [name for name in names if name not in names_with_values]
+    names_without_values = [name for name in shared.columns if name not in names_with_values]
     if names_without_values:
         notes.append(f"no sample has a value in both runs: {', '.join(names_without_values)}")
     index_sentences, one_index = index_notes(first.index, second.index)
     changes = shared.changes
     notes += [*changes.list_contradictions(), *index_sentences]
     lost, won = changes.list_units(one_index=one_index)
-    staged = [place for place in order if place in shared.staged]
-    staged_clusters = None if clusters is None else [clusters[place] for place in staged]
     return Comparison(
         origins=(first.find_origin(), second.find_origin()),
         samples=len(order),
-        only_before=tuple(first.alone),
-        only_after=tuple(second.alone),
+        only_before=tuple(first.only_here),
+        only_after=tuple(second.only_here),
         metrics=differences,
         groups={} if options.by is None else _compare_groups(test, order, shared.groups),
         lost=lost,
         won=won,
         worst=tuple(changes.list_worst(one_index=one_index)),
         notes=tuple(notes),
-        stages=compare_stages([shared.staged[place] for place in staged], names, staged_clusters),
+        stages=shared.compare_stages(),
         clusters=None if clusters is None else len(set(clusters)),
+    )
+
+
+def _check_audit(audit: GoldAnswers, differences: Iterable[Difference]) -> None:
+    """Raise where an audit of the gold corrects no difference."""
+    for item in differences:
+        if item.corrected is not None and item.corrected.by_audit:
+            return
+    raise ParameterError(
+        f"compare: audit {audit.path} corrects no difference. It needs a metric that counts gold passages or ids, "
+        "two questions of its random part with an answer about each passage, and results of both runs with ids, or with "
+        "texts (--keep-texts)."
     )
 
 
@@ -389,14 +411,14 @@ def _find_common_metrics(before: Row, after: Row) -> list[str]:
     return names
 
 
-def _choose_primary(wanted: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
-    """Choose the metrics that get a verdict.
+def _choose_primary(requested: Sequence[str], names: Sequence[str], row: Row) -> list[str]:
+    """Choose the metrics that get a verdict: the requested ones, else the first judged one, else the first.
 
     Raises:
         ParameterError: The runs have no such metric, or several.
     """
-    if wanted:
-        return [choose_metric(names, name, "metric") for name in wanted]
+    if requested:
+        return [choose_metric(names, name, "metric") for name in requested]
     for name in names:
         if row[name].provenance.judge:
             return [name]
@@ -415,14 +437,18 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
     if not matches:
         possible = possible_names(name)
         matches = [item for item in names if item in possible]
-    if len(matches) != 1:
-        problem = "several metrics are" if matches else "no metric is"
-        near = [item for item in names if not matches and item in near_names(name)]
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise ParameterError(
-            f"{option} {name!r}: {problem} named so.{hint} There are: {', '.join(matches or names)}."
+            f"{option} {name!r}: several metrics are named so. There are: {', '.join(matches)}."
         )
-    return matches[0]
+    similar = near_names(name)
+    proposals = [repr(item) for item in names if item in similar]
+    hint = f" Did you mean {' or '.join(proposals)}?" if proposals else ""
+    raise ParameterError(
+        f"{option} {name!r}: no metric is named so.{hint} There are: {', '.join(names)}."
+    )
 
 
 def _compare_groups(
@@ -430,9 +456,9 @@ def _compare_groups(
 ) -> dict[str, tuple[Difference, ...]]:
     """Return the figures of each group of samples; ``groups`` has the group of each sample."""
     members: dict[str, list[int]] = {}
-    for place in order:
-        members.setdefault(groups[place], []).append(place)
-    return {name: test.compare(places) for name, places in sorted(members.items())}
+    for index in order:
+        members.setdefault(groups[index], []).append(index)
+    return {name: test.compare(indices) for name, indices in sorted(members.items())}
 
 
 def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -442,23 +468,25 @@ def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
     for comparison in comparisons:
         differences += comparison.metrics
         group_differences += chain.from_iterable(comparison.groups.values())
+    # Both iterators keep the order, so that each comparison takes as many differences as it has.
     adjusted = _adjust_p(differences)
     group_adjusted = _adjust_p(group_differences)
     results = []
     for comparison in comparisons:
         metrics = tuple(islice(adjusted, len(comparison.metrics)))
-        groups = {
-            name: tuple(islice(group_adjusted, len(items))) for name, items in comparison.groups.items()
-        }
+        groups = {}
+        for name, items in comparison.groups.items():
+            groups[name] = tuple(islice(group_adjusted, len(items)))
         results.append(replace(comparison, metrics=metrics, groups=groups))
     return results
 
 
 def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
     """Yield the differences, the p values of primary metrics adjusted for how many there are."""
-    adjusted = iter(holm([item.p_adjusted for item in differences if item.p_adjusted is not None]))
+    p_values = [item.p_adjusted for item in differences if item.p_adjusted is not None]
+    adjusted = iter(holm(p_values))
     for item in differences:
-        if item.p_adjusted is None:
+        if item.p_adjusted is None:  # a secondary metric
             yield item
         else:
             yield replace(item, p_adjusted=next(adjusted))

@@ -93,7 +93,9 @@ class Searches(Plain):
         """The searches that added nothing: the sample, and the number of the search."""
         searches: list[tuple[str, int]] = []
         for sample in self.samples:
-            searches += [(sample.sample, n) for n, added in enumerate(sample.added, 1) if not added]
+            for number, new_units in enumerate(sample.added, 1):
+                if not new_units:
+                    searches.append((sample.sample, number))
         return tuple(searches)
 
     @property
@@ -116,10 +118,11 @@ class Searches(Plain):
             counts.append(f"{when} in {plural(samples, 'sample')}")
         lines += wrap(f"everything was there: {', '.join(counts)}")
         total = sum(len(sample.added) for sample in self.samples)
-        names = [f"{sample} ({search})" for sample, search in self.idle]
-        which = f": {', '.join(names[:_MOST_NAMES])}" if names else ""
-        more = " .." if len(names) > _MOST_NAMES else ""
-        lines += wrap(f"added nothing: {len(names)} of {total} searches{which}{more}")
+        idle = [f"{sample} ({search})" for sample, search in self.idle]
+        names = f": {', '.join(idle[:_MOST_NAMES])}" if idle else ""
+        if len(idle) > _MOST_NAMES:
+            names += " .."
+        lines += wrap(f"added nothing: {len(idle)} of {total} searches{names}")
         if self.lost:
             lines += wrap(f"no search found {len(self.lost)} of {plural(self.units, 'unit')}")
         return "\n".join(lines)
@@ -167,7 +170,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
             if unit.value is False:
                 lost.append(Lost(row.name, unit.id, unit.text))
     most_searches = max(map(len, searches_of_samples), default=0)
-    means = [_average_searches(place, samples, searches_of_samples) for place in range(most_searches)]
+    means = [_average_searches(index, samples, searches_of_samples) for index in range(most_searches)]
     return Searches(
         metric=metric,
         searches=tuple(means),
@@ -189,40 +192,45 @@ def _summarize_sample(
         alone: The figures of each search alone.
         after: Those of each search with all searches before it.
     """
-    added: list[list[str]] = [[] for _ in alone]
+    new_units: list[list[str]] = [[] for _ in alone]
     for unit in units:
-        places = [place for place, stage in enumerate(unit.details["stages"]) if stage["so_far"]]
-        if places and places[0] < len(added):
-            added[places[0]].append(unit.id)
+        values_after = [stage["so_far"] for stage in unit.details["stages"]]
+        first = values_after.index(True) if True in values_after else None
+        # The stage behind those of the searches has all of them together.
+        if first is not None and first < len(new_units):
+            new_units[first].append(unit.id)
     recalls_after = [stage.recall for stage in after]
     queries = [search.query for search in row.fields.searches or ()] or [None] * len(alone)
     return SampleSearches(
-        row.name,
-        tuple(queries),
-        tuple(stage.recall for stage in alone),
-        tuple(recalls_after),
-        tuple(stage.precision for stage in alone),
-        tuple(map(tuple, added)),
-        recalls_after.index(1.0) + 1 if 1.0 in recalls_after else None,
+        sample=row.name,
+        queries=tuple(queries),
+        recalls=tuple(stage.recall for stage in alone),
+        recalls_after=tuple(recalls_after),
+        precisions=tuple(stage.precision for stage in alone),
+        added=tuple(map(tuple, new_units)),
+        complete_after=recalls_after.index(1.0) + 1 if 1.0 in recalls_after else None,
     )
 
 
 def _average_searches(
-    place: int,
+    index: int,
     samples: Sequence[SampleSearches],
     searches_of_samples: Sequence[Sequence[StageMeans]],
 ) -> SearchMeans:
-    """Return the means of the searches at one place, from 0, over the samples that have so many searches."""
-    searches = [every[place] for every in searches_of_samples if len(every) > place]
-    added = [len(sample.added[place]) for sample in samples if len(sample.added) > place]
-    # A sample with fewer searches counts with its last one.
-    recalls_after = [sample.recalls_after[: place + 1][-1] for sample in samples]
+    """Return the means of the searches at one index over the samples that have so many searches."""
+    searches = [items[index] for items in searches_of_samples if len(items) > index]
+    new_units = [len(sample.added[index]) for sample in samples if len(sample.added) > index]
+    recalls_after = []
+    for sample in samples:
+        # A sample with fewer searches counts with its last one.
+        last = min(index, len(sample.recalls_after) - 1)
+        recalls_after.append(sample.recalls_after[last])
     return SearchMeans(
-        number=place + 1,
+        number=index + 1,
         samples=len(searches),
         recall=mean_known([search.recall for search in searches]),
         recall_after=mean_known(recalls_after),
-        added=mean_known(added),
+        added=mean_known(new_units),
         precision=mean_known([search.precision for search in searches]),
         contexts=mean_known([search.contexts for search in searches]),
     )

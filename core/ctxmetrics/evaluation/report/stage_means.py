@@ -78,8 +78,8 @@ class Lost(Plain):
         return NOTHING if self.dropped_by is None else f"dropped by {self.dropped_by}"
 
     def __str__(self) -> str:
-        held = "" if self.stage is None else f"{self.context} of {self.stage} (rank {self.rank}), "
-        return clean(f"{self.sample}, {self.unit}: {held}{self.cause}: {self.text}", TEXT)
+        source = "" if self.stage is None else f"{self.context} of {self.stage} (rank {self.rank}), "
+        return clean(f"{self.sample}, {self.unit}: {source}{self.cause}: {self.text}", TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ def read_stage_sizes(row: Row) -> Mapping[str, Any]:
 
 def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
     """Return the first metric whose units have stages in some row; None where there is none."""
-    staged = [row for row in rows if read_stage_sizes(row)]
+    rows_with_stages = [row for row in rows if read_stage_sizes(row)]
     for name in names:
-        if any(read_staged_units(row, name) for row in staged):
+        if any(read_staged_units(row, name) for row in rows_with_stages):
             return name
     return None
 
@@ -164,20 +164,27 @@ def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
 def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
 
-    `ctxmetrics.samples.stages.recorded` says how. Those about ids are made of the ids of the sample.
+    `ctxmetrics.samples.stages.with_stage_history` says how. Verdicts about ids are made of the ids of the sample.
     """
-    if not metric.startswith(IDS):
-        return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
+    if metric.startswith(IDS):
+        return _judge_ids(row, metric)
+    return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
+
+
+def _judge_ids(row: Row, metric: str) -> Sequence[Verdict]:
+    """Return a verdict about each expected id, with the stages that held it."""
     stages: dict[str, Stage] = {}
+    pool: dict[str, None] = {}  # the distinct ids of all stages
     if row[metric].value is not None:
         for name, size in _read_judged_sizes(row, metric).items():
             if size["ids"] is not None:
                 stages[name] = Stage(ids=tuple(size["ids"]))
-    pool = [*dict.fromkeys(id_ for stage in stages.values() for id_ in stage.ids or ())]
+                pool |= dict.fromkeys(size["ids"])
+    pool_ids = list(pool)
     verdicts = []
-    wanted = getattr(row.sample, "reference_context_ids", None) or ()
-    for id_ in dict.fromkeys(filter(None, wanted)):
-        evidence = (Evidence(pool.index(id_), 0, 0, ""),) if id_ in pool else ()
+    expected_ids = getattr(row.sample, "reference_context_ids", None) or ()
+    for id_ in dict.fromkeys(filter(None, expected_ids)):
+        evidence = (Evidence(pool_ids.index(id_), 0, 0, ""),) if id_ in pool else ()
         verdicts.append(Verdict(id=id_, value=bool(evidence), text=id_, evidence=evidence))
     return with_stage_history(stages, (), verdicts)
 
@@ -217,15 +224,16 @@ def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = Fal
             if not unit.weight:
                 continue
             stages = unit.details["stages"]
-            # The places of the stages that support the unit.
-            places = [place for place, stage in enumerate(stages) if stage[value_key]]
+            supporting = [index for index, stage in enumerate(stages) if stage[value_key]]
             last_value = stages[-1][value_key]
             if last_value is not None:
                 judged_count += 1
             if last_value is False:
-                lost.append(locate_loss(row.name, unit, places[-1] if places else None))
-            if places and places[0] > 0:
-                found_later[stages[places[0]]["name"]] += 1
+                last_supporting = supporting[-1] if supporting else None
+                lost.append(locate_loss(row.name, unit, last_supporting))
+            if supporting and supporting[0] > 0:
+                first_supporting = stages[supporting[0]]
+                found_later[first_supporting["name"]] += 1
     return Stages(
         metric=metric,
         accumulate=accumulate,
@@ -249,25 +257,30 @@ def _average_stage(name: str, stages: Sequence[StageMeans]) -> StageMeans:
     )
 
 
-def locate_loss(sample: str, unit: Verdict, place: int | None) -> Lost:
+def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
     """Return where a unit was lost.
 
     Args:
         sample: The name of the sample.
         unit: The verdict about the unit.
-        place: The place of the last stage that held the unit; None if no stage held it.
+        stage_index: The index of the last stage that held the unit; None if no stage held it.
     """
-    if place is None:
+    if stage_index is None:
         return Lost(sample, unit.id, unit.text)
-    stage, next_stage = unit.details["stages"][place : place + 2]
+    stage, next_stage = unit.details["stages"][stage_index : stage_index + 2]
     id_ = None
     rank = None
     if stage["contexts"]:  # a yes without evidence has none
-        # A context that states the whole unit comes first, else the one with the first rank.
-        context = min(stage["contexts"], key=lambda context: (not context[2], context[0]))
-        rank = context[0]
-        id_ = f"c{rank}" if context[-1] is None else context[-1]
+        rank, _, _, id_ = min(stage["contexts"], key=_order_contexts)
+        if id_ is None:
+            id_ = f"c{rank}"
     return Lost(sample, unit.id, unit.text, stage["name"], next_stage["name"], id_, rank)
+
+
+def _order_contexts(context: Sequence[Any]) -> tuple[bool, int]:
+    """Order the contexts of a stage: those that state the whole unit first, then by rank."""
+    rank, _, is_whole, _ = context
+    return not is_whole, rank
 
 
 def measure_stages(
@@ -288,36 +301,33 @@ def measure_stages(
     names = [stage["name"] for stage in units[0].details["stages"]] if units else [*sizes]
     # The pool has at most as many contexts as all stages together; their texts are not needed here.
     lengths = (0,) * sum(size["contexts"] for size in sizes.values())
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         contexts = sizes[name]["contexts"]
         characters = sizes[name]["characters"]
-        verdicts = tuple(_judge_stage(unit, place, value_key) for unit in units)
+        verdicts = tuple(_judge_stage(unit, index, value_key) for unit in units)
         attribution = Attribution(verdicts, lengths)
         recall = attribution.recall() if units else score.share
         precision = None
         if value_key == "value":
-            used = {
-                context for contexts_of_unit in attribution.rests_on() for context in contexts_of_unit
-            }
-            precision = len(used) / max(contexts, 1)
+            used_contexts = set(chain.from_iterable(attribution.rests_on()))
+            precision = len(used_contexts) / max(contexts, 1)
         tokens = characters / CHARACTERS_A_TOKEN if characters or not contexts else None
         yield StageMeans(name, 1, recall, precision, contexts, tokens)
 
 
-def _judge_stage(unit: Verdict, place: int, value_key: str) -> Verdict:
+def _judge_stage(unit: Verdict, stage_index: int, value_key: str) -> Verdict:
     """Return the verdict about a unit at one stage; with ``so_far`` at that stage and all before it."""
     stages = unit.details["stages"]
-    counted_stages = stages[: place + 1] if value_key == "so_far" else [stages[place]]
-    contexts = chain.from_iterable(stage["contexts"] for stage in counted_stages)
+    counted_stages = stages[: stage_index + 1] if value_key == "so_far" else [stages[stage_index]]
     evidence = []
-    for context in contexts:
-        _, index_in_pool, whole, *_ = context
-        # The quotes of stages are not kept.
-        evidence.append(Evidence(index_in_pool, 0, 0, "", whole))
-    return replace(unit, value=stages[place][value_key], evidence=tuple(evidence))
+    for stage in counted_stages:
+        for _, index_in_pool, is_whole, _ in stage["contexts"]:
+            # The quotes of stages are not kept.
+            evidence.append(Evidence(index_in_pool, 0, 0, "", is_whole))
+    return replace(unit, value=stages[stage_index][value_key], evidence=tuple(evidence))
 
 
 def mean_known(values: Sequence[float | None]) -> float | None:
     """Return the mean of the values that are known; None without one."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None

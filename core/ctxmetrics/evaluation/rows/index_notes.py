@@ -17,9 +17,10 @@ from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # The most ids that are shown.
 _MOST_SHOWN = 2
-# Retrieved ids below which two runs' are not compared, and the share that both have below which the index is another one.
-_IDS = 20
-_SHARED = 0.1
+# With fewer retrieved ids nothing is said about the index.
+_FEWEST_IDS = 20
+# If both runs have a smaller share of their ids, the index is another one.
+_SMALLEST_SHARE = 0.1
 
 
 class IndexSketch:
@@ -46,11 +47,12 @@ class IndexSketch:
         if in_spans(ids):
             return
         hashes = record.get("context_hashes") or ()
-        for place, id_ in enumerate(ids):
-            texts = self.hashes.get(id_, frozenset())
-            if len(hashes) == len(ids):
-                texts |= {hashes[place]}
-            self.hashes[id_] = texts
+        has_pairs = len(hashes) == len(ids)
+        for index, id_ in enumerate(ids):
+            hashes_of_id = self.hashes.get(id_, frozenset())
+            if has_pairs:
+                hashes_of_id |= {hashes[index]}
+            self.hashes[id_] = hashes_of_id
 
 
 def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], bool]:
@@ -59,33 +61,35 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.
     """
-    least = min(len(first.hashes), len(second.hashes))
+    smaller_size = min(len(first.hashes), len(second.hashes))
     shared = [id_ for id_ in first.hashes if id_ in second.hashes]
     notes = _describe_own_labels(first.labels, second.labels)
-    if least >= _IDS and len(shared) < _SHARED * least:
+    if smaller_size >= _FEWEST_IDS and len(shared) < _SMALLEST_SHARE * smaller_size:
         notes.append(
-            f"another index, or other ids: of {least} retrieved ids {len(shared)} are in both runs; "
+            f"another index, or other ids: of {smaller_size} retrieved ids {len(shared)} are in both runs; "
             "what id metrics lost may be no loss"
         )
-    comparable = not notes
-    changed = []
+    is_same_index = not notes
+    changed_ids = []
     for id_ in shared:
-        before, after = first.hashes[id_], second.hashes[id_]
-        if before and after and before.isdisjoint(after):
-            changed.append(id_)
-    if changed:
+        hashes_before = first.hashes[id_]
+        hashes_after = second.hashes[id_]
+        if hashes_before and hashes_after and hashes_before.isdisjoint(hashes_after):
+            changed_ids.append(id_)
+    if changed_ids:
+        examples = ", ".join(clean(id_, TEXT) for id_ in changed_ids[:_MOST_SHOWN])
         notes.append(
-            f"another text under {len(changed)} of {plural(len(shared), 'id')} of both runs: "
-            f"{', '.join(clean(id_, TEXT) for id_ in changed[:_MOST_SHOWN])}"
+            f"another text under {len(changed_ids)} of {plural(len(shared), 'id')} of both runs: {examples}"
         )
-    return notes, comparable
+    return notes, is_same_index
 
 
 def _describe_own_labels(first: Labels, second: Labels) -> list[str]:
     """Return the notes about reference ids that one of two runs has alone; none unless both have such ids."""
     if not (first.wanted and second.wanted):
         return []
-    one = first.describe_never_retrieved()
-    other = second.describe_never_retrieved()
-    notes = [f"first run only: {text}" for text in one if text not in other]
-    return notes + [f"second run only: {text}" for text in other if text not in one]
+    first_notes = first.describe_never_retrieved()
+    second_notes = second.describe_never_retrieved()
+    only_first = [f"first run only: {note}" for note in first_notes if note not in second_notes]
+    only_second = [f"second run only: {note}" for note in second_notes if note not in first_notes]
+    return only_first + only_second
